@@ -1,0 +1,167 @@
+"""Check a message before it is sent: headers, subject, body, delta blocks, and its correction.
+
+`check_message` is the whole of `brenner check`. Nothing that is wrong keeps anything else from
+being looked at: each part adds what it finds.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from brenner.check.correct import Inspection, correct
+from brenner.check.report import CheckedDelta, Report
+from brenner.delta.blocks import is_delta_fence, read_blocks
+from brenner.delta.model import DeltaBlock
+from brenner.delta.stray import Stray, find_strays
+from brenner.diagnostics.codes import input as input_codes
+from brenner.diagnostics.codes import message_body as codes
+from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.limits import MOST_BODY_BYTES
+from brenner.markdown.blocks import Block, blocks
+from brenner.markdown.edits import Edit
+from brenner.markdown.line_index import LineIndex
+from brenner.thread.body import check_ack_required, check_body
+from brenner.thread.ids import check_thread_id
+from brenner.thread.messages import MessageFile, parse_message_file
+from brenner.thread.subjects import check_subject, parse_subject, repair_subject
+from brenner.thread.types import DELTA, TYPES, MessageType
+
+_NO_TYPE = "message without a valid prefix"
+
+
+def check_message(text: str, actor: str | None = None) -> Report:
+    """Check the text of a message file. `actor` is who is about to send it, where that is known."""
+
+    def look(at: str) -> Inspection:
+        return inspect(at, actor)
+
+    return correct(text, look)
+
+
+def inspect(text: str, actor: str | None = None) -> Inspection:
+    """Look at the text once, without correcting it."""
+    unreadable = _check_text(text)
+    if unreadable:
+        return Inspection(Report(None, None, (unreadable,)))
+    file = parse_message_file(text)
+    found = blocks(file.message.body)
+    subject = parse_subject(file.message.subject)
+    message_type = _meant_type(file.message.subject)
+    deltas: list[DeltaBlock] = []
+    strays: list[Stray] = []
+    if message_type is DELTA:
+        deltas = read_blocks(found)
+        strays = find_strays(file.message.body, found)
+    in_body = [*_check_deltas(deltas, strays, found, message_type)]
+    if message_type:
+        in_body += check_body(message_type, found)
+    lines_before = file.body_line - 1
+    violations = [*_check_headers(file, actor), *(found.moved(lines_before) for found in in_body)]
+    report = Report(
+        subject.type if subject else None,
+        file.message.thread_id or None,
+        tuple(sorted(violations, key=worst_first)),
+        tuple(_checked(delta, lines_before) for delta in deltas),
+    )
+    edits, stray_edits = _edits(file, deltas, strays)
+    return Inspection(report, edits, stray_edits)
+
+
+def _meant_type(subject: str) -> MessageType | None:
+    """The type; also of a subject that is misspelt for certain, so that the body is checked too."""
+    parsed = parse_subject(subject) or parse_subject(repair_subject(subject) or "")
+    return TYPES[parsed.type] if parsed else None
+
+
+def _check_text(text: str) -> Diagnostic | None:
+    """What makes a text no message at all; decided before anything is parsed."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        reason = f"half of a character at offset {error.start}"
+        return input_codes.NOT_UTF8.at(text.count("\n", 0, error.start) + 1, reason=reason)
+    if size > MOST_BODY_BYTES:
+        return input_codes.MESSAGE_TOO_LARGE.at(most=MOST_BODY_BYTES)
+    if not text.strip("\ufeff \t\r\n"):
+        return input_codes.EMPTY_MESSAGE.at()
+    return None
+
+
+def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]:
+    """The headers: thread, sender, subject, and whether an ACK is asked for."""
+    message, headers = file.message, file.headers
+    yield from file.diagnostics
+    if "Thread" in headers:
+        yield from check_thread_id(message.thread_id, headers["Thread"].line)
+    if "Subject" in headers:
+        yield from check_subject(message.subject, headers["Subject"].line)
+    if "From" in headers and actor and message.sender != actor:
+        line = headers["From"].line
+        yield input_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
+    subject = parse_subject(message.subject)
+    if subject and message.ack_required is not None:
+        found = check_ack_required(TYPES[subject.type], message.ack_required)
+        yield from (each._replace(line=headers["Ack-Required"].line) for each in found)
+    nul = _nul(file)
+    if nul is not None:
+        yield input_codes.NUL_CHARACTER.at(nul)
+
+
+def _nul(file: MessageFile) -> int | None:
+    """The line of the first NUL in the message."""
+    parts = [(header.value, header.line) for header in file.headers.values()]
+    for text, line in [*parts, (file.message.body, file.body_line)]:
+        if "\0" in text:
+            return line + text.count("\n", 0, text.index("\0"))
+    return None
+
+
+def _check_deltas(
+    deltas: list[DeltaBlock],
+    strays: list[Stray],
+    found: list[Block],
+    message_type: MessageType | None,
+) -> Iterator[Diagnostic]:
+    """Delta blocks where they count; elsewhere, that they do not."""
+    if message_type is not DELTA:
+        name = message_type.name if message_type else _NO_TYPE
+        for block in filter(is_delta_fence, found):
+            yield codes.DELTA_NOT_CONTRIBUTED.at(block.line, type=name)
+        return
+    if not deltas:
+        yield codes.MB_004.at(1)
+    for delta in deltas:
+        yield from delta.diagnostics
+    for stray in strays:
+        yield stray.diagnostic
+
+
+def _checked(block: DeltaBlock, lines_before: int) -> CheckedDelta:
+    return CheckedDelta(
+        block.number,
+        block.line + lines_before,
+        block.written("operation"),
+        block.written("section"),
+        block.written("target_id"),
+        block.delta is not None,
+    )
+
+
+def _edits(
+    file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]
+) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+    """The certain corrections of the file, and those that make strays count."""
+    edits = list(file.edits)
+    header = file.headers.get("Subject")
+    repaired = repair_subject(header.value) if header else None
+    if header and repaired and not parse_subject(header.value):
+        edits.append(Edit(header.start, header.start + len(header.value), repaired))
+    if any(block.edits for block in deltas):
+        index = LineIndex(file.message.body)
+        for block in deltas:
+            placed = index.place(block.fence, block.edits) if block.edits else None
+            edits += _moved(placed or (), file.body_start)
+    stray_edits = [edit for stray in strays for edit in _moved(stray.edits, file.body_start)]
+    return tuple(edits), tuple(stray_edits)
+
+
+def _moved(edits: Iterable[Edit], by: int) -> list[Edit]:
+    return [edit.moved(by) for edit in edits]

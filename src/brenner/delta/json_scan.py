@@ -1,0 +1,333 @@
+"""JSON as people and models write it: read leniently, with every fault named and placed.
+
+The scanner accepts what strict JSON refuses (trailing commas, comments, single quotes, unquoted
+keys, …), notes each deviation as a `Fault` and, where the correction is certain, the edit that
+makes it. A text without faults is strict JSON, and the laws in the tests say so both ways.
+It also gives the place of every value, so that a problem deep inside a delta has a line.
+
+One pass of recursive descent; the limit on depth holds before each step down.
+"""
+
+import json
+import re
+from typing import NamedTuple, NoReturn
+
+from brenner.delta.json_faults import MOST_FAULTS, Fault
+from brenner.delta.json_strings import check_string, requoted
+from brenner.diagnostics.codes import json_text as codes
+from brenner.diagnostics.model import Code
+from brenner.limits import MOST_JSON_DEPTH, MOST_NUMBER_DIGITS
+from brenner.markdown.edits import Edit
+
+_TOKEN = re.compile(
+    r"""
+      (?P<string> "[^"\\]*(?:\\.[^"\\]*)*" )
+    | (?P<mark> [{}\[\],:] )
+    | (?P<number> [-+.]?[0-9][0-9A-Za-z.+-]* )
+    | (?P<word> -?[A-Za-z_$][A-Za-z0-9_$]* )
+    | (?P<single> '[^'\\\n]*(?:\\.[^'\\\n]*)*' )
+    | (?P<curly> [“”„][^“”„"\\\n]*[“”] )
+    | (?P<comment> (?: // | \# ) [^\n]* )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLANK = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_COLON_NEXT = re.compile(r"[ \t\r\n]*:")
+_WORDS = frozenset({"true", "false", "null"})
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
+_STRINGS = frozenset({"string", "single", "curly"})
+
+
+class Node:
+    """A value and its place. An object has `members` (of equal keys the last), an array `items`.
+
+    `kind` is object, array, string, number or word.
+    """
+
+    __slots__ = ("end", "items", "kind", "members", "start")
+
+    def __init__(self, kind: str, start: int, end: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.members: dict[str, Member] = {}
+        self.items: list[Node] = []
+
+
+class Member(NamedTuple):
+    """A key's place and its value."""
+
+    key_start: int
+    key_end: int
+    value: Node
+
+
+class Scan(NamedTuple):
+    """What stands from the start on: the value, where it ends, its faults, all its objects.
+
+    `root` is None where the scanner had to stop inside the value; `objects` are as far as it got.
+    """
+
+    root: Node | None
+    end: int
+    faults: tuple[Fault, ...]
+    objects: tuple[Node, ...]
+
+
+def scan(
+    text: str, start: int = 0, *, trailing: bool = True, comments_end: int | None = None
+) -> Scan:
+    """Scan one value from `start` on; with `trailing`, blanks and comments after it as well.
+
+    Whoever scans one text many times passes on where its last `*/` stands.
+    """
+    scanner = _Scanner(text, start, comments_end)
+    root = None
+    try:
+        root = scanner.value(MOST_JSON_DEPTH)
+        if trailing:
+            scanner.skip()
+    except _StopError:
+        pass
+    return Scan(root, scanner.position, tuple(scanner.faults), tuple(scanner.objects))
+
+
+class _StopError(Exception):
+    """The scanner cannot go on; the last fault says why."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+_END = "end"
+
+
+class _Scanner:
+    def __init__(self, text: str, start: int, comments_end: int | None) -> None:
+        self.text = text
+        self.position = start
+        self.comments_end = comments_end
+        self.faults: list[Fault] = []
+        self.objects: list[Node] = []
+
+    # The grammar
+
+    def value(self, depth: int, token: _Token | None = None) -> Node:
+        token = token or self.next()
+        if token.text == "{":
+            return self.object(token, depth - 1)
+        if token.text == "[":
+            return self.array(token, depth - 1)
+        self.scalar(token)
+        kind = "string" if token.kind in _STRINGS else token.kind
+        return Node(kind, token.start, token.end)
+
+    def object(self, opening: _Token, depth: int) -> Node:
+        self.check_depth(opening, depth)
+        node = Node("object", opening.start, opening.end)
+        self.objects.append(node)
+        comma = None
+        while (token := self.next()).text != "}":
+            if node.members and comma is None:
+                if token.text == ",":
+                    comma = token
+                    continue
+                self.comma_missing_before(token, node.end, is_next=self.is_key(token))
+            comma = None
+            key, start = self.key(token), token.start
+            if key in node.members:
+                self.fault(codes.JSON_DUPLICATE_KEY, start, None, key=key)
+            node.members[key] = Member(start, token.end, Node("word", token.end, token.end))
+            self.colon()
+            node.members[key] = Member(start, token.end, self.value(depth))
+            node.end = node.members[key].value.end
+        self.closed(node, token, comma)
+        return node
+
+    def array(self, opening: _Token, depth: int) -> Node:
+        self.check_depth(opening, depth)
+        node = Node("array", opening.start, opening.end)
+        comma = None
+        while (token := self.next()).text != "]":
+            if node.items and comma is None:
+                if token.text == ",":
+                    comma = token
+                    continue
+                both_objects = token.text == "{" and node.items[-1].kind == "object"
+                self.comma_missing_before(token, node.end, is_next=both_objects)
+            comma = None
+            node.items.append(self.value(depth, token))
+            node.end = node.items[-1].end
+        self.closed(node, token, comma)
+        return node
+
+    def key(self, token: _Token) -> str:
+        if token.kind == "string":
+            self.check_string(token)
+            return decode_string(token.text)
+        if token.kind == "word":
+            edit = Edit(token.start, token.end, f'"{token.text}"')
+            self.fault(codes.JSON_UNQUOTED_KEY, token.start, (edit,), key=token.text)
+            return token.text
+        if token.kind in _STRINGS:
+            return decode_string(self.requote(token))
+        return self.stop(token, "a key in double quotes should stand here, not {token}")
+
+    def colon(self) -> None:
+        token = self.next()
+        if token.text != ":":
+            self.stop(token, "a colon should stand between key and value, not {token}")
+
+    def scalar(self, token: _Token) -> None:
+        if token.kind == "string":
+            self.check_string(token)
+        elif token.kind in _STRINGS:
+            self.requote(token)
+        elif token.kind == "number":
+            self.number(token)
+        elif token.kind == "word":
+            self.word(token)
+        else:
+            self.stop(token, "a value should stand here, not {token}")
+
+    # What is wrong
+
+    def number(self, token: _Token) -> None:
+        if not _NUMBER.fullmatch(token.text):
+            self.fault(codes.INVALID_JSON, token.start, None, reason=f"`{token.text}` is no number")
+        elif len(token.text) > MOST_NUMBER_DIGITS:
+            length, most = str(len(token.text)), str(MOST_NUMBER_DIGITS)
+            self.fault(codes.JSON_NUMBER_TOO_LONG, token.start, None, length=length, most=most)
+
+    def word(self, token: _Token) -> None:
+        if token.text in _PYTHON_WORDS:
+            word = _PYTHON_WORDS[token.text]
+            edit = Edit(token.start, token.end, word)
+            self.fault(codes.JSON_PYTHON_WORD, token.start, (edit,), word=token.text, right=word)
+        elif token.text in _NOT_NUMBERS:
+            self.fault(codes.JSON_NOT_A_NUMBER, token.start, None, word=token.text)
+        elif token.text not in _WORDS:
+            self.stop(token, "{token} is not in quotes")
+
+    def check_string(self, token: _Token) -> None:
+        for fault in check_string(token.text, token.start):
+            self.add(fault)
+
+    def requote(self, token: _Token) -> str:
+        right = requoted(token.text)
+        code = codes.JSON_SINGLE_QUOTES if token.kind == "single" else codes.JSON_CURLY_QUOTES
+        self.fault(code, token.start, (Edit(token.start, token.end, right),), string=token.text)
+        return right
+
+    def closed(self, node: Node, token: _Token, comma: _Token | None) -> None:
+        node.end = token.end
+        if comma is not None:
+            edit = Edit(comma.start, comma.end, "")
+            self.fault(codes.JSON_TRAILING_COMMA, comma.start, (edit,), mark=token.text)
+
+    def comma_missing_before(self, token: _Token, end: int, *, is_next: bool) -> None:
+        """Certain only where the next member has begun on a line of its own."""
+        if not is_next or "\n" not in self.text[end : token.start]:
+            self.stop(token, "a comma or a closing bracket should stand before {token}")
+        self.fault(codes.JSON_MISSING_COMMA, end, (Edit(end, end, ","),), token=token.text)
+
+    def is_key(self, token: _Token) -> bool:
+        is_name = token.kind in _STRINGS or token.kind == "word"
+        return is_name and _COLON_NEXT.match(self.text, token.end) is not None
+
+    def check_depth(self, token: _Token, depth: int) -> None:
+        if depth < 0:
+            self.fault(codes.JSON_TOO_DEEP, token.start, None, most=str(MOST_JSON_DEPTH))
+            raise _StopError
+
+    def stop(self, token: _Token, reason: str) -> NoReturn:
+        if token.kind == _END:
+            reason = "it ends before everything that was opened is closed"
+        shown = token.text if len(token.text) <= 40 else token.text[:40] + "…"  # noqa: PLR2004
+        words = {"reason": reason.replace("{token}", f"`{shown}`")}
+        self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
+        self.position = token.end
+        raise _StopError
+
+    def fault(self, code: Code, offset: int, edits: tuple[Edit, ...] | None, **words: str) -> None:
+        self.add(Fault(code, offset, words, edits))
+
+    def add(self, fault: Fault) -> None:
+        self.faults.append(fault)
+        if len(self.faults) >= MOST_FAULTS:
+            words = {"reason": f"there are {MOST_FAULTS} faults up to here; the rest was not read"}
+            self.faults.append(Fault(codes.INVALID_JSON, fault.offset, words, None))
+            raise _StopError
+
+    # The tokens
+
+    def next(self) -> _Token:
+        """The next token; comments on the way are faults."""
+        self.skip()
+        match = _TOKEN.match(self.text, self.position)
+        if match:
+            self.position = match.end()
+            return _Token(match.lastgroup or "", match[0], match.start(), match.end())
+        start = self.position
+        if start == len(self.text):
+            return _Token(_END, "", start, start)
+        self.position = start + 1
+        return _Token("stray", self.text[start : start + 1], start, start + 1)
+
+    def skip(self) -> None:
+        """Go over blanks and comments."""
+        while True:
+            start = self.position
+            self.position = _after_blanks(self.text, start)
+            end = self.comment_end(self.position)
+            if end is None:
+                return
+            comment = self.text[self.position : end]
+            edit = Edit(self.position, end, "")
+            self.fault(codes.JSON_COMMENT, self.position, (edit,), comment=comment)
+            self.position = end
+
+    def comment_end(self, start: int) -> int | None:
+        """Where the comment ends that begins here, if one does and if it ends."""
+        if self.text.startswith(("//", "#"), start):
+            end = self.text.find("\n", start)
+            return len(self.text) if end < 0 else end
+        if self.text.startswith("/*", start):
+            if self.comments_end is None:
+                self.comments_end = self.text.rfind("*/")
+            if start + 2 <= self.comments_end:
+                return self.text.index("*/", start + 2) + 2
+        return None
+
+
+def _after_blanks(text: str, start: int) -> int:
+    match = _BLANK.match(text, start)
+    return match.end() if match else start
+
+
+def decode_string(token: str) -> str:
+    """The text that a string token stands for, as far as it can be told."""
+    if "\\" not in token:
+        return token[1:-1]
+    try:
+        return str(json.loads(token, strict=False))
+    except ValueError:
+        return token[1:-1]
+
+
+def to_value(text: str, node: Node) -> object:
+    """The value that a node stands for, its faults mended. Call it only if all of them can be."""
+    if node.kind == "object":
+        return {key: to_value(text, member.value) for key, member in node.members.items()}
+    if node.kind == "array":
+        return [to_value(text, item) for item in node.items]
+    token = text[node.start : node.end]
+    if node.kind == "string":
+        return decode_string(token if token.startswith('"') else requoted(token))
+    return json.loads(_PYTHON_WORDS.get(token, token))

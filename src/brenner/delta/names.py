@@ -1,0 +1,127 @@
+"""Local names: `"local_id": "epi"` on an ADD, `@epi` where IDs live in the same message (R11)."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+from brenner.delta.explain import line_at
+from brenner.delta.model import Delta, DeltaBlock
+from brenner.delta.problems import Path, dotted, suggestion
+from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Operation
+from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.model import Code
+from brenner.diagnostics.nearest import nearest
+from brenner.grammar import LOCAL_ID
+
+_IN_TEXT = re.compile(rf"(?<![\w@])@({LOCAL_ID.pattern})", re.ASCII)
+_OUTCOMES = ("predictions", "expected_outcomes")
+
+
+class Mention(NamedTuple):
+    """`@name` at a path; `section` is where the item must belong, None where any will do."""
+
+    path: Path
+    name: str
+    section: str | None = None
+
+
+def resolve_names(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
+    """The blocks, with those refused whose local names are repeated, unknown or misplaced."""
+    if not any("@" in block.fence.text or block.written("local_id") for block in blocks):
+        return blocks
+    resolved, owners = _owners(blocks)
+    mentions = [list(_mentions(block.delta)) if block.delta else [] for block in resolved]
+    for index, found in enumerate(mentions):
+        for mention in found:
+            resolved[index] = _check(resolved[index], mention, owners)
+    _refuse_dependents(resolved, mentions, owners)
+    return resolved
+
+
+def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, DeltaBlock]]:
+    """Which block introduces which name; a second one of that name is refused."""
+    owners: dict[str, DeltaBlock] = {}
+    resolved = []
+    for original in blocks:
+        block = original
+        name = block.written("local_id")
+        if name and block.written("operation") == Operation.ADD:
+            if name in owners:
+                first = owners[name].number
+                path: Path = ("local_id",)
+                block = _refuse(block, codes.DUPLICATE_LOCAL_ID, path, name=name, first=first)
+            else:
+                owners[name] = block
+        resolved.append(block)
+    return resolved, owners
+
+
+def _mentions(delta: Delta) -> Iterator[Mention]:
+    """Every `@name` of a delta, wherever IDs live."""
+    payload = delta.payload
+    if delta.target_id and delta.target_id.startswith("@"):
+        yield Mention(("target_id",), delta.target_id[1:], delta.section)
+    for field in _OUTCOMES:
+        for key in cast("dict[str, str]", payload.get(field, {})):
+            if key.startswith("@"):
+                yield Mention(("payload", field, key), key[1:], HYPOTHESIS_SLATE.id)
+    for index, item in enumerate(cast("list[str]", payload.get("conflicts_with", []))):
+        if item.startswith("@"):
+            yield Mention(("payload", "conflicts_with", index), item[1:])
+    for name in _IN_TEXT.findall(str(payload.get("discriminates", ""))):
+        yield Mention(("payload", "discriminates"), name)
+    references = cast("list[dict[str, str]]", payload.get("references", []))
+    for index, reference in enumerate(references):
+        if reference["item"].startswith("@"):
+            yield Mention(("payload", "references", index, "item"), reference["item"][1:])
+
+
+def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -> DeltaBlock:
+    owner = owners.get(mention.name)
+    name = f"@{mention.name}"
+    if owner is None:
+        near = nearest(mention.name, owners)
+        hint = suggestion(f"@{near}" if near else None)
+        words = {"name": name, "field_name": dotted(mention.path), "suggestion": hint}
+        return _refuse(block, codes.UNKNOWN_LOCAL_ID, mention.path, **words)
+    section = owner.written("section")
+    if mention.section in (None, section) or owner.delta is None:
+        return block
+    if mention.path == ("target_id",):
+        prefix = SECTIONS[str(mention.section)].prefix
+        words = {"target": name, "section": str(mention.section), "prefix": prefix}
+        return _refuse(block, codes.TARGET_SECTION_MISMATCH, mention.path, **words)
+    words = {
+        "name": dotted(mention.path[:-1]),
+        "value": name,
+        "expected": "a hypothesis",
+        "example": "H1",
+    }
+    return _refuse(block, codes.INVALID_ITEM_ID, mention.path, **words)
+
+
+def _refuse_dependents(
+    blocks: list[DeltaBlock], mentions: list[list[Mention]], owners: dict[str, DeltaBlock]
+) -> None:
+    """A block about an item whose ADD is refused is refused as well, and so on."""
+    waiting: dict[str, list[tuple[int, Mention]]] = {}
+    for index, found in enumerate(mentions):
+        for mention in found:
+            waiting.setdefault(mention.name, []).append((index, mention))
+    number = {owner.number: name for name, owner in owners.items()}
+    refused = [name for name, owner in owners.items() if blocks[owner.number - 1].delta is None]
+    while refused:
+        name = refused.pop()
+        first = owners[name].number
+        for index, mention in waiting.pop(name, []):
+            if blocks[index].delta is None:
+                continue
+            code = codes.DEPENDS_ON_REFUSED
+            blocks[index] = _refuse(blocks[index], code, mention.path, name=f"@{name}", first=first)
+            if blocks[index].number in number:
+                refused.append(number[blocks[index].number])
+
+
+def _refuse(block: DeltaBlock, code: Code, path: Path, **words: str | int) -> DeltaBlock:
+    found = code.at(line_at(block, path), **words)
+    return block.refused(found.in_block(block.number, block.written("target_id"), dotted(path)))

@@ -1,0 +1,164 @@
+"""What is wrong inside a decoded delta: a code, the path to it, and perhaps its certain repair."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.model import ERROR, Code
+from brenner.diagnostics.nearest import nearest
+
+Path = tuple[str | int, ...]
+
+# More than these in one block are not worth reading, and not worth the time to collect.
+MOST_PROBLEMS = 50
+
+
+class SetValue(NamedTuple):
+    """Repair: put this JSON text in the place of the value."""
+
+    json_text: str
+
+
+class RenameKey(NamedTuple):
+    """Repair: spell the key this way."""
+
+    key: str
+
+
+Repair = SetValue | RenameKey
+
+
+class Problem(NamedTuple):
+    """A problem at a path (`payload.score.cost`); the path's last step need not exist."""
+
+    code: Code
+    path: Path
+    words: dict[str, str]
+    repair: Repair | None = None
+
+
+class Problems:
+    """Collects problems. The ones that several checks find are put into words here."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    @property
+    def are_fatal(self) -> bool:
+        """Whether one of them means that the delta is refused."""
+        return any(problem.code.severity is ERROR for problem in self.found)
+
+    @property
+    def are_enough(self) -> bool:
+        """Whether it is not worth looking for more."""
+        return len(self.found) >= MOST_PROBLEMS
+
+    def add(self, code: Code, path: Path, repair: Repair | None = None, **words: str) -> None:
+        """Any other problem."""
+        self.found.append(Problem(code, path, {"name": dotted(path)} | words, repair))
+
+    def missing(self, path: Path, asks: str, reason: str = "is missing") -> None:
+        """A field that must be there is not, or says nothing."""
+        self.add(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
+
+    def misspelt(self, path: Path, name: str, asks: str) -> None:
+        """A required field is there under a misspelt name: one fault, one violation."""
+        written = str(path[-1])
+        self.add(
+            codes.MISSING_REQUIRED_FIELD,
+            path,
+            RenameKey(name),
+            name=dotted((*path[:-1], name)),
+            reason=f"is missing; `{written}` is not a field",
+            asks=asks,
+            suggestion=f" Rename `{written}` to `{name}`.",
+        )
+
+    def unknown(self, path: Path, where: str, known: Iterable[str], absent: Iterable[str]) -> None:
+        """A key that the schema does not know; perhaps an absent one, misspelt."""
+        key = str(path[-1])
+        near = nearest(key, absent)
+        self.add(
+            codes.UNKNOWN_FIELD,
+            path,
+            RenameKey(near) if near else None,
+            name=key,
+            where=where,
+            known=listed(known),
+            suggestion=suggestion(near),
+        )
+
+    def wrong_type(
+        self, path: Path, content: object, expected: str, repair: Repair | None = None
+    ) -> None:
+        """A value of another type than the schema's."""
+        actual = _TYPE_NAMES[type(content)]
+        hint = suggestion(repair.json_text if isinstance(repair, SetValue) else None)
+        self.add(codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint)
+
+    def invalid_value(
+        self,
+        path: Path,
+        value: str,
+        expected: Iterable[str],
+        near: str | None = None,
+        repair: Repair | None = None,
+    ) -> None:
+        """A value outside an enumeration."""
+        self.add(
+            codes.INVALID_VALUE,
+            path,
+            repair,
+            value=value,
+            expected=listed(expected),
+            suggestion=suggestion(near),
+        )
+
+    def invalid_item(
+        self, path: Path, value: str, expected: str, example: str, repair: Repair | None
+    ) -> None:
+        """Something else where an item's ID should stand."""
+        parent = dotted(path[:-1])
+        self.add(
+            codes.INVALID_ITEM_ID,
+            path,
+            repair,
+            name=parent,
+            value=value,
+            expected=expected,
+            example=example,
+        )
+
+
+_TYPE_NAMES = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def type_name(content: object) -> str:
+    """What a JSON value is, in words."""
+    return _TYPE_NAMES[type(content)]
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `payload.references[0].relation`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence lists them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def suggestion(word: str | None) -> str:
+    """The end of a fix that names what was probably meant."""
+    return f" Perhaps `{word}`." if word else ""

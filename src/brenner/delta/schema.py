@@ -1,0 +1,181 @@
+"""The artifact's sections and what a delta may say about each, as a table.
+
+Section IDs, prefixes and payload fields are those of delta_output_format ("Valid Section Values",
+"Payload Schemas by Section") and of the companion ("Fields beyond the payload schemas"). Which
+fields an ADD must have is "Empty Payload on ADD" of the former.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Operation(StrEnum):
+    """What a delta does to the artifact."""
+
+    ADD = "ADD"
+    EDIT = "EDIT"
+    KILL = "KILL"
+
+
+class FieldKind(StrEnum):
+    """What a payload field holds; each has its own check in `validate`."""
+
+    TEXT = "text"
+    FLAG = "flag"
+    CHOICE = "choice"
+    ANCHORS = "anchors"
+    ITEMS = "items"
+    OUTCOMES = "outcomes"
+    SCORE = "score"
+    REFERENCES = "references"
+
+
+# R13: `{field}_replace` goes with these.
+COLLECTIONS = frozenset(
+    {
+        FieldKind.ANCHORS,
+        FieldKind.ITEMS,
+        FieldKind.OUTCOMES,
+        FieldKind.SCORE,
+        FieldKind.REFERENCES,
+    }
+)
+
+
+class Field(NamedTuple):
+    """One payload field of a section; `asks` says in words what it holds."""
+
+    name: str
+    kind: FieldKind
+    asks: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+class Section:
+    """One section of the artifact. Two are equal only if they are the same row of the table."""
+
+    def __init__(self, section_id: str, prefix: str, *fields: Field) -> None:
+        self.id = section_id
+        self.prefix = prefix
+        self.fields = {field.name: field for field in fields}
+        self.required = frozenset(field.name for field in fields if field.required)
+        self.replace_flags = frozenset(
+            ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTIONS)]
+        )
+        self.example_id = "RT" if prefix == "RT" else f"{prefix}1"
+
+    def __repr__(self) -> str:
+        """Its ID, which is enough to recognise it."""
+        return f"<Section {self.id}>"
+
+
+_TEXT, _FLAG, _CHOICE = FieldKind.TEXT, FieldKind.FLAG, FieldKind.CHOICE
+_ANCHORS, _ITEMS, _OUTCOMES = FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.OUTCOMES
+_REFERENCES = Field("references", FieldKind.REFERENCES, "items of other sessions")
+
+RESEARCH_THREAD = Section(
+    "research_thread",
+    "RT",
+    Field("statement", _TEXT, "the question, one falsifiable sentence"),
+    Field("context", _TEXT, "the background"),
+    Field("why_it_matters", _TEXT, "what depends on the answer"),
+    Field("anchors", _ANCHORS, "where it comes from"),
+)
+HYPOTHESIS_SLATE = Section(
+    "hypothesis_slate",
+    "H",
+    Field("name", _TEXT, "short name", required=True),
+    Field("claim", _TEXT, "one-sentence claim", required=True),
+    Field("mechanism", _TEXT, "how it works", required=True),
+    Field("anchors", _ANCHORS, "§n, or inference", required=True),
+    Field("third_alternative", _FLAG, "whether it is the third alternative"),
+    Field("how_this_could_be_true", _TEXT, "what would have to hold"),
+    _REFERENCES,
+)
+PREDICTIONS_TABLE = Section(
+    "predictions_table",
+    "P",
+    Field("condition", _TEXT, "observable condition", required=True),
+    Field("predictions", _OUTCOMES, "outcome under each hypothesis", required=True),
+    _REFERENCES,
+)
+DISCRIMINATIVE_TESTS = Section(
+    "discriminative_tests",
+    "T",
+    Field("name", _TEXT, "test name", required=True),
+    Field("procedure", _TEXT, "what you do", required=True),
+    Field("discriminates", _TEXT, "H1 vs H2", required=True),
+    Field("expected_outcomes", _OUTCOMES, "outcome under each hypothesis", required=True),
+    Field("potency_check", _TEXT, "how you verify that the assay worked"),
+    Field("feasibility", _TEXT, "what it takes"),
+    Field("score", FieldKind.SCORE, "four numbers from 0 to 3"),
+    _REFERENCES,
+)
+ASSUMPTION_LEDGER = Section(
+    "assumption_ledger",
+    "A",
+    Field("name", _TEXT, "assumption name", required=True),
+    Field("statement", _TEXT, "what we assume", required=True),
+    Field("load", _TEXT, "what breaks if it is wrong", required=True),
+    Field("test", _TEXT, "how to check it", required=True),
+    Field("status", _CHOICE, "status", True, ("unchecked", "verified", "falsified")),
+    Field("scale_check", _FLAG, "whether it is a scale or physics check"),
+    Field("calculation", _TEXT, "the numbers"),
+    Field("implication", _TEXT, "what follows from them"),
+    _REFERENCES,
+)
+ANOMALY_REGISTER = Section(
+    "anomaly_register",
+    "X",
+    Field("name", _TEXT, "anomaly name", required=True),
+    Field("observation", _TEXT, "what was observed", required=True),
+    Field("conflicts_with", _ITEMS, "the items it conflicts with", required=True),
+    Field("status", _CHOICE, "status", True, ("active", "resolved", "deferred")),
+    Field("resolution_plan", _TEXT, "how to resolve it"),
+    _REFERENCES,
+)
+ADVERSARIAL_CRITIQUE = Section(
+    "adversarial_critique",
+    "C",
+    Field("name", _TEXT, "critique name", required=True),
+    Field("attack", _TEXT, "how the framing could be wrong", required=True),
+    Field("evidence", _TEXT, "what would confirm it", required=True),
+    Field("current_status", _TEXT, "how seriously we take it", required=True),
+    Field("real_third_alternative", _FLAG, "whether it is a real third alternative"),
+    Field("why_it_might_be_right", _TEXT, "what speaks for it"),
+    _REFERENCES,
+)
+
+SECTIONS = {
+    section.id: section
+    for section in (
+        RESEARCH_THREAD,
+        HYPOTHESIS_SLATE,
+        PREDICTIONS_TABLE,
+        DISCRIMINATIVE_TESTS,
+        ASSUMPTION_LEDGER,
+        ANOMALY_REGISTER,
+        ADVERSARIAL_CRITIQUE,
+    )
+}
+# delta_output_format, Failure Mode 2: what writers call the sections instead
+SECTION_ALIASES = {
+    "hypotheses": "hypothesis_slate",
+    "hypothesis": "hypothesis_slate",
+    "predictions": "predictions_table",
+    "prediction": "predictions_table",
+    "tests": "discriminative_tests",
+    "test": "discriminative_tests",
+    "assumptions": "assumption_ledger",
+    "assumption": "assumption_ledger",
+    "anomalies": "anomaly_register",
+    "anomaly": "anomaly_register",
+    "critiques": "adversarial_critique",
+    "critique": "adversarial_critique",
+}
+SCORE_PARTS = ("likelihood_ratio", "cost", "speed", "ambiguity")
+MOST_SCORE = 3
+REFERENCE_FIELDS = ("session", "item", "relation")
+RELATIONS = ("extends", "refines", "refutes", "informed_by", "supersedes", "replicates")
+TOP_LEVEL = frozenset({"operation", "section", "target_id", "payload", "rationale", "local_id"})

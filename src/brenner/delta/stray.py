@@ -1,0 +1,168 @@
+"""What looks like a contribution and is none: nothing of it is dropped in silence (ruling R4).
+
+JSON with an operation and a section outside of delta blocks, and delta fences inside other blocks
+or quotations. Each gets an info with its line and, where it can be made, the edit of the body that
+turns it into a delta block.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from brenner.delta.blocks import has_delta_info, is_delta_fence
+from brenner.delta.json_scan import Node, Scan, scan
+from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.markdown.edits import Edit
+from brenner.markdown.line_index import LineIndex
+
+
+class Stray(NamedTuple):
+    """One of them, and the edits of the body that would make it count."""
+
+    diagnostic: Diagnostic
+    edits: tuple[Edit, ...] = ()
+
+
+def find_strays(body: str, found: list[Block]) -> list[Stray]:
+    """Everything in a DELTA's body that its author may believe to be a delta block."""
+    if "operation" not in body and "delta" not in body:
+        return []
+    index = LineIndex(body)
+    has_real_block = any(map(is_delta_fence, found))
+    strays: list[Stray] = []
+    for block in found:
+        if block.quoted:
+            strays += _quoted(block)
+        elif block.kind is Kind.FENCE and not has_delta_info(block):
+            strays += _in_fence(block, index, unwrap=not has_real_block)
+        elif block.kind is Kind.HTML:
+            strays += _in_html(block)
+    strays += _in_prose(found, index)
+    return sorted(strays, key=_by_line)
+
+
+def _by_line(stray: Stray) -> int:
+    return stray.diagnostic.line or 0
+
+
+def deltas_in(text: str) -> Iterator[tuple[Node, Scan]]:
+    """Each JSON object with an operation and a section, however broken, in one pass.
+
+    Where the scanner stops, the search goes on behind that place: everything before it was read.
+    """
+    position = text.find("{")
+    comments_end = text.rfind("*/")
+    while position >= 0:
+        found = scan(text, position, trailing=False, comments_end=comments_end)
+        for node in found.objects:
+            if "operation" in node.members and "section" in node.members:
+                yield node, found
+                break
+        position = text.find("{", max(found.end, position + 1))
+
+
+def _quoted(block: Block) -> Iterator[Stray]:
+    if block.kind is Kind.FENCE and has_delta_info(block):
+        yield Stray(codes.QUOTED_DELTA.at(block.line))
+        return
+    offset = 1 if block.kind is Kind.FENCE else 0
+    for node, _ in deltas_in(block.text):
+        line = block.line + offset + block.text.count("\n", 0, node.start)
+        yield Stray(codes.INLINE_DELTA.at(line, where="it is quoted"))
+
+
+def _in_html(block: Block) -> Iterator[Stray]:
+    swallowed = [inner for inner in blocks(block.text) if _is_fence_of_ours(inner)]
+    for inner in swallowed:
+        where = "an HTML block"
+        yield Stray(codes.SWALLOWED_DELTA.at(block.line + inner.line - 1, where=where))
+    if not swallowed:
+        for node, _ in deltas_in(block.text):
+            line = block.line + block.text.count("\n", 0, node.start)
+            yield Stray(codes.INLINE_DELTA.at(line, where="it stands in an HTML block"))
+
+
+def _is_fence_of_ours(block: Block) -> bool:
+    return block.kind is Kind.FENCE and has_delta_info(block)
+
+
+def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray]:
+    inside = blocks(fence.text) if "delta" in fence.text else []
+    swallowed = [inner for inner in inside if _is_fence_of_ours(inner)]
+    label = f"a `{fence.info}` block" if fence.info else "another fenced block"
+    for inner in swallowed:
+        edits = _unwrap(fence, inner, index) if unwrap else ()
+        found = codes.SWALLOWED_DELTA.at(fence.line + inner.line, where=label)
+        yield Stray(found, edits)
+    if swallowed:
+        return
+    for node, result in deltas_in(fence.text):
+        line = fence.line + 1 + fence.text.count("\n", 0, node.start)
+        whole = not (fence.text[: node.start] + fence.text[node.end :]).strip()
+        edits = _relabel(fence, index) if whole and result.root is node else ()
+        yield Stray(codes.INLINE_DELTA.at(line, where=f"it stands in {label}"), edits)
+
+
+def _relabel(fence: Block, index: LineIndex) -> tuple[Edit, ...]:
+    """Give the fence the info string `delta`."""
+    line = index.line(fence.line)
+    at = line.find(fence.marker)
+    if at < 0:
+        return ()
+    start = index.start(fence.line)
+    return (Edit(start + at + len(fence.marker), start + len(line), "delta"),)
+
+
+def _unwrap(fence: Block, inner: Block, index: LineIndex) -> tuple[Edit, ...]:
+    """Take the outer fence away.
+
+    If its closing line ended the inner block in truth (equal fences, nested), that line stays.
+    """
+    edits = [Edit(index.start(fence.line), index.start(fence.line + 1), "")]
+    if inner.closed and fence.closed:
+        edits.append(Edit(index.start(fence.end), index.start(fence.end + 1), ""))
+    return tuple(edits)
+
+
+def _in_prose(found: list[Block], index: LineIndex) -> Iterator[Stray]:
+    """JSON in the lines that belong to no fence, HTML block or quotation."""
+    for first, last in _prose(found, len(index.text)):
+        start, end = index.start(first), index.start(last + 1)
+        text = index.text[start:end]
+        if "operation" not in text:
+            continue
+        for node, result in deltas_in(text):
+            line = index.number(start + node.start)
+            edits = _wrap(text, node, result, start)
+            yield Stray(codes.INLINE_DELTA.at(line, where="it stands in no delta block"), edits)
+
+
+def _prose(found: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
+    """The runs of lines between the blocks that are looked at elsewhere."""
+    first = 1
+    for block in found:
+        if block.quoted or block.kind in (Kind.FENCE, Kind.HTML):
+            if first < block.line:
+                yield first, block.line - 1
+            first = max(first, block.end + 1)
+    yield first, last_line
+
+
+def _wrap(text: str, node: Node, result: Scan, offset: int) -> tuple[Edit, ...]:
+    """Put a fence around a complete object; its certain corrections are made on the way."""
+    if result.root is not node:
+        return ()
+    faults = [fault for fault in result.faults if fault.offset < node.end]
+    before, after = text[: node.start], text[node.end :]
+    in_code_span = before.endswith("`") or after.startswith("`")
+    if in_code_span or any(fault.edits is None for fault in faults):
+        return ()
+    opening = "```delta\n" if not before or before.endswith("\n") else "\n```delta\n"
+    closing = "\n```" if after.startswith(("\n", "\r")) or not after else "\n```\n"
+    inner = [edit.moved(offset) for fault in faults for edit in fault.edits or ()]
+    return (
+        Edit(offset + node.start, offset + node.start, opening),
+        *inner,
+        Edit(offset + node.end, offset + node.end, closing),
+    )

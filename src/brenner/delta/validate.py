@@ -1,0 +1,203 @@
+"""Whether a decoded JSON value is a delta: operation, section, target, payload (ruling R6).
+
+Every problem is collected, none stops the search for others. On a sound delta the checks only
+compare types and names; words are put together when something is wrong.
+"""
+
+import json
+
+from brenner.delta.model import Delta
+from brenner.delta.payload import edit_fields, kill_reason
+from brenner.delta.problems import Path, Problem, Problems, SetValue, listed, suggestion, type_name
+from brenner.delta.schema import (
+    RESEARCH_THREAD,
+    SECTION_ALIASES,
+    SECTIONS,
+    TOP_LEVEL,
+    Operation,
+    Section,
+)
+from brenner.delta.values import is_blank
+from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.nearest import nearest
+from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
+
+_OPERATIONS = {operation.value: operation for operation in Operation}
+# What other tools call the operations; suggested, never assumed.
+_SYNONYMS = {
+    "CREATE": "ADD",
+    "INSERT": "ADD",
+    "NEW": "ADD",
+    "UPDATE": "EDIT",
+    "MODIFY": "EDIT",
+    "CHANGE": "EDIT",
+    "REPLACE": "EDIT",
+    "DELETE": "KILL",
+    "REMOVE": "KILL",
+}
+_TARGET: Path = ("target_id",)
+
+
+def validate(value: object) -> tuple[Delta | None, list[Problem]]:
+    """The delta, or None where something makes it unusable; and all problems."""
+    problems = Problems()
+    if type(value) is not dict:
+        problems.add(codes.DELTA_NOT_AN_OBJECT, (), what=type_name(value))
+        return None, problems.found
+    operation = _operation(value.get("operation"), problems)
+    section = _section(value.get("section"), problems)
+    if not value.keys() <= TOP_LEVEL:
+        _unknown_keys(value, problems)
+    if operation is None or section is None:
+        return None, problems.found
+    delta = Delta(
+        operation,
+        section.id,
+        _target(value.get("target_id"), operation, section, problems),
+        _payload(value, operation, section, problems),
+        _rationale(value.get("rationale"), problems),
+        _local_id(value.get("local_id"), operation, problems),
+    )
+    if problems.found and problems.are_fatal:
+        return None, problems.found
+    return delta, problems.found
+
+
+def _operation(name: object, problems: Problems) -> Operation | None:
+    """The operation, also where it is misspelt for certain, so that the rest is checked too."""
+    if type(name) is str:
+        if name in _OPERATIONS:
+            return _OPERATIONS[name]
+        meant = name.strip().upper()
+        repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
+        hint = suggestion(meant if repair else _SYNONYMS.get(meant))
+        problems.add(codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint)
+        return _OPERATIONS.get(meant)
+    if name is None:
+        problems.missing(("operation",), "ADD, EDIT or KILL")
+    else:
+        problems.wrong_type(("operation",), name, "ADD, EDIT or KILL")
+    return None
+
+
+def _section(name: object, problems: Problems) -> Section | None:
+    """The section, also where it is misspelt for certain, so that the rest is checked too."""
+    if type(name) is str:
+        if name in SECTIONS:
+            return SECTIONS[name]
+        folded = name.strip().lower().replace(" ", "_").replace("-", "_")
+        meant = SECTION_ALIASES.get(folded) or nearest(folded, SECTIONS, most_edits=2)
+        problems.add(
+            codes.INVALID_SECTION,
+            ("section",),
+            SetValue(json.dumps(meant)) if meant else None,
+            value=name,
+            known=listed(SECTIONS),
+            suggestion=suggestion(meant),
+        )
+        return SECTIONS[meant] if meant else None
+    if name is None:
+        problems.missing(("section",), "one of " + listed(SECTIONS))
+    else:
+        problems.wrong_type(("section",), name, "the name of a section")
+    return None
+
+
+def _target(
+    target: object, operation: Operation, section: Section, problems: Problems
+) -> str | None:
+    if section is RESEARCH_THREAD and operation is not Operation.EDIT:
+        path: Path = ("operation",)
+        problems.add(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
+    elif operation is Operation.ADD:
+        if target is not None:
+            repair = SetValue("null") if target == "" else None
+            problems.add(codes.UNEXPECTED_TARGET, _TARGET, repair, target=str(target))
+    elif target is None or target == "":
+        repair = SetValue('"RT"') if section is RESEARCH_THREAD else None
+        words = {"operation": operation.value, "example": section.example_id}
+        problems.add(codes.MISSING_TARGET, _TARGET, repair, **words)
+    elif type(target) is not str:
+        problems.wrong_type(_TARGET, target, f"an item's ID such as `{section.example_id}`")
+    else:
+        _check_target(target, section, problems)
+        return target
+    return None
+
+
+def _check_target(target: str, section: Section, problems: Problems) -> None:
+    match = ITEM_ID.fullmatch(target)
+    if match is None:
+        if not LOCAL_REFERENCE.fullmatch(target):
+            _malformed_target(target, section, problems)
+    elif (match[1] or "RT") != section.prefix:
+        words = {"target": target, "section": section.id, "prefix": section.prefix}
+        problems.add(codes.TARGET_SECTION_MISMATCH, _TARGET, None, **words)
+
+
+def _malformed_target(target: str, section: Section, problems: Problems) -> None:
+    tidy = target.strip().upper()
+    is_ours = ITEM_ID.fullmatch(tidy) is not None and tidy.startswith(section.prefix)
+    problems.add(
+        codes.INVALID_TARGET,
+        _TARGET,
+        SetValue(json.dumps(tidy)) if is_ours else None,
+        target=target,
+        reason="is not an item's ID",
+        example=section.example_id,
+        suggestion=suggestion(tidy) if is_ours else _cell_hint(target),
+    )
+
+
+def _cell_hint(target: str) -> str:
+    """`P1.H2` addresses a cell in the artifact's own words, but a delta edits the row."""
+    row, _, cell = target.partition(".")
+    if cell and ITEM_ID.fullmatch(row) and ITEM_ID.fullmatch(cell):
+        return f' To edit a cell, target `{row}` and give `"predictions": {{"{cell}": "…"}}`.'
+    return ""
+
+
+def _payload(
+    value: dict[str, object], operation: Operation, section: Section, problems: Problems
+) -> dict[str, object]:
+    payload = value.get("payload")
+    if operation is Operation.KILL and (payload is None or type(payload) is dict):
+        return kill_reason(payload or {}, value.get("rationale"), problems)
+    if type(payload) is dict:
+        return edit_fields(payload, operation, section, problems)
+    if payload is None:
+        problems.missing(("payload",), "an object with the fields of the section")
+    else:
+        problems.wrong_type(("payload",), payload, "an object")
+    return {}
+
+
+def _rationale(rationale: object, problems: Problems) -> str:
+    if type(rationale) is str and not is_blank(rationale):
+        return rationale
+    if rationale is None or type(rationale) is str:
+        problems.add(codes.MISSING_RATIONALE, ("rationale",))
+    else:
+        problems.wrong_type(("rationale",), rationale, "a text")
+    return ""
+
+
+def _local_id(name: object, operation: Operation, problems: Problems) -> str | None:
+    if name is None:
+        return None
+    if operation is not Operation.ADD:
+        reason = f"goes with ADD, not with {operation.value}"
+    elif type(name) is str and LOCAL_ID.fullmatch(name):
+        return name
+    else:
+        reason = f"`{name}` is not a name"
+    problems.add(codes.INVALID_LOCAL_ID, ("local_id",), reason=reason)
+    return None
+
+
+def _unknown_keys(value: dict[str, object], problems: Problems) -> None:
+    known = sorted(TOP_LEVEL)
+    absent = sorted(TOP_LEVEL - value.keys())
+    for key in value:
+        if key not in TOP_LEVEL and not problems.are_enough:
+            problems.unknown((key,), "a delta", known, absent)

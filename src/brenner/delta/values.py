@@ -1,0 +1,231 @@
+"""Each kind of payload field has its check: what it may hold (ruling R6)."""
+
+import json
+from collections.abc import Callable
+
+from brenner.delta.problems import Path, Problems, RenameKey, SetValue, listed, suggestion
+from brenner.delta.schema import (
+    MOST_SCORE,
+    REFERENCE_FIELDS,
+    RELATIONS,
+    SCORE_PARTS,
+    Field,
+    FieldKind,
+)
+from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.nearest import nearest
+from brenner.grammar import ANCHOR, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
+from brenner.thread.ids import is_valid
+
+Check = Callable[[Field, object, Path, Problems], None]
+
+
+def is_blank(content: object) -> bool:
+    """Whether a field says nothing: only white space, or an empty list or object."""
+    if type(content) is str:
+        return not content or content.isspace()
+    return content in ([], {})
+
+
+def _text(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not str:
+        problems.wrong_type(path, content, "a text")
+
+
+def _flag(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not bool:
+        spelled = content.strip().lower() if type(content) is str else ""
+        repair = SetValue(spelled) if spelled in ("true", "false") else None
+        problems.wrong_type(path, content, "true or false, without quotes", repair)
+
+
+def _choice(field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not str:
+        problems.wrong_type(path, content, "one of " + listed(field.choices))
+    elif content not in field.choices and not is_blank(content):
+        meant = content.strip().lower()
+        repair = SetValue(json.dumps(meant)) if meant in field.choices else None
+        near = nearest(content, field.choices)
+        problems.invalid_value(path, content, field.choices, near, repair)
+
+
+def _anchors(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not list:
+        problems.wrong_type(path, content, "a list of anchors", _in_a_list(content))
+        return
+    for index, anchor in enumerate(content):
+        if type(anchor) is not str:
+            problems.wrong_type((*path, index), anchor, "a text")
+        elif not ANCHOR.fullmatch(anchor) or not _ascends(anchor):
+            _malformed_anchor(anchor, (*path, index), problems)
+        if problems.are_enough:
+            return
+
+
+def _in_a_list(content: object) -> SetValue | None:
+    """One text where a list of texts belongs has one reading, unless it lists several itself."""
+    if type(content) is not str or is_blank(content) or "," in content or ";" in content:
+        return None
+    return SetValue(json.dumps([content], ensure_ascii=False))
+
+
+def _malformed_anchor(anchor: str, path: Path, problems: Problems) -> None:
+    if is_blank(anchor):
+        problems.missing(path, "an anchor such as `§42`", "is blank")
+        return
+    right = MOJIBAKE_SECTION_SIGN.sub("§", anchor)
+    if right != anchor:
+        problems.add(codes.MOJIBAKE_ANCHOR, path, anchor=anchor, right=right)
+        return
+    reason = ": its range does not ascend" if ANCHOR.fullmatch(anchor) else ""
+    problems.add(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
+
+
+def _ascends(anchor: str) -> bool:
+    """Whether a range such as `§42-45` goes upwards."""
+    if "-" not in anchor or "§" not in anchor:
+        return True
+    for part in anchor.replace(",", " ").split():
+        first, dash, last = part.replace("§", "").partition("-")
+        if dash and first.isdecimal() and last.isdecimal() and int(first) >= int(last):
+            return False
+    return True
+
+
+def _items(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not list:
+        problems.wrong_type(path, content, "a list of item IDs", _in_a_list(content))
+        return
+    for index, item in enumerate(content):
+        here = (*path, index)
+        if type(item) is not str:
+            problems.wrong_type(here, item, "an item's ID")
+        elif not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
+            tidy = item.strip().upper()
+            repair = SetValue(json.dumps(tidy)) if ITEM_ID.fullmatch(tidy) else None
+            problems.invalid_item(here, item, "an item's ID", "H1", repair)
+        if problems.are_enough:
+            return
+
+
+def _outcomes(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    """A map from hypotheses to what each lets one expect."""
+    if type(content) is not dict:
+        problems.wrong_type(path, content, 'an object such as {"H1": "…", "H2": "…"}')
+        return
+    for key, outcome in content.items():
+        here = (*path, key)
+        match = ITEM_ID.fullmatch(key)
+        if (match is None or match[1] != "H") and not LOCAL_REFERENCE.fullmatch(key):
+            problems.invalid_item(here, key, "a hypothesis's ID", "H1", _tidy_key(key, content))
+        if type(outcome) is not str:
+            problems.wrong_type(here, outcome, "a text")
+        elif is_blank(outcome):
+            problems.missing(here, "what the hypothesis lets one expect", "is blank")
+        if problems.are_enough:
+            return
+
+
+def _tidy_key(key: str, content: dict[str, object]) -> RenameKey | None:
+    tidy = key.strip().upper()
+    is_certain = tidy.startswith("H") and ITEM_ID.fullmatch(tidy) and tidy not in content
+    return RenameKey(tidy) if is_certain else None
+
+
+def _score(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not dict:
+        problems.wrong_type(path, content, 'an object such as {"likelihood_ratio": 2, "cost": 3}')
+        return
+    for part, number in content.items():
+        here = (*path, part)
+        if part not in SCORE_PARTS:
+            absent = [name for name in SCORE_PARTS if name not in content]
+            problems.unknown(here, "a score", SCORE_PARTS, absent)
+        elif type(number) is not int:
+            problems.wrong_type(here, number, "a whole number from 0 to 3", _whole(number))
+        elif not 0 <= number <= MOST_SCORE:
+            problems.invalid_value(here, str(number), map(str, range(MOST_SCORE + 1)))
+        if problems.are_enough:
+            return
+
+
+def _whole(content: object) -> SetValue | None:
+    """A number from 0 to 3 in quotes, or with `.0`, has only one reading."""
+    text = content.strip() if type(content) is str else repr(content)
+    plain = text.removesuffix(".0")
+    return SetValue(plain) if plain in ("0", "1", "2", "3") else None
+
+
+def _references(_field: Field, content: object, path: Path, problems: Problems) -> None:
+    if type(content) is not list:
+        problems.wrong_type(path, content, "a list of references")
+        return
+    for index, reference in enumerate(content):
+        here = (*path, index)
+        if type(reference) is not dict:
+            expected = "an object with `session`, `item` and `relation`"
+            problems.wrong_type(here, reference, expected)
+        else:
+            _reference(reference, here, problems)
+        if problems.are_enough:
+            return
+
+
+def _reference(reference: dict[str, object], path: Path, problems: Problems) -> None:
+    if not reference.keys() <= _REFERENCE_CHECKS.keys():
+        absent = [name for name in REFERENCE_FIELDS if name not in reference]
+        for key in reference:
+            if key not in REFERENCE_FIELDS:
+                problems.unknown((*path, key), "a reference", REFERENCE_FIELDS, absent)
+    for key, check in _REFERENCE_CHECKS.items():
+        text = reference.get(key)
+        here = (*path, key)
+        if type(text) is str and not is_blank(text):
+            check(text, here, problems)
+        elif text is None or type(text) is str:
+            problems.missing(here, "a reference has `session`, `item` and `relation`")
+        else:
+            problems.wrong_type(here, text, "a text")
+
+
+def _reference_session(session: str, path: Path, problems: Problems) -> None:
+    if not is_valid(session):
+        reason = "is not a valid thread ID, so no session will ever have it"
+        problems.add(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
+
+
+def _reference_item(item: str, path: Path, problems: Problems) -> None:
+    if not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
+        reason = "is not an item's ID, so no item will ever have it"
+        problems.add(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
+
+
+def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
+    if relation not in RELATIONS:
+        tidy = relation.strip().lower().replace(" ", "_").replace("-", "_")
+        problems.add(
+            codes.INVALID_RELATION,
+            path,
+            SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,
+            value=relation,
+            expected=listed(RELATIONS),
+            suggestion=suggestion(nearest(relation, RELATIONS)),
+        )
+
+
+_REFERENCE_CHECKS: dict[str, Callable[[str, Path, Problems], None]] = {
+    "session": _reference_session,
+    "item": _reference_item,
+    "relation": _reference_relation,
+}
+
+CHECKS: dict[FieldKind, Check] = {
+    FieldKind.TEXT: _text,
+    FieldKind.FLAG: _flag,
+    FieldKind.CHOICE: _choice,
+    FieldKind.ANCHORS: _anchors,
+    FieldKind.ITEMS: _items,
+    FieldKind.OUTCOMES: _outcomes,
+    FieldKind.SCORE: _score,
+    FieldKind.REFERENCES: _references,
+}

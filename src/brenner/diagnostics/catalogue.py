@@ -1,0 +1,43 @@
+"""The catalogue of all codes, put together from one file per document."""
+
+from brenner.diagnostics.codes import (
+    delta_format,
+    input,  # noqa: A004  (the file's subject)
+    json_text,
+    lint,
+    merge,
+    message_body,
+    publish,
+    roster,
+    thread_subject,
+)
+from brenner.diagnostics.model import Code
+from brenner.diagnostics.nearest import nearest
+
+# In the order in which a message goes through the program: file, thread, body, block, merge, …
+CHAPTERS: dict[str, tuple[Code, ...]] = {
+    "Input and message files": input.CODES,
+    "Thread IDs and subjects": thread_subject.CODES,
+    "Message bodies": message_body.CODES,
+    "JSON in delta blocks": json_text.CODES,
+    "Delta format": delta_format.CODES,
+    "Merging": merge.CODES,
+    "Linting the artifact": lint.CODES,
+    "Publishing": publish.CODES,
+    "Rosters": roster.CODES,
+}
+CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
+
+
+def find_code(written: str) -> Code | None:
+    """The code of that id; case, and `_` for `-`, do not matter."""
+    wanted = written.strip().upper()
+    return CATALOGUE.get(wanted) or _FOLDED.get(wanted.replace("-", "_"))
+
+
+def nearest_code(written: str) -> str | None:
+    """The id that a misspelt one probably stands for."""
+    return nearest(written.strip().upper(), CATALOGUE)
+
+
+_FOLDED = {code_id.replace("-", "_"): code for code_id, code in CATALOGUE.items()}

@@ -1,0 +1,398 @@
+"""Codes of the message body schema (MB-001 … MB-012) and of ruling R3."""
+
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+
+_DOCUMENT = "message_body_schema_v0.1"
+_RULES = f"{_DOCUMENT}, Machine-Checkable Rules"
+_ACKS = f"{_DOCUMENT}, ACK Semantics Summary; R3"
+
+_KICKOFF = """\
+Subject: KICKOFF: Cell fate investigation
+
+# Cell fate
+
+## Research Question
+How do cells decide their fate?
+
+## Context
+Two models compete.
+
+## Excerpt
+§42: "lineage or gradient"
+"""
+_CRITIQUE = """\
+Subject: CRITIQUE: A2 is weak
+
+# Critique: A2
+
+## Target
+A2, the stable gradient
+
+## Attack
+Gradients in tissue decay within minutes.
+
+## Severity
+Major
+"""
+_HANDOFF = """\
+Subject: HANDOFF: bb-5so to RedLake
+
+# Work Handoff
+
+## Item
+bb-5so
+
+## From
+BlueLake
+
+## To
+RedLake
+
+## State
+Half done.
+"""
+_DELTA = """\
+Subject: DELTA[opus]: H1 killed
+
+# Delta Contribution
+
+## Deltas
+
+```delta
+{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H1",
+ "payload": {"reason": "refuted by T1"}, "rationale": "T1 came out negative"}
+```
+"""
+_QUESTION = """\
+Subject: QUESTION: Which rubric?
+
+# Question
+
+## Question
+Which rubric applies?
+
+## Urgency
+Soon
+"""
+_BLOCKED = """\
+Subject: BLOCKED: bb-5so
+
+# Work Blocked
+
+## Item
+bb-5so
+
+## Blocker
+The schema is unclear.
+
+## Type
+Question
+"""
+_ACK = """\
+Subject: ACK: kickoff
+
+# Acknowledgement
+
+## Message ID
+12
+
+## Status
+Received
+"""
+
+
+def _with_ack(message: str, value: str) -> str:
+    return f"Ack-Required: {value}\n{message}"
+
+
+MB_001 = Code(
+    id="MB-001",
+    severity=ERROR,
+    title="The subject has no valid prefix",
+    message="The subject has no valid prefix.",
+    fix="Begin the subject with one of the ten prefixes.",
+    why="The prefix is the type of the message, and the type decides how its body is read. "
+    "Reported as INVALID_SUBJECT_PREFIX.",
+    spec=_RULES,
+    example=Example("subject", "Re: KICKOFF: Cell fate", "ACK: Cell fate"),
+)
+MB_002 = Code(
+    id="MB-002",
+    severity=ERROR,
+    title="A KICKOFF without a research question",
+    message="The KICKOFF has no research question: neither `## Research Question` nor a title "
+    "has text.",
+    fix="Add a section `## Research Question` with one sentence that could turn out false.{hint}",
+    why="The question becomes the artifact's research thread; without it a session is about "
+    "nothing.",
+    spec=f"{_RULES}; R3, R15",
+    example=Example(
+        "message",
+        _KICKOFF.replace("# Cell fate\n\n", "").replace("How do cells decide their fate?\n", ""),
+        _KICKOFF,
+    ),
+)
+MB_003 = Code(
+    id="MB-003",
+    severity=ERROR,
+    title="A KICKOFF without context",
+    message="The KICKOFF has no context: `## Context` is missing or empty.",
+    fix="Add a section `## Context` with two to four sentences of background (in a later round, "
+    "`## Current State` counts).{hint}",
+    why="Agents share nothing but the mail: what is not in the kickoff they do not know.",
+    spec=f"{_RULES}; R3",
+    example=Example("message", _KICKOFF.replace("## Context\n", ""), _KICKOFF),
+)
+MB_004 = Code(
+    id="MB-004",
+    severity=ERROR,
+    title="A DELTA without a delta block",
+    message="The DELTA message has no delta block, so it contributes nothing.",
+    fix="Put each operation into a fenced code block that begins with ```delta at the start of a "
+    "line and ends with ```.",
+    why="Only delta blocks are compiled. A contribution in prose, in a `json` fence or inside "
+    "another fence would be lost.",
+    spec=f"{_RULES}; delta_output_format_v0.1, Failure Mode 1; R4",
+    example=Example("message", _DELTA.replace("```delta", "```text"), _DELTA),
+)
+MB_005 = Code(
+    id="MB-005",
+    severity=ERROR,
+    title="A delta block that is not JSON",
+    message="A delta block is not valid JSON.",
+    fix="Mend the JSON at the line given.",
+    why="A block that cannot be read is refused whole. Reported under a code that says what is "
+    "wrong with the JSON.",
+    spec=f"{_RULES}; R5",
+    example=Example("message", _DELTA.replace('"}\n```', '",}\n```'), _DELTA),
+)
+MB_006 = Code(
+    id="MB-006",
+    severity=ERROR,
+    title="A CRITIQUE without a target",
+    message="The CRITIQUE has no target: `## Target` is missing or empty.",
+    fix="Add a section `## Target` that names the item or section under attack, and the artifact "
+    "version.{hint}",
+    why="An attack on nothing in particular cannot be answered.",
+    spec=f"{_RULES}; R3",
+    example=Example("message", _CRITIQUE.replace("## Target\n", ""), _CRITIQUE),
+)
+MB_007 = Code(
+    id="MB-007",
+    severity=ERROR,
+    title="A CRITIQUE without an attack",
+    message="The CRITIQUE has no attack: `## Attack` is missing or empty.",
+    fix="Add a section `## Attack` with the challenge itself.{hint}",
+    why="The attack is what the critique is for.",
+    spec=f"{_RULES}; R3",
+    example=Example("message", _CRITIQUE.replace("## Attack\n", ""), _CRITIQUE),
+)
+MB_008 = Code(
+    id="MB-008",
+    severity=ERROR,
+    title="A HANDOFF without both agents",
+    message="The HANDOFF does not say {whom}: `## {section}` {reason}.",
+    fix="Add a section `## {section}` with one agent's name.{hint}",
+    why="Work that is handed over by nobody, or to nobody, is dropped.",
+    spec=f"{_RULES}; R3",
+    example=Example("message", _HANDOFF.replace("## To\nRedLake\n\n", ""), _HANDOFF),
+)
+MB_009 = Code(
+    id="MB-009",
+    severity=WARNING,
+    title="An ACK that asks for an acknowledgement",
+    message="This ACK asks to be acknowledged itself.",
+    fix="Leave `Ack-Required` out, or set it to false.",
+    why="Acknowledgements of acknowledgements never end.",
+    spec=_RULES,
+    example=Example("message", _with_ack(_ACK, "true"), _ACK),
+)
+MB_010 = Code(
+    id="MB-010",
+    severity=WARNING,
+    title="A KICKOFF that asks for no acknowledgement",
+    message="This KICKOFF does not ask to be acknowledged.",
+    fix="Leave `Ack-Required` out, or set it to true.",
+    why="The operator needs to know that every agent has received the kickoff.",
+    spec=_RULES,
+    example=Example("message", _with_ack(_KICKOFF, "false"), _KICKOFF),
+)
+MB_011 = Code(
+    id="MB-011",
+    severity=WARNING,
+    title="A QUESTION that asks for no acknowledgement",
+    message="This QUESTION does not ask to be acknowledged.",
+    fix="Leave `Ack-Required` out, or set it to true.",
+    why="A question that nobody owes an answer to gets none.",
+    spec=_RULES,
+    example=Example("message", _with_ack(_QUESTION, "false"), _QUESTION),
+)
+MB_012 = Code(
+    id="MB-012",
+    severity=WARNING,
+    title="A BLOCKED that asks for no acknowledgement",
+    message="This BLOCKED does not ask to be acknowledged.",
+    fix="Leave `Ack-Required` out, or set it to true.",
+    why="Somebody has to take the blocker up.",
+    spec=_RULES,
+    example=Example("message", _with_ack(_BLOCKED, "false"), _BLOCKED),
+)
+ACK_MISMATCH = Code(
+    id="ACK_MISMATCH",
+    severity=WARNING,
+    title="Ack-Required contradicts the type",
+    message="`Ack-Required: {value}` contradicts what a {type} asks for ({expected}).",
+    fix="Leave `Ack-Required` out, or set it to {expected}.",
+    why="The type decides who owes an answer; the exception may be meant, so it is only a warning.",
+    spec=_ACKS,
+    example=Example("message", _with_ack(_CRITIQUE, "false"), _CRITIQUE),
+)
+MISSING_SECTION = Code(
+    id="MISSING_SECTION",
+    severity=ERROR,
+    title="A required section is missing",
+    message="The {type} has no `## {section}`, or nothing stands in it.",
+    fix="Add a section `## {section}`: {asks}.{hint}",
+    why="Each type of message has sections without which its reader cannot act.",
+    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    example=Example("message", _BLOCKED.replace("## Blocker\n", ""), _BLOCKED),
+)
+MISSING_RECOMMENDED_SECTION = Code(
+    id="MISSING_RECOMMENDED_SECTION",
+    severity=WARNING,
+    title="A recommended section is missing",
+    message="The {type} has no `## {section}`, or nothing stands in it.",
+    fix="Better add a section `## {section}`: {asks}.{hint}",
+    why="The message is valid without it, but its reader will miss it.",
+    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    example=Example("message", _CRITIQUE.replace("\n## Severity\nMajor\n", ""), _CRITIQUE),
+)
+INVALID_SECTION_VALUE = Code(
+    id="INVALID_SECTION_VALUE",
+    severity=ERROR,
+    title="A required section has a value outside the list",
+    message="`## {section}` says `{value}`, which is not {expected}.",
+    fix="Begin the section with {expected}; explanations go on a line of their own.",
+    why="Programs act on this value; one outside the list would be acted on by nobody.",
+    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    example=Example("message", _ACK.replace("Received", "Roger"), _ACK),
+)
+UNLISTED_SECTION_VALUE = Code(
+    id="UNLISTED_SECTION_VALUE",
+    severity=WARNING,
+    title="A recommended section has a value outside the list",
+    message="`## {section}` says `{value}`, which is not {expected}.",
+    fix="Begin the section with {expected}; explanations go on a line of their own.",
+    why="Lists are sorted and coloured by this value.",
+    spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
+    example=Example("message", _CRITIQUE.replace("Major", "Terrible"), _CRITIQUE),
+)
+QUESTION_FROM_TITLE = Code(
+    id="QUESTION_FROM_TITLE",
+    severity=WARNING,
+    title="The title stands in for the research question",
+    message="There is no `## Research Question`; the title `{title}` is taken for the question.",
+    fix="Add a section `## Research Question` with one falsifiable sentence.",
+    why="A title is seldom a question that could turn out false.",
+    spec=f"{_DOCUMENT}, KICKOFF Messages; R15",
+    example=Example(
+        "message",
+        _KICKOFF.replace("## Research Question\nHow do cells decide their fate?\n", ""),
+        _KICKOFF,
+    ),
+)
+EXCERPT_WITHOUT_CITATION = Code(
+    id="EXCERPT_WITHOUT_CITATION",
+    severity=WARNING,
+    title="The excerpt cites nothing",
+    message="`## Excerpt` has no citation of the form `§42`.",
+    fix='Give the section number of each passage: `§42: "…"`.',
+    why="Hypotheses are anchored to sections; agents can only cite what they were given.",
+    spec=f"{_DOCUMENT}, KICKOFF Messages",
+    example=Example("message", _KICKOFF.replace("§42: ", ""), _KICKOFF),
+)
+MISSING_VERSION = Code(
+    id="MISSING_VERSION",
+    severity=ERROR,
+    title="A COMPILED without its version",
+    message="Neither the title nor `## Summary` of the COMPILED names a version (`v3`).",
+    fix="Title the body `# Compiled Artifact v3`, with the version's number.",
+    why="Versions are how everybody refers to the artifact.",
+    spec=f"{_DOCUMENT}, COMPILED Messages",
+    example=Example(
+        "message",
+        "Subject: COMPILED: v1 first\n\n# Compiled Artifact\n\n## Contributors\nopus\n\n"
+        "## Statistics\n- Hypotheses: 3\n",
+        "Subject: COMPILED: v1 first\n\n# Compiled Artifact v1\n\n## Contributors\nopus\n\n"
+        "## Statistics\n- Hypotheses: 3\n",
+    ),
+)
+MALFORMED_VERSION = Code(
+    id="MALFORMED_VERSION",
+    severity=WARNING,
+    title="A reference to an artifact version is malformed",
+    message="`**{name}**: {value}` does not name a version.",
+    fix="Write `v` and a number: `**{name}**: v2`. `v0` is the empty artifact before the first.",
+    why="The version says which numbers the author had before her; without it her IDs may be "
+    "read otherwise than she meant.",
+    spec="artifact_publish_spec_v0.1, Referencing Artifacts in Follow-Up Rounds; R11",
+    also=("AP-009",),
+    example=Example(
+        "message",
+        _CRITIQUE.replace("## Target\n", "## Target\n**Artifact Version**: latest\n\n"),
+        _CRITIQUE.replace("## Target\n", "## Target\n**Artifact Version**: v2\n\n"),
+    ),
+)
+DELTA_NOT_CONTRIBUTED = Code(
+    id="DELTA_NOT_CONTRIBUTED",
+    severity=WARNING,
+    title="A delta block in a message that is not a DELTA",
+    message="The delta block is in a {type}, so it will not be compiled.",
+    fix="Send it in a message whose subject begins with `DELTA[role]:`.",
+    why="Only DELTA messages contribute; a block elsewhere is taken for a quotation.",
+    spec="R4",
+    example=Example(
+        "message",
+        _DELTA.replace("DELTA[opus]: H1 killed", "INFO: H1 killed"),
+        _DELTA,
+    ),
+)
+PLACEHOLDER_LEFT = Code(
+    id="PLACEHOLDER_LEFT",
+    severity=WARNING,
+    title="A placeholder of the template is still there",
+    message="`{placeholder}` is still the template's placeholder.",
+    fix="Replace it with your own words, or remove its section if it is optional.",
+    why="`brenner new` prints such placeholders; sent as they are they say nothing.",
+    spec=f"{_DOCUMENT}, Message Types and Body Schemas",
+    example=Example(
+        "message",
+        _CRITIQUE.replace("A2, the stable gradient", "[[fill in: the item under attack]]"),
+        _CRITIQUE,
+    ),
+)
+CODES = (
+    MB_001,
+    MB_002,
+    MB_003,
+    MB_004,
+    MB_005,
+    MB_006,
+    MB_007,
+    MB_008,
+    MB_009,
+    MB_010,
+    MB_011,
+    MB_012,
+    ACK_MISMATCH,
+    MISSING_SECTION,
+    MISSING_RECOMMENDED_SECTION,
+    INVALID_SECTION_VALUE,
+    UNLISTED_SECTION_VALUE,
+    QUESTION_FROM_TITLE,
+    EXCERPT_WITHOUT_CITATION,
+    MISSING_VERSION,
+    MALFORMED_VERSION,
+    DELTA_NOT_CONTRIBUTED,
+    PLACEHOLDER_LEFT,
+)

@@ -1,0 +1,54 @@
+"""The protocol's grammar: every pattern, under the line of the document that it implements.
+
+All of them are matched against the whole string and are ASCII only: no trailing newline, no other
+alphabet's digits. Nothing else in the project spells these forms out again.
+"""
+
+import re
+
+# thread_subject_conventions, Thread ID Validation: "Engineering thread"
+ENGINEERING_THREAD_ID = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+# "Research thread"
+RESEARCH_THREAD_ID = re.compile(r"RS-([0-9]{8})-([a-z0-9-]{2,40})")
+# "Coordination thread"
+COORDINATION_THREAD_ID = re.compile(r"COORD-[a-z0-9-]{2,30}")
+
+# thread_subject_conventions, Subject Validation: "Has valid prefix"; then the description
+MESSAGE_TYPES = (
+    "KICKOFF",
+    "DELTA",
+    "COMPILED",
+    "CRITIQUE",
+    "ACK",
+    "CLAIM",
+    "HANDOFF",
+    "BLOCKED",
+    "QUESTION",
+    "INFO",
+)
+SUBJECT = re.compile(
+    r"(?:(DELTA)\[([a-z]+)\]|(" + "|".join(t for t in MESSAGE_TYPES if t != "DELTA") + r")):(.*)",
+    re.DOTALL,
+)
+
+# agent_roster_schema: an agent's name, e.g. BlueLake; kept free of look-alike characters (R1's way)
+AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+# artifact_publish_spec, Version Tracking: v1, v2, …; R11: v0 is the empty artifact
+VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
+
+# companion, The artifact: item IDs are prefix + number, counted from 1
+ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
+# R11: the name that an author gives to an item which has no number yet, and how she refers to it
+LOCAL_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+LOCAL_REFERENCE = re.compile(r"@" + LOCAL_ID.pattern)
+
+# companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
+# [axiomatic], [external: source]
+_SOURCE = r"(?:§[0-9]{1,9}(?:-§?[0-9]{1,9})?|EV-[0-9]{1,9}(?:#E[0-9]{1,9})?)"
+ANCHOR = re.compile(
+    rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
+    r"|\[external: ?[^\]\n]+\])"
+)
+# The two usual ways in which the two bytes of § are misread: as Mac Roman, as Latin-1
+MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")

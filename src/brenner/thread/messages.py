@@ -1,0 +1,171 @@
+"""A message, and the text file that holds one: headers, a blank line, the Markdown body.
+
+Reading never fails: what is wrong is collected beside what could be read, so that everything
+else in the file is still checked. The places of headers are kept for corrections.
+"""
+
+import re
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.nearest import nearest
+from brenner.grammar import AGENT_NAME
+from brenner.markdown.edits import Edit
+
+HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
+_REQUIRED = ("Thread", "From", "Subject")
+_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:(.*)")
+_YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class Message(NamedTuple):
+    """A message as its author wrote it. `ack_required` is None where she left it to the type."""
+
+    thread_id: str
+    sender: str
+    recipients: tuple[str, ...]
+    subject: str
+    body: str
+    ack_required: bool | None = None
+
+
+class Header(NamedTuple):
+    """A header's value and its place: the line, and where the value begins in the text."""
+
+    value: str
+    line: int
+    start: int
+
+
+class MessageFile(NamedTuple):
+    """A message file taken apart, with what was wrong and what could be mended in it."""
+
+    message: Message
+    headers: dict[str, Header]
+    body_start: int
+    body_line: int
+    diagnostics: tuple[Diagnostic, ...]
+    edits: tuple[Edit, ...]
+
+
+def render_message_file(message: Message) -> str:
+    """The message as a file."""
+    lines = [
+        f"Thread: {message.thread_id}",
+        f"From: {message.sender}",
+        f"To: {', '.join(message.recipients)}",
+        f"Subject: {message.subject}",
+    ]
+    if message.ack_required is not None:
+        lines.append(f"Ack-Required: {'true' if message.ack_required else 'false'}")
+    return "\n".join(lines) + "\n\n" + message.body
+
+
+def parse_message_file(text: str) -> MessageFile:
+    """Take a message file apart, whatever it holds."""
+    reader = _HeaderReader(text)
+    reader.read()
+    headers = reader.headers
+    found = reader.diagnostics
+    found += [codes.MISSING_HEADER.at(1, name=name) for name in _REQUIRED if name not in headers]
+    value = {name: header.value for name, header in headers.items()}
+    recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
+    found += _check_names(headers, recipients)
+    message = Message(
+        thread_id=value.get("Thread", ""),
+        sender=value.get("From", ""),
+        recipients=tuple(dict.fromkeys(recipients)),
+        subject=value.get("Subject", ""),
+        body=text[reader.position :],
+        ack_required=_YES_OR_NO.get(value.get("Ack-Required", "").lower()),
+    )
+    return MessageFile(
+        message, headers, reader.position, reader.line, tuple(found), tuple(reader.edits)
+    )
+
+
+def _check_names(headers: dict[str, Header], recipients: tuple[str, ...]) -> list[Diagnostic]:
+    """The headers that hold names, or yes and no."""
+    found = []
+    sender, to, ack = (headers.get(name) for name in ("From", "To", "Ack-Required"))
+    if sender and not AGENT_NAME.fullmatch(sender.value):
+        found.append(codes.INVALID_AGENT_NAME.at(sender.line, name=sender.value))
+    if not recipients:
+        found.append(codes.NO_RECIPIENT.at(to.line if to else 1))
+    elif to:
+        found += [
+            codes.INVALID_AGENT_NAME.at(to.line, name=name)
+            for name in recipients
+            if not AGENT_NAME.fullmatch(name)
+        ]
+    if ack and ack.value.lower() not in _YES_OR_NO:
+        found.append(codes.INVALID_ACK_REQUIRED.at(ack.line, value=ack.value))
+    return found
+
+
+class _HeaderReader:
+    """Walks down the lines of the header; afterwards `position` and `line` are the body's."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.line = 1
+        self.headers: dict[str, Header] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.edits: list[Edit] = []
+
+    def read(self) -> None:
+        started = False
+        while self.position < len(self.text):
+            start, content, after = self._next_line()
+            blank = not content.strip(" \t")
+            if not blank and not self._take(start, content, started):
+                return
+            self.position, self.line = after, self.line + 1
+            if blank and started:
+                return
+            started = started or not blank
+
+    def _next_line(self) -> tuple[int, str, int]:
+        """Where the line at hand begins, its text, and where the next one begins."""
+        end = self.text.find("\n", self.position)
+        after = len(self.text) if end < 0 else end + 1
+        content = self.text[self.position : after].removesuffix("\n").removesuffix("\r")
+        return self.position, content, after
+
+    def _take(self, start: int, content: str, started: bool) -> bool:
+        """Take one line as a header; False where the body begins without a blank line."""
+        match = _HEADER.fullmatch(content)
+        if match:
+            self._store(match, start)
+            return True
+        if started and content[0] in " \t":
+            reason = "a header stands on one line and is not continued on the next"
+            self.diagnostics.append(
+                codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
+            )
+            return True
+        reason = "a blank line separates the headers from the body"
+        self.diagnostics.append(
+            codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
+        )
+        if started:
+            self.edits.append(Edit(start, start, "\n"))
+        return False
+
+    def _store(self, match: re.Match[str], start: int) -> None:
+        name = nearest(match[1], HEADERS, most_edits=0) or match[1]
+        if name not in HEADERS:
+            near = nearest(name, HEADERS)
+            suggestion = f" Perhaps `{near}`." if near else ""
+            self.diagnostics.append(
+                codes.UNKNOWN_HEADER.at(self.line, name=name, suggestion=suggestion)
+            )
+        elif name in self.headers:
+            first = self.headers[name].line
+            self.diagnostics.append(codes.REPEATED_HEADER.at(self.line, name=name, first=first))
+        else:
+            value = match[2].strip(" \t")
+            offset = start + match.start(2) + len(match[2]) - len(match[2].lstrip(" \t"))
+            self.headers[name] = Header(value, self.line, offset)

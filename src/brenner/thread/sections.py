@@ -1,0 +1,95 @@
+"""The sections of a body: Markdown headings of level 2 or deeper (ruling R3)."""
+
+import re
+from typing import NamedTuple
+
+from brenner.markdown.blocks import Block, Kind
+
+_TITLE_LEVEL = 1
+_DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
+
+
+class Section(NamedTuple):
+    """A heading and what stands under it, deeper sections included."""
+
+    name: str
+    line: int
+    contents: tuple[Block, ...]
+
+    @property
+    def has_text(self) -> bool:
+        """Whether anything stands in it that a reader would see."""
+        return any(map(_is_text, self.contents))
+
+    @property
+    def first_line(self) -> str:
+        """The first line of its first paragraph, where a listed value or a name stands."""
+        for block in self.contents:
+            if block.kind is Kind.PARAGRAPH and not block.quoted:
+                return block.text.strip().splitlines()[0].strip()
+        return ""
+
+
+def normalised(name: str) -> str:
+    """A section's name as it is compared: case, a trailing colon and `(optional)` do not count."""
+    return _DECORATION.sub("", name[:200]).strip().casefold()
+
+
+def sections(blocks: list[Block]) -> list[Section]:
+    """All sections, in order. A section ends at the next heading that is not deeper."""
+    headings = [
+        (index, block)
+        for index, block in enumerate(blocks)
+        if block.kind is Kind.HEADING and not block.quoted
+    ]
+    ends = _ends(headings, len(blocks))
+    return [
+        Section(block.text, block.line, tuple(blocks[index + 1 : end]))
+        for (index, block), end in zip(headings, ends, strict=True)
+        if block.level > _TITLE_LEVEL
+    ]
+
+
+def _ends(headings: list[tuple[int, Block]], last: int) -> list[int]:
+    """For each heading the index of the next one of its level or above, found from the back."""
+    ends = []
+    following: dict[int, int] = {}
+    for index, block in reversed(headings):
+        ends.append(
+            min((at for level, at in following.items() if level <= block.level), default=last)
+        )
+        following = {level: at for level, at in following.items() if level < block.level}
+        following[block.level] = index
+    return ends[::-1]
+
+
+def find_section(found: list[Section], name: str) -> Section | None:
+    """The first section of that name that has text."""
+    wanted = normalised(name)
+    for section in found:
+        if normalised(section.name) == wanted and section.has_text:
+            return section
+    return None
+
+
+def title(blocks: list[Block]) -> Block | None:
+    """The first heading of level 1 that has text."""
+    for block in blocks:
+        is_title = block.kind is Kind.HEADING and block.level == _TITLE_LEVEL
+        if is_title and not block.quoted and block.text.strip():
+            return block
+    return None
+
+
+def _is_text(block: Block) -> bool:
+    if block.kind is Kind.HEADING:
+        return False
+    if block.kind is Kind.HTML:
+        return not _is_a_comment(block.text)
+    return bool(block.text.strip()) or block.kind is Kind.FENCE
+
+
+def _is_a_comment(html: str) -> bool:
+    """Whether nothing but one HTML comment stands there, which no reader sees."""
+    text = html.strip()
+    return text.startswith("<!--") and text.find("-->") in (-1, len(text) - len("-->"))

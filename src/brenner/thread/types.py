@@ -1,0 +1,200 @@
+"""The ten message types as a table: what each is for, what its body holds, whether it wants an ACK.
+
+Everything that is known about a type is in its row: the checker, the templates and the
+documentation read it from here.
+"""
+
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import message_body as codes
+from brenner.diagnostics.codes import publish
+from brenner.diagnostics.model import Code
+
+
+def placeholder(what: str) -> str:
+    """What a template says where the author has to fill something in."""
+    return f"[[fill in: {what}]]"
+
+
+class SectionRule(NamedTuple):
+    """One section of a body. `missing` is the code for its absence; None where it is optional.
+
+    `values` are the listed values that it may begin with; `is_agent` says that it names an agent.
+    """
+
+    name: str
+    asks: str
+    missing: Code | None = None
+    values: tuple[str, ...] = ()
+    is_agent: bool = False
+    sample: str = ""
+
+    @property
+    def placeholder(self) -> str:
+        """What a template puts into the section."""
+        return self.sample or placeholder(self.asks)
+
+
+class MessageType(NamedTuple):
+    """One message type: a row of the message document."""
+
+    name: str
+    purpose: str
+    title: str
+    ack_required: bool
+    ack_mismatch: Code
+    sections: tuple[SectionRule, ...]
+
+
+_REQUIRED = codes.MISSING_SECTION
+_RECOMMENDED = codes.MISSING_RECOMMENDED_SECTION
+
+ACK_STATUSES = ("Received", "Understood", "Will Action", "Completed")
+SEVERITIES = ("Critical", "Major", "Minor")
+BLOCKER_TYPES = ("Dependency", "Question", "Resource", "External")
+URGENCIES = ("Blocking", "Soon", "Whenever")
+
+KICKOFF = MessageType(
+    name="KICKOFF",
+    purpose="start a research session or a work item",
+    title=placeholder("title of the session"),
+    ack_required=True,
+    ack_mismatch=codes.MB_010,
+    sections=(
+        SectionRule("Research Question", "one falsifiable sentence", codes.MB_002),
+        SectionRule("Context", "two to four sentences of background", codes.MB_003),
+        SectionRule("Excerpt", "passages of the source, each with its §n", _RECOMMENDED),
+        SectionRule("Initial Hypotheses", "hypotheses to start from, if there are any"),
+        SectionRule("Constraints", "bounds of time, scope or focus"),
+        SectionRule("Requested Outputs", "what the recipients are to deliver"),
+    ),
+)
+DELTA = MessageType(
+    name="DELTA",
+    purpose="contribute to the artifact",
+    title="Delta Contribution",
+    ack_required=False,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(SectionRule("Deltas", "one fenced delta block per operation"),),
+)
+COMPILED = MessageType(
+    name="COMPILED",
+    purpose="publish a version of the artifact",
+    title="Compiled Artifact v1",
+    ack_required=False,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(
+        SectionRule("Summary", "what changed in this version"),
+        SectionRule("Contributors", "the agents whose deltas were merged", publish.AP_004),
+        SectionRule("Statistics", "how many items each section holds", publish.AP_007),
+        SectionRule("Validation Status", "what the linter says"),
+        SectionRule("Full Artifact", "the artifact, or a link to it"),
+    ),
+)
+CRITIQUE = MessageType(
+    name="CRITIQUE",
+    purpose="attack the current artifact",
+    title="Critique: " + placeholder("title"),
+    ack_required=True,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(
+        SectionRule("Target", "the item or section under attack", codes.MB_006),
+        SectionRule("Attack", "the challenge itself", codes.MB_007),
+        SectionRule("Evidence", "why it should be taken seriously"),
+        SectionRule("Proposed Resolution", "a fix or an investigation"),
+        SectionRule("Severity", "how bad it is", _RECOMMENDED, SEVERITIES, sample="Major"),
+    ),
+)
+ACK = MessageType(
+    name="ACK",
+    purpose="confirm receipt or completion",
+    title="Acknowledgement",
+    ack_required=False,
+    ack_mismatch=codes.MB_009,
+    sections=(
+        SectionRule("Message ID", "the ID of the message that is acknowledged", _RECOMMENDED),
+        SectionRule("Status", "how far you are", _REQUIRED, ACK_STATUSES, sample="Received"),
+        SectionRule("Notes", "anything to add"),
+    ),
+)
+CLAIM = MessageType(
+    name="CLAIM",
+    purpose="take a task or bead",
+    title="Work Claim",
+    ack_required=False,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(
+        SectionRule("Item", "the bead ID or the task", _REQUIRED),
+        SectionRule("Agent", "the name of the agent who takes it", _REQUIRED, is_agent=True),
+        SectionRule("Estimated Duration", "how long it may take"),
+        SectionRule("Approach", "how it will be done"),
+    ),
+)
+HANDOFF = MessageType(
+    name="HANDOFF",
+    purpose="pass work to another agent",
+    title="Work Handoff",
+    ack_required=True,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(
+        SectionRule("Item", "the bead ID or the task", _REQUIRED),
+        SectionRule("From", "the agent who lets go", codes.MB_008, is_agent=True),
+        SectionRule("To", "the agent who takes over", codes.MB_008, is_agent=True),
+        SectionRule("Reason", "why it is handed over"),
+        SectionRule("State", "how far it is", _RECOMMENDED),
+        SectionRule("Files Modified", "the files touched so far"),
+        SectionRule("Next Steps", "what to do next"),
+    ),
+)
+BLOCKED = MessageType(
+    name="BLOCKED",
+    purpose="report a blocker",
+    title="Work Blocked",
+    ack_required=True,
+    ack_mismatch=codes.MB_012,
+    sections=(
+        SectionRule("Item", "the bead ID or the task", _REQUIRED),
+        SectionRule("Blocker", "what is in the way", _REQUIRED),
+        SectionRule("Type", "what kind it is", _RECOMMENDED, BLOCKER_TYPES, sample="Dependency"),
+        SectionRule("Attempted", "what was tried"),
+        SectionRule("Needed", "what would unblock it"),
+    ),
+)
+QUESTION = MessageType(
+    name="QUESTION",
+    purpose="ask the operator or another agent",
+    title="Question",
+    ack_required=True,
+    ack_mismatch=codes.MB_011,
+    sections=(
+        SectionRule("Context", "what one must know to answer"),
+        SectionRule("Question", "the question itself", _REQUIRED),
+        SectionRule("Options", "possible answers"),
+        SectionRule("Impact", "what depends on the answer"),
+        SectionRule("Urgency", "how soon", _RECOMMENDED, URGENCIES, sample="Soon"),
+    ),
+)
+INFO = MessageType(
+    name="INFO",
+    purpose="tell something that asks for no action",
+    title="Information",
+    ack_required=False,
+    ack_mismatch=codes.ACK_MISMATCH,
+    sections=(),
+)
+
+TYPES = {
+    row.name: row
+    for row in (
+        KICKOFF,
+        DELTA,
+        COMPILED,
+        CRITIQUE,
+        ACK,
+        CLAIM,
+        HANDOFF,
+        BLOCKED,
+        QUESTION,
+        INFO,
+    )
+}

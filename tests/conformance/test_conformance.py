@@ -1,0 +1,140 @@
+"""The specification as data: every requirement has cases, every case has a requirement.
+
+`requirements/*.toml` state, in our own words, what each document and ruling asks for;
+`cases/*.toml` hold inputs with the exact result. How both look: README.md beside this file.
+"""
+
+import tomllib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.check.message import check_message
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.thread.ids import check_thread_id
+from brenner.thread.subjects import check_subject
+
+HERE = Path(__file__).parent
+Case = dict[str, Any]
+
+HEADERS = {
+    "Thread": "RS-20251230-cell-fate-dichotomy",
+    "From": "BlueLake",
+    "To": "Operator",
+    "Subject": "DELTA[opus]: A contribution",
+}
+
+
+def load(folder: str, table: str) -> list[Case]:
+    """All rows of the TOML files in a folder, each with the file that it came from."""
+    rows = []
+    for path in sorted((HERE / folder).glob("*.toml")):
+        for row in tomllib.loads(path.read_text("utf-8"))[table]:
+            rows.append({"file": path.name} | row)
+    return rows
+
+
+REQUIREMENTS = load("requirements", "requirement")
+CASES = load("cases", "case")
+
+
+def message_file(case: Case) -> str:
+    """A whole message file from a case that gives only what matters."""
+    headers = HEADERS | case.get("headers", {})
+    lines = [f"{name}: {value}" for name, value in headers.items() if value is not False]
+    return "\n".join(lines) + "\n\n" + case["input"]
+
+
+def _block(case: Case) -> list[Diagnostic]:
+    body = f"# Delta Contribution\n\n```delta\n{case['input']}\n```\n"
+    return list(check_message(message_file(case | {"input": body})).violations)
+
+
+CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
+    "thread_id": lambda case: check_thread_id(case["input"]),
+    "subject": lambda case: check_subject(case["input"]),
+    "file": lambda case: list(check_message(case["input"], case.get("actor")).violations),
+    "body": lambda case: list(check_message(message_file(case)).violations),
+    "block": _block,
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_case(case: Case) -> None:
+    """The case gives exactly its codes, and everything else that it states."""
+    found = CHECKS[case["kind"]](case)
+    ignored = set(case.get("ignore", []))
+    assert Counter(d.id for d in found if d.id not in ignored) == Counter(case["codes"]), [
+        (d.id, d.line, d.message) for d in found
+    ]
+    for code, lines in case.get("lines", {}).items():
+        assert sorted(d.line or 0 for d in found if d.id == code) == sorted(lines)
+    for code, also in case.get("also", {}).items():
+        assert all(list(d.also) == also for d in found if d.id == code)
+    for text in case.get("says", []):
+        assert any(text in f"{d.message} {d.fix}" for d in found), text
+    if "corrected" in case or case.get("correctable") is not None:
+        _check_correction(case)
+    if "deltas" in case:
+        _check_deltas(case)
+
+
+def _report(case: Case) -> Any:  # noqa: ANN401
+    text = case["input"] if case["kind"] == "file" else message_file(case)
+    if case["kind"] == "block":
+        body = f"# Delta Contribution\n\n```delta\n{case['input']}\n```\n"
+        text = message_file(case | {"input": body})
+    return check_message(text, case.get("actor"))
+
+
+def _check_correction(case: Case) -> None:
+    report = _report(case)
+    assert (report.corrected is not None) == case.get("correctable", True)
+    if report.corrected is not None:
+        assert check_message(report.corrected, case.get("actor")).valid
+        for text in case.get("corrected", []):
+            assert text in report.corrected
+
+
+def _check_deltas(case: Case) -> None:
+    deltas = [[d.operation or "", d.section or "", d.valid] for d in _report(case).deltas]
+    assert deltas == case["deltas"]
+
+
+def fails(case: Case) -> bool:
+    """Whether the case shows something being refused or complained of."""
+    return bool(case["codes"])
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda row: row["id"])
+def test_requirement_has_cases(requirement: Case) -> None:
+    """Every requirement is proved: by a case that passes and one that fails, where it can fail."""
+    cases = [case for case in CASES if requirement["id"] in case["proves"]]
+    assert cases, "no case proves it"
+    if requirement.get("kinds", "both") == "both":
+        assert {fails(case) for case in cases} == {True, False}
+
+
+def test_cases_have_requirements() -> None:
+    """No case stands for itself, and none is named twice."""
+    known = {requirement["id"] for requirement in REQUIREMENTS}
+    assert [(c["name"], p) for c in CASES for p in c["proves"] if p not in known] == []
+    assert [n for n, count in Counter(c["name"] for c in CASES).items() if count > 1] == []
+
+
+def test_requirements_name_their_source() -> None:
+    """Each requirement says which document and, where there is one, which ruling it comes from."""
+    ids = [requirement["id"] for requirement in REQUIREMENTS]
+    assert len(ids) == len(set(ids))
+    assert all(requirement["source"] and requirement["says"] for requirement in REQUIREMENTS)
+
+
+def test_codes_are_known() -> None:
+    """Cases speak of codes that exist, and a case that expects an error expects a known one."""
+    named = {code for case in CASES for code in case["codes"]}
+    assert named <= CATALOGUE.keys()
+    assert any(CATALOGUE[code].severity is ERROR for code in named)
