@@ -1,1 +1,89 @@
-"""Brenner."""
+"""Brenner: a research group of AI coding agents and one operator, working by mail.
+
+This is the public surface. Everything here is a pure function on frozen values, or such a value;
+each is imported when it is first asked for, so that `import brenner` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brenner.check.message import check_message
+    from brenner.check.report import CheckedDelta, Report
+    from brenner.delta.model import Delta, DeltaBlock
+    from brenner.delta.read import read_deltas
+    from brenner.delta.render import render_delta
+    from brenner.diagnostics.catalogue import CATALOGUE, find_code
+    from brenner.diagnostics.model import Code, Diagnostic, Severity, Summary
+    from brenner.thread.cross_reference import CrossReference, cross_reference
+    from brenner.thread.ids import (
+        ThreadKind,
+        check_thread_id,
+        classify_thread_id,
+        generate_thread_id,
+        suggest_thread_id,
+    )
+    from brenner.thread.messages import Message, parse_message_file, render_message_file
+    from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "brenner.check.message": ("check_message",),
+    "brenner.check.report": ("CheckedDelta", "Report"),
+    "brenner.delta.model": ("Delta", "DeltaBlock"),
+    "brenner.delta.read": ("read_deltas",),
+    "brenner.delta.render": ("render_delta",),
+    "brenner.diagnostics.catalogue": ("CATALOGUE", "find_code"),
+    "brenner.diagnostics.model": ("Code", "Diagnostic", "Severity", "Summary"),
+    "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
+    "brenner.thread.ids": (
+        "ThreadKind",
+        "check_thread_id",
+        "classify_thread_id",
+        "generate_thread_id",
+        "suggest_thread_id",
+    ),
+    "brenner.thread.messages": ("Message", "parse_message_file", "render_message_file"),
+    "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "CATALOGUE",
+    "CheckedDelta",
+    "Code",
+    "CrossReference",
+    "Delta",
+    "DeltaBlock",
+    "Diagnostic",
+    "Message",
+    "Report",
+    "Severity",
+    "Subject",
+    "Summary",
+    "ThreadKind",
+    "__version__",
+    "check_message",
+    "check_subject",
+    "check_thread_id",
+    "classify_thread_id",
+    "compose_subject",
+    "cross_reference",
+    "find_code",
+    "generate_thread_id",
+    "parse_message_file",
+    "parse_subject",
+    "read_deltas",
+    "render_delta",
+    "render_message_file",
+    "suggest_thread_id",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its home."""
+    if name not in _HOME_OF:
+        message = f"module 'brenner' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(_HOME_OF[name]), name)

@@ -22,7 +22,14 @@ from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
 from brenner.thread.messages import MessageFile, parse_message_file
 from brenner.thread.subjects import check_subject, parse_subject, repair_subject
-from brenner.thread.types import DELTA, TYPES, MessageType
+from brenner.thread.types import (
+    DELTA,
+    TYPES,
+    UNFILLED_NAME,
+    UNFILLED_TEXT,
+    UNFILLED_TOPIC,
+    MessageType,
+)
 
 _NO_TYPE = "message without a valid prefix"
 
@@ -100,9 +107,18 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
     if subject and message.ack_required is not None:
         found = check_ack_required(TYPES[subject.type], message.ack_required)
         yield from (each._replace(line=headers["Ack-Required"].line) for each in found)
+    yield from _unfilled(file)
     nul = _nul(file)
     if nul is not None:
         yield input_codes.NUL_CHARACTER.at(nul)
+
+
+def _unfilled(file: MessageFile) -> Iterator[Diagnostic]:
+    """What `brenner new` left to be filled in among the headers."""
+    for header in file.headers.values():
+        for left in (UNFILLED_TOPIC, UNFILLED_NAME, UNFILLED_TEXT):
+            if left in header.value:
+                yield codes.PLACEHOLDER_LEFT.at(header.line, placeholder=left)
 
 
 def _nul(file: MessageFile) -> int | None:

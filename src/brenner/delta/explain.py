@@ -75,7 +75,7 @@ def _diagnostic(block: DeltaBlock, problem: Problem, root: Node) -> Diagnostic:
 
 def _unclosed(block: DeltaBlock) -> Diagnostic:
     fence = block.fence
-    return codes.UNCLOSED_FENCE.at(fence.line, mark=fence.marker[:1]).in_block(block.number)
+    return codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker).in_block(block.number)
 
 
 def _closing(fence: Block, root: Node) -> Edit:

@@ -1,10 +1,13 @@
 """The payload of each operation: which fields must, may and may not be there (ruling R6)."""
 
 from brenner.delta.problems import MOST_PROBLEMS, Problems, RenameKey, listed, suggestion
-from brenner.delta.schema import Field, Operation, Section
+from brenner.delta.schema import Field, FieldKind, Operation, Section
 from brenner.delta.values import CHECKS, is_blank
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.nearest import nearest
+
+TEXT = FieldKind.TEXT
+ADD = Operation.ADD
 
 
 def kill_reason(
@@ -36,12 +39,13 @@ def edit_fields(
     for name, content in payload.items():
         field = fields.get(name)
         if field is not None:
-            _check_field(field, content, operation, problems)
+            if field.kind is not TEXT or type(content) is not str or is_blank(content):
+                _check_field(field, content, operation, problems)
         elif name not in section.replace_flags:
             unknown.append(name)
         elif type(content) is not bool:
             problems.wrong_type(("payload", name), content, "true or false")
-    if operation is Operation.ADD:
+    if operation is ADD:
         if not section.required <= payload.keys():
             unknown = _missing_fields(payload, section, unknown, problems)
     elif not fields.keys() & payload.keys():
@@ -53,10 +57,10 @@ def edit_fields(
 
 
 def _check_field(field: Field, content: object, operation: Operation, problems: Problems) -> None:
-    before = len(problems.found)
+    before = len(problems)
     CHECKS[field.kind](field, content, ("payload", field.name), problems)
-    if field.required and is_blank(content) and len(problems.found) == before:
-        reason = "is blank" if operation is Operation.ADD else "cannot be blanked"
+    if field.required and is_blank(content) and len(problems) == before:
+        reason = "is blank" if operation is ADD else "cannot be blanked"
         problems.missing(("payload", field.name), field.asks, reason)
 
 
@@ -90,7 +94,7 @@ def _unknown_fields(
 def _empty_edit(section: Section, unknown: list[str], problems: Problems) -> list[str]:
     """Report it, at the misspelt field if there is one; the other unknown names."""
     near = nearest(unknown[0], section.fields) if unknown else None
-    problems.add(
+    problems.report(
         codes.EMPTY_EDIT,
         ("payload", unknown[0]) if near else ("payload",),
         RenameKey(near) if near else None,

@@ -37,34 +37,31 @@ class Problem(NamedTuple):
     repair: Repair | None = None
 
 
-class Problems:
-    """Collects problems. The ones that several checks find are put into words here."""
-
-    def __init__(self) -> None:
-        self.found: list[Problem] = []
+class Problems(list[Problem]):
+    """A list of problems. The ones that several checks find are put into words here."""
 
     @property
     def are_fatal(self) -> bool:
         """Whether one of them means that the delta is refused."""
-        return any(problem.code.severity is ERROR for problem in self.found)
+        return any(problem.code.severity is ERROR for problem in self)
 
     @property
     def are_enough(self) -> bool:
         """Whether it is not worth looking for more."""
-        return len(self.found) >= MOST_PROBLEMS
+        return len(self) >= MOST_PROBLEMS
 
-    def add(self, code: Code, path: Path, repair: Repair | None = None, **words: str) -> None:
+    def report(self, code: Code, path: Path, repair: Repair | None = None, **words: str) -> None:
         """Any other problem."""
-        self.found.append(Problem(code, path, {"name": dotted(path)} | words, repair))
+        self.append(Problem(code, path, {"name": dotted(path)} | words, repair))
 
     def missing(self, path: Path, asks: str, reason: str = "is missing") -> None:
         """A field that must be there is not, or says nothing."""
-        self.add(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
+        self.report(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
 
     def misspelt(self, path: Path, name: str, asks: str) -> None:
         """A required field is there under a misspelt name: one fault, one violation."""
         written = str(path[-1])
-        self.add(
+        self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
             RenameKey(name),
@@ -78,7 +75,7 @@ class Problems:
         """A key that the schema does not know; perhaps an absent one, misspelt."""
         key = str(path[-1])
         near = nearest(key, absent)
-        self.add(
+        self.report(
             codes.UNKNOWN_FIELD,
             path,
             RenameKey(near) if near else None,
@@ -94,7 +91,9 @@ class Problems:
         """A value of another type than the schema's."""
         actual = _TYPE_NAMES[type(content)]
         hint = suggestion(repair.json_text if isinstance(repair, SetValue) else None)
-        self.add(codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint)
+        self.report(
+            codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint
+        )
 
     def invalid_value(
         self,
@@ -105,7 +104,7 @@ class Problems:
         repair: Repair | None = None,
     ) -> None:
         """A value outside an enumeration."""
-        self.add(
+        self.report(
             codes.INVALID_VALUE,
             path,
             repair,
@@ -119,7 +118,7 @@ class Problems:
     ) -> None:
         """Something else where an item's ID should stand."""
         parent = dotted(path[:-1])
-        self.add(
+        self.report(
             codes.INVALID_ITEM_ID,
             path,
             repair,

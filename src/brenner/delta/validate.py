@@ -22,6 +22,7 @@ from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
 
+ADD, KILL = Operation.ADD, Operation.KILL
 _OPERATIONS = {operation.value: operation for operation in Operation}
 # What other tools call the operations; suggested, never assumed.
 _SYNONYMS = {
@@ -42,14 +43,17 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     """The delta, or None where something makes it unusable; and all problems."""
     problems = Problems()
     if type(value) is not dict:
-        problems.add(codes.DELTA_NOT_AN_OBJECT, (), what=type_name(value))
-        return None, problems.found
-    operation = _operation(value.get("operation"), problems)
-    section = _section(value.get("section"), problems)
-    if not value.keys() <= TOP_LEVEL:
+        problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=type_name(value))
+        return None, problems
+    name, section_id = value.get("operation"), value.get("section")
+    operation = _OPERATIONS.get(name) if type(name) is str else None
+    section = SECTIONS.get(section_id) if type(section_id) is str else None
+    operation = operation or _meant_operation(name, problems)
+    section = section or _meant_section(section_id, problems)
+    if not TOP_LEVEL.issuperset(value):
         _unknown_keys(value, problems)
     if operation is None or section is None:
-        return None, problems.found
+        return None, problems
     delta = Delta(
         operation,
         section.id,
@@ -58,20 +62,20 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
         _rationale(value.get("rationale"), problems),
         _local_id(value.get("local_id"), operation, problems),
     )
-    if problems.found and problems.are_fatal:
-        return None, problems.found
-    return delta, problems.found
+    if problems and problems.are_fatal:
+        return None, problems
+    return delta, problems
 
 
-def _operation(name: object, problems: Problems) -> Operation | None:
-    """The operation, also where it is misspelt for certain, so that the rest is checked too."""
+def _meant_operation(name: object, problems: Problems) -> Operation | None:
+    """The operation that a misspelt one is for certain, so that the rest is checked too."""
     if type(name) is str:
-        if name in _OPERATIONS:
-            return _OPERATIONS[name]
         meant = name.strip().upper()
         repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
         hint = suggestion(meant if repair else _SYNONYMS.get(meant))
-        problems.add(codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint)
+        problems.report(
+            codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint
+        )
         return _OPERATIONS.get(meant)
     if name is None:
         problems.missing(("operation",), "ADD, EDIT or KILL")
@@ -80,14 +84,12 @@ def _operation(name: object, problems: Problems) -> Operation | None:
     return None
 
 
-def _section(name: object, problems: Problems) -> Section | None:
-    """The section, also where it is misspelt for certain, so that the rest is checked too."""
+def _meant_section(name: object, problems: Problems) -> Section | None:
+    """The section that a misspelt one is for certain, so that the rest is checked too."""
     if type(name) is str:
-        if name in SECTIONS:
-            return SECTIONS[name]
         folded = name.strip().lower().replace(" ", "_").replace("-", "_")
         meant = SECTION_ALIASES.get(folded) or nearest(folded, SECTIONS, most_edits=2)
-        problems.add(
+        problems.report(
             codes.INVALID_SECTION,
             ("section",),
             SetValue(json.dumps(meant)) if meant else None,
@@ -106,17 +108,18 @@ def _section(name: object, problems: Problems) -> Section | None:
 def _target(
     target: object, operation: Operation, section: Section, problems: Problems
 ) -> str | None:
+    if operation is ADD and target is None and section is not RESEARCH_THREAD:
+        return None
     if section is RESEARCH_THREAD and operation is not Operation.EDIT:
         path: Path = ("operation",)
-        problems.add(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
-    elif operation is Operation.ADD:
-        if target is not None:
-            repair = SetValue("null") if target == "" else None
-            problems.add(codes.UNEXPECTED_TARGET, _TARGET, repair, target=str(target))
+        problems.report(codes.OPERATION_NOT_ALLOWED, path, operation=operation.value)
+    elif operation is ADD:
+        repair = SetValue("null") if target == "" else None
+        problems.report(codes.UNEXPECTED_TARGET, _TARGET, repair, target=str(target))
     elif target is None or target == "":
         repair = SetValue('"RT"') if section is RESEARCH_THREAD else None
         words = {"operation": operation.value, "example": section.example_id}
-        problems.add(codes.MISSING_TARGET, _TARGET, repair, **words)
+        problems.report(codes.MISSING_TARGET, _TARGET, repair, **words)
     elif type(target) is not str:
         problems.wrong_type(_TARGET, target, f"an item's ID such as `{section.example_id}`")
     else:
@@ -132,13 +135,13 @@ def _check_target(target: str, section: Section, problems: Problems) -> None:
             _malformed_target(target, section, problems)
     elif (match[1] or "RT") != section.prefix:
         words = {"target": target, "section": section.id, "prefix": section.prefix}
-        problems.add(codes.TARGET_SECTION_MISMATCH, _TARGET, None, **words)
+        problems.report(codes.TARGET_SECTION_MISMATCH, _TARGET, None, **words)
 
 
 def _malformed_target(target: str, section: Section, problems: Problems) -> None:
     tidy = target.strip().upper()
     is_ours = ITEM_ID.fullmatch(tidy) is not None and tidy.startswith(section.prefix)
-    problems.add(
+    problems.report(
         codes.INVALID_TARGET,
         _TARGET,
         SetValue(json.dumps(tidy)) if is_ours else None,
@@ -161,7 +164,7 @@ def _payload(
     value: dict[str, object], operation: Operation, section: Section, problems: Problems
 ) -> dict[str, object]:
     payload = value.get("payload")
-    if operation is Operation.KILL and (payload is None or type(payload) is dict):
+    if operation is KILL and (payload is None or type(payload) is dict):
         return kill_reason(payload or {}, value.get("rationale"), problems)
     if type(payload) is dict:
         return edit_fields(payload, operation, section, problems)
@@ -176,7 +179,7 @@ def _rationale(rationale: object, problems: Problems) -> str:
     if type(rationale) is str and not is_blank(rationale):
         return rationale
     if rationale is None or type(rationale) is str:
-        problems.add(codes.MISSING_RATIONALE, ("rationale",))
+        problems.report(codes.MISSING_RATIONALE, ("rationale",))
     else:
         problems.wrong_type(("rationale",), rationale, "a text")
     return ""
@@ -185,13 +188,13 @@ def _rationale(rationale: object, problems: Problems) -> str:
 def _local_id(name: object, operation: Operation, problems: Problems) -> str | None:
     if name is None:
         return None
-    if operation is not Operation.ADD:
+    if operation is not ADD:
         reason = f"goes with ADD, not with {operation.value}"
     elif type(name) is str and LOCAL_ID.fullmatch(name):
         return name
     else:
         reason = f"`{name}` is not a name"
-    problems.add(codes.INVALID_LOCAL_ID, ("local_id",), reason=reason)
+    problems.report(codes.INVALID_LOCAL_ID, ("local_id",), reason=reason)
     return None
 
 

@@ -24,7 +24,7 @@ def is_blank(content: object) -> bool:
     """Whether a field says nothing: only white space, or an empty list or object."""
     if type(content) is str:
         return not content or content.isspace()
-    return content in ([], {})
+    return type(content) in (list, dict) and not content
 
 
 def _text(_field: Field, content: object, path: Path, problems: Problems) -> None:
@@ -75,10 +75,10 @@ def _malformed_anchor(anchor: str, path: Path, problems: Problems) -> None:
         return
     right = MOJIBAKE_SECTION_SIGN.sub("§", anchor)
     if right != anchor:
-        problems.add(codes.MOJIBAKE_ANCHOR, path, anchor=anchor, right=right)
+        problems.report(codes.MOJIBAKE_ANCHOR, path, anchor=anchor, right=right)
         return
     reason = ": its range does not ascend" if ANCHOR.fullmatch(anchor) else ""
-    problems.add(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
+    problems.report(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
 
 
 def _ascends(anchor: str) -> bool:
@@ -191,19 +191,19 @@ def _reference(reference: dict[str, object], path: Path, problems: Problems) -> 
 def _reference_session(session: str, path: Path, problems: Problems) -> None:
     if not is_valid(session):
         reason = "is not a valid thread ID, so no session will ever have it"
-        problems.add(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
+        problems.report(codes.UNKNOWN_REFERENCE, path, value=session, reason=reason)
 
 
 def _reference_item(item: str, path: Path, problems: Problems) -> None:
     if not ITEM_ID.fullmatch(item) and not LOCAL_REFERENCE.fullmatch(item):
         reason = "is not an item's ID, so no item will ever have it"
-        problems.add(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
+        problems.report(codes.UNKNOWN_REFERENCE, path, value=item, reason=reason)
 
 
 def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
     if relation not in RELATIONS:
         tidy = relation.strip().lower().replace(" ", "_").replace("-", "_")
-        problems.add(
+        problems.report(
             codes.INVALID_RELATION,
             path,
             SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,

@@ -9,7 +9,7 @@ from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.fields import fields
 from brenner.thread.sections import Section, find_section, normalised, sections, title
-from brenner.thread.types import MessageType, SectionRule
+from brenner.thread.types import UNFILLED_NAME, UNFILLED_TEXT, MessageType, SectionRule
 
 _CITATION = re.compile(r"§[0-9]")
 _NAMES_A_VERSION = re.compile(r"\bv[0-9]+\b", re.ASCII)
@@ -146,14 +146,14 @@ def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list
     ]
 
 
-_PLACEHOLDER = re.compile(r"\[\[fill in: [^\[\]\n]{1,200}\]\]")
+_PLACEHOLDER = re.compile(rf"{re.escape(UNFILLED_TEXT)}[^\[\]\n]{{1,200}}\]\]|{UNFILLED_NAME}")
 
 
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
     """What `brenner new` left to be filled in, in headings, paragraphs and delta blocks."""
     found = []
     for block in blocks:
-        if "[[fill in" not in block.text or block.quoted:
+        if block.quoted or not (UNFILLED_TEXT in block.text or UNFILLED_NAME in block.text):
             continue
         first = block.line + (block.kind is Kind.FENCE)
         for number, line in enumerate(block.text.split("\n"), first):

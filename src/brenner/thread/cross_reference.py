@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from brenner.thread.ids import ThreadKind, classify
+from brenner.thread.ids import ThreadKind, classify_thread_id
 
 
 class CrossReference(NamedTuple):
@@ -23,7 +23,7 @@ class CrossReference(NamedTuple):
 
 def cross_reference(thread_id: str) -> CrossReference:
     """The whole contract for a valid thread ID."""
-    kind = classify(thread_id)
+    kind = classify_thread_id(thread_id)
     return CrossReference(
         thread_id=thread_id,
         kind=kind,

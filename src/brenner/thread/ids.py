@@ -29,7 +29,7 @@ _RULES = {
 _LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
 
 
-def classify(thread_id: str) -> ThreadKind:
+def classify_thread_id(thread_id: str) -> ThreadKind:
     """The kind that the ID claims to be, valid or not."""
     if thread_id.startswith("RS-"):
         return ThreadKind.RESEARCH
@@ -40,10 +40,10 @@ def classify(thread_id: str) -> ThreadKind:
 
 def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]:
     """What is wrong with the ID; for one that is valid, what the advice has against it."""
-    kind = classify(thread_id)
+    kind = classify_thread_id(thread_id)
     pattern, code = _RULES[kind]
     if not pattern.fullmatch(thread_id):
-        suggested = suggest(thread_id)
+        suggested = suggest_thread_id(thread_id)
         suggestion = f" Perhaps `{suggested}`." if suggested else ""
         reason = _what_is_wrong(thread_id, kind)
         return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
@@ -58,7 +58,7 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
 
 def is_valid(thread_id: str) -> bool:
     """Whether the ID may be used as a key: in mail, as a file name, as a session's name."""
-    pattern, _ = _RULES[classify(thread_id)]
+    pattern, _ = _RULES[classify_thread_id(thread_id)]
     return len(thread_id) <= _LONGEST_ID and pattern.fullmatch(thread_id) is not None
 
 
@@ -115,7 +115,7 @@ def _is_a_date(digits: str) -> bool:
     return True
 
 
-def suggest(thread_id: str) -> str | None:
+def suggest_thread_id(thread_id: str) -> str | None:
     """The valid ID that an invalid one obviously stands for, if there is one."""
     tidy = thread_id.strip()
     research = re.fullmatch(
@@ -127,7 +127,7 @@ def suggest(thread_id: str) -> str | None:
         candidate = f"RS-{year}{month}{day}-{_hyphenated(slug)}"
     elif coordination:
         candidate = f"COORD-{_hyphenated(coordination[1])}"
-    elif classify(tidy) is ThreadKind.ENGINEERING:
+    elif classify_thread_id(tidy) is ThreadKind.ENGINEERING:
         candidate = re.sub(r"\.{2,}", ".", re.sub(r" +", "-", tidy.lower())).strip(".")
     else:
         return None
@@ -153,7 +153,7 @@ _FILLERS = frozenset(
 )
 
 
-def generate(question: str, on: date, taken: Collection[str] = ()) -> str:
+def generate_thread_id(question: str, on: date, taken: Collection[str] = ()) -> str:
     """A research thread ID for the question that keeps all of the advice and is not `taken`."""
     stem = f"RS-{on:%Y%m%d}-"
     slug = _slug(question)

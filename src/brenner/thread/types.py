@@ -10,10 +10,15 @@ from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import publish
 from brenner.diagnostics.model import Code
 
+# What templates leave to be filled in. Headers and names must be valid at once, so theirs are.
+UNFILLED_TEXT = "[[fill in: "
+UNFILLED_NAME = "FillInName"
+UNFILLED_TOPIC = "fill-in-the-topic"
+
 
 def placeholder(what: str) -> str:
     """What a template says where the author has to fill something in."""
-    return f"[[fill in: {what}]]"
+    return f"{UNFILLED_TEXT}{what}]]"
 
 
 class SectionRule(NamedTuple):
@@ -32,6 +37,8 @@ class SectionRule(NamedTuple):
     @property
     def placeholder(self) -> str:
         """What a template puts into the section."""
+        if self.is_agent:
+            return UNFILLED_NAME
         return self.sample or placeholder(self.asks)
 
 

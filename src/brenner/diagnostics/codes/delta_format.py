@@ -63,7 +63,7 @@ UNCLOSED_FENCE = Code(
     severity=ERROR,
     title="A delta block that is never closed",
     message="The delta block that begins here is never closed.",
-    fix="End it with a line of at least as many `{mark}` as it begins with.",
+    fix="End it with a line that holds `{fence}` and nothing else.",
     why="Without its end nobody can say what belongs to the block; a cut-off message looks just "
     "like this.",
     spec="R4",

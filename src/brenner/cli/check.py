@@ -1,0 +1,133 @@
+"""`brenner check`: is this message all right, and if not, what is wrong with it?"""
+
+import sys
+from typing import NamedTuple
+
+import click
+
+from brenner.check.message import check_message
+from brenner.check.reply import compose_reply
+from brenner.check.report import Report
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import counted, styled, write_diagnostics, write_json
+from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import visible
+
+_UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
+FINE, CONTENT, UNREADABLE = 0, 1, 2
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE|-]...")
+@click.option("--fix", is_flag=True, help="Print the corrected message, if there is a certain one.")
+@click.option("--reply", is_flag=True, help="Print the reply that tells the sender what is wrong.")
+@common_options
+def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) -> int:
+    """Check messages before they are sent.
+
+    A message file is headers (Thread, From, To, Subject, Ack-Required), a blank line, the body.
+    With no FILE, or with -, the standard input is read.
+
+    Exit code 0: valid; 1: it has errors; 2: it cannot be read. With --fix 0 also means that what
+    was printed is valid.
+    """
+    names = _names(files)
+    if (fix or reply) and len(names) > 1 and not settings.as_json:
+        message = "--fix and --reply take one FILE at a time."
+        raise click.UsageError(message)
+    checked = [_check(name, settings.actor) for name in names]
+    if settings.as_json:
+        documents = [{"file": each.name} | each.report.to_json() for each in checked]
+        write_json({"results": documents} if len(names) > 1 else documents[0])
+    elif fix:
+        return _write_fix(checked[0])
+    elif reply:
+        return _write_reply(checked[0], settings.actor or "Operator")
+    else:
+        for each in checked:
+            _write_report(each)
+    return max(each.exit_code for each in checked)
+
+
+class _Checked(NamedTuple):
+    """One input: its name, its text where it could be read, and what was found."""
+
+    name: str
+    text: str
+    report: Report
+
+    @property
+    def shown(self) -> str:
+        return "<stdin>" if self.name == STANDARD_INPUT else self.name
+
+    @property
+    def exit_code(self) -> int:
+        if any(found.id in _UNREADABLE for found in self.report.violations):
+            return UNREADABLE
+        return FINE if self.report.valid else CONTENT
+
+
+def _names(files: tuple[str, ...]) -> tuple[str, ...]:
+    if not files and sys.stdin is not None and sys.stdin.isatty():
+        message = "Give a FILE, or - to read from the standard input."
+        raise click.UsageError(message)
+    if files.count(STANDARD_INPUT) > 1:
+        message = "The standard input can be read only once."
+        raise click.UsageError(message)
+    return files or (STANDARD_INPUT,)
+
+
+def _check(name: str, actor: str | None) -> _Checked:
+    text = read_text(name)
+    if isinstance(text, Diagnostic):
+        return _Checked(name, "", Report(None, None, (text,)))
+    return _Checked(name, text, check_message(text, actor))
+
+
+def _write_report(checked: _Checked) -> None:
+    out, report = sys.stdout, checked.report
+    write_diagnostics(report.violations, checked.shown, out)
+    if report.valid:
+        verdict = styled("valid", out, fg="green", bold=True)
+    else:
+        verdict = styled("not valid", out, fg="magenta", bold=True)
+    kind = f" {report.type}" if report.type else ""
+    blocks = len(report.deltas)
+    deltas = f" with {blocks} delta block{'s' * (blocks != 1)}" if blocks else ""
+    out.write(f"{visible(checked.shown)}: {verdict}{kind}{deltas}: {counted(report.summary)}\n")
+    if report.corrected is not None:
+        out.write(f"  `brenner check --fix {visible(checked.name)}` prints it corrected.\n")
+    elif checked.text and not report.valid:
+        out.write("  There is no certain correction: some of it only its author can mend.\n")
+
+
+def _write_fix(checked: _Checked) -> int:
+    """The corrected message goes to the standard output, everything else to the other one."""
+    err, report = sys.stderr, checked.report
+    write_diagnostics(report.violations, checked.shown, err)
+    if report.corrected is not None:
+        err.write(f"{visible(checked.shown)}: corrected; what was printed is valid\n")
+        sys.stdout.write(report.corrected)
+    elif report.valid:
+        err.write(f"{visible(checked.shown)}: valid; there is nothing to correct\n")
+        sys.stdout.write(checked.text)
+    else:
+        err.write(f"{visible(checked.shown)}: not corrected: some of it only its author can mend\n")
+        return checked.exit_code
+    return FINE
+
+
+def _write_reply(checked: _Checked, sender: str) -> int:
+    """The Validation Error reply as a message file, where there is somebody to tell."""
+    if checked.report.valid:
+        sys.stderr.write(f"{visible(checked.shown)}: valid; there is nothing to reply\n")
+        return FINE
+    reply = compose_reply(checked.text, checked.report, sender)
+    if reply is None:
+        write_diagnostics(checked.report.violations, checked.shown, sys.stderr)
+        sys.stderr.write("There is no reply: the message has no valid thread or sender.\n")
+    else:
+        sys.stdout.write(reply)
+    return checked.exit_code

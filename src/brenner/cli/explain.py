@@ -1,0 +1,96 @@
+"""`brenner explain`: what a code means, why it exists, how to mend it."""
+
+import sys
+from string import Formatter
+
+import click
+
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import failure, folded, styled, width_of, write_diagnostics, write_json
+from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.model import Code
+from brenner.diagnostics.visible import visible_lines
+
+_PLAIN_WIDTH = 80
+_UNKNOWN = 2
+
+
+@click.command()
+@click.argument("code", required=False)
+@common_options
+def command(settings: Settings, code: str | None) -> int:
+    """Say what a CODE means and how to mend it; without one, list them all."""
+    if code is None:
+        _list(settings)
+        return 0
+    found = find_code(code)
+    if found is None:
+        near = nearest_code(code)
+        suggestion = f" Perhaps `{near}`." if near else ""
+        unknown = codes.UNKNOWN_CODE.at(code=code, suggestion=suggestion)
+        if settings.as_json:
+            write_json(failure(unknown))
+        else:
+            write_diagnostics([unknown], "brenner", sys.stderr)
+        return _UNKNOWN
+    if settings.as_json:
+        write_json(_to_json(found))
+    else:
+        _write(found)
+    return 0
+
+
+def _list(settings: Settings) -> None:
+    if settings.as_json:
+        write_json({"codes": [_to_json(code) for chapter in CHAPTERS.values() for code in chapter]})
+        return
+    for title, chapter in CHAPTERS.items():
+        sys.stdout.write(styled(title, sys.stdout, bold=True) + "\n")
+        for code in chapter:
+            sys.stdout.write(f"  {code.id:<28} {code.severity:<8} {code.title}\n")
+
+
+def _write(code: Code) -> None:
+    out = sys.stdout
+    out.write(styled(f"{code.id}", out, bold=True) + f"  {code.severity}, since {code.since}\n")
+    out.write(f"{code.title}.\n\n")
+    parts = {"says": template_text(code.message), "fix": template_text(code.fix), "why": code.why}
+    for name, text in (parts | {"spec": code.spec}).items():
+        out.write(folded(text, f"  {name:<6}", " " * 8, width_of(out) or _PLAIN_WIDTH))
+    if code.also:
+        out.write(f"  {'also':<6}{', '.join(code.also)}\n")
+    for name, text in (("wrong", code.example.wrong), ("right", code.example.right)):
+        out.write(f"\n  {styled(name, out, bold=True)}\n")
+        out.write(_indented(text))
+
+
+def _indented(text: str) -> str:
+    lines = visible_lines(text.rstrip("\n")).split("\n")
+    return "".join(f"    {line}".rstrip() + "\n" for line in lines)
+
+
+def template_text(template: str) -> str:
+    """A message's template with its open places shown as <name>."""
+    parts = []
+    for literal, name, _, _ in Formatter().parse(template):
+        parts.append(literal)
+        if name and name not in ("suggestion", "hint"):
+            parts.append(f"<{name}>")
+    return "".join(parts)
+
+
+def _to_json(code: Code) -> dict[str, object]:
+    return {
+        "id": code.id,
+        "severity": str(code.severity),
+        "title": code.title,
+        "message": template_text(code.message),
+        "fix": template_text(code.fix),
+        "why": code.why,
+        "spec": code.spec,
+        "also": list(code.also),
+        "example": code.example._asdict(),
+        "since": code.since,
+        "retired": code.retired,
+    }

@@ -1,0 +1,103 @@
+"""The command line: one table of commands, each imported when it is called.
+
+Exit codes: 0 fine, 1 the content has errors, 2 wrong usage or unreadable input, 3 something
+outside is unavailable.
+"""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from brenner import __version__
+from brenner.cli.output import failure, write_diagnostics, write_json
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.nearest import nearest
+
+# name: (module, what `brenner --help` says of it)
+COMMANDS = {
+    "check": ("brenner.cli.check", "Check a message before sending it."),
+    "explain": ("brenner.cli.explain", "Say what a code means and how to mend it."),
+    "new": ("brenner.cli.new", "Print a message of a type to fill in."),
+}
+_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """A group that imports a command only to run it, not to list it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = nearest(args[0], COMMANDS)
+            hint = f" Did you mean `{near}`?" if near else ""
+            ctx.fail(f"There is no command `{args[0]}`.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="brenner %(version)s")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME).")
+@click.pass_context
+def cli(ctx: click.Context, as_json: bool, actor: str | None) -> None:
+    """A research group of AI coding agents and one operator, working by mail.
+
+    Start with `brenner new DELTA > message.md` and `brenner check message.md`.
+    """
+    ctx.obj = {"as_json": as_json, "actor": actor}
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command; its exit code. Whatever goes wrong ends in a code, never in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        code = cli.main(arguments, prog_name="brenner", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        return _usage(error, as_json="--json" in arguments)
+    except click.Abort:
+        return _INTERRUPTED
+    except OSError as error:
+        return _output_closed(error)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: click.ClickException, *, as_json: bool) -> int:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "brenner"
+    found = codes.WRONG_USAGE.at(reason=error.format_message(), command=command)
+    if as_json:
+        write_json(failure(found))
+    else:
+        write_diagnostics([found], "brenner", sys.stderr)
+    return error.exit_code if error.exit_code > 1 else 2
+
+
+def _output_closed(error: OSError) -> int:
+    """The reader went away, or the disk is full; what is buffered must not be tried again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    reason = error.strerror or type(error).__name__
+    found = codes.OUTPUT_CLOSED.at(reason=reason)
+    try:
+        write_diagnostics([found], "brenner", sys.stderr)
+    except OSError:
+        os.dup2(1, 2)
+    return 3

@@ -1,0 +1,73 @@
+"""`brenner new`: a message of a type, to fill in."""
+
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from brenner.check.new import Known, new_message
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.delta.schema import SECTIONS, Operation
+from brenner.delta.template import operations_of
+from brenner.thread.ids import check_thread_id, is_valid
+from brenner.thread.messages import render_message_file
+from brenner.thread.subjects import ROLE_SHORTHANDS
+from brenner.thread.types import TYPES
+
+
+@click.command()
+@click.argument("type_name", metavar="TYPE", type=click.Choice(list(TYPES), case_sensitive=False))
+@click.option("--thread", "thread_id", metavar="ID", help="The thread the message belongs to.")
+@click.option("--to", "recipients", metavar="NAME", multiple=True, help="A recipient; repeatable.")
+@click.option("--role", type=click.Choice(list(ROLE_SHORTHANDS)), help="DELTA: your model.")
+@click.option("--question", help="KICKOFF: the research question; it also names the thread.")
+@click.option(
+    "--operation",
+    type=click.Choice([operation.value for operation in Operation]),
+    default=None,
+    help="DELTA: what to do (ADD).",
+)
+@click.option("--section", type=click.Choice(list(SECTIONS)), help="DELTA: where (hypotheses).")
+@common_options
+def command(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    type_name: str,
+    thread_id: str | None,
+    recipients: tuple[str, ...],
+    role: str | None,
+    question: str | None,
+    operation: str | None,
+    section: str | None,
+) -> int:
+    """Print a message of TYPE to fill in.
+
+    It is valid as it is; `brenner check` names what is still to be filled in.
+    """
+    where = SECTIONS[section or "hypothesis_slate"]
+    possible = operations_of(where)
+    if operation and operation not in possible:
+        message = f"{operation} is not possible on {where.id}; use {possible[0].value}."
+        raise click.UsageError(message)
+    if thread_id is not None and not is_valid(thread_id):
+        wrong = check_thread_id(thread_id)[0]
+        message = f"{wrong.message} {wrong.fix}"
+        raise click.UsageError(message)
+    known = Known(
+        thread_id=thread_id,
+        sender=settings.actor,
+        recipients=recipients,
+        role=role,
+        question=question,
+        operation=Operation(operation) if operation else possible[0],
+        section=where,
+    )
+    message_file = render_message_file(
+        new_message(TYPES[type_name.upper()], known, datetime.now(UTC).date())
+    )
+    if settings.as_json:
+        write_json({"message": message_file})
+    else:
+        sys.stdout.write(message_file)
+    return 0

@@ -1,0 +1,82 @@
+"""How results look in a terminal, in a pipe, and as JSON."""
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from typing import TextIO
+
+import click
+
+from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
+from brenner.diagnostics.visible import visible
+
+_COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_WIDEST = 140
+
+
+def write_json(document: object) -> None:
+    """One JSON document on the standard output."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def failure(found: Diagnostic) -> dict[str, object]:
+    """The JSON of a command that could not do its work."""
+    summary = Summary.of([found])._asdict()
+    return {"valid": False, "summary": summary, "violations": [found.to_json()]}
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether people look at it, in colour: not a pipe, not NO_COLOR, not a dumb terminal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return stream.isatty() and not plain
+
+
+def styled(text: str, stream: TextIO, **style: object) -> str:
+    """The text in a style where the stream shows one."""
+    return click.style(text, **style) if is_terminal(stream) else text  # type: ignore[arg-type]
+
+
+def width_of(stream: TextIO) -> int:
+    """How wide to write: the terminal's width within reason."""
+    return min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else 0
+
+
+def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) -> None:
+    """`file:line  severity CODE  what  → fix`, worst first; folded where there is a terminal."""
+    shown_name = visible(name)
+    for diagnostic in sorted(found, key=worst_first):
+        place = f"{shown_name}:{diagnostic.line}" if diagnostic.line else shown_name
+        severity = styled(
+            f"{diagnostic.severity} {diagnostic.id}",
+            stream,
+            fg=_COLOURS[diagnostic.severity],
+            bold=True,
+        )
+        width = width_of(stream)
+        if width:
+            stream.write(f"{place}  {severity}\n")
+            stream.write(folded(diagnostic.message, "    ", "    ", width))
+            stream.write(folded(diagnostic.fix, "    → ", "      ", width))
+        else:
+            stream.write(f"{place}  {severity}  {diagnostic.message}  → {diagnostic.fix}\n")
+
+
+def folded(text: str, first: str, rest: str, width: int) -> str:
+    """The text in lines of that width, with the indentation of the first and of the others."""
+    lines = textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    return "\n".join(lines) + "\n"
+
+
+def counted(summary: Summary) -> str:
+    """`2 errors, 1 warning`: what is zero is left out."""
+    words = [
+        f"{count} {word if count == 1 or word == 'info' else word + 's'}"
+        for count, word in zip(summary, ("error", "warning", "info"), strict=True)
+        if count
+    ]
+    return ", ".join(words) or "nothing to complain of"

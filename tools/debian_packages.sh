@@ -1,0 +1,22 @@
+#!/bin/sh
+# The Debian packages that tests talk to. As root they are installed; otherwise what is missing is
+# named, and the tests that need it skip (or, with CI=true, fail).
+set -eu
+
+# program:package
+needed="git:git tmux:tmux"
+
+missing=""
+for pair in $needed; do
+    command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    echo "Installing Debian packages for the tests:$missing"
+    apt-get update -qq || true
+    # shellcheck disable=SC2086  (a list of names)
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null && exit 0
+fi
+echo "MISSING, and tests that need them will not run:$missing (apt-get install$missing)"
+[ "${CI:-}" != true ]
