@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from brenner.check.message import check_message
+from brenner.check.report import Report
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.thread.ids import check_thread_id
@@ -31,11 +32,11 @@ HEADERS = {
 
 def load(folder: str, table: str) -> list[Case]:
     """All rows of the TOML files in a folder, each with the file that it came from."""
-    rows = []
-    for path in sorted((HERE / folder).glob("*.toml")):
-        for row in tomllib.loads(path.read_text("utf-8"))[table]:
-            rows.append({"file": path.name} | row)
-    return rows
+    return [
+        {"file": path.name} | row
+        for path in sorted((HERE / folder).glob("*.toml"))
+        for row in tomllib.loads(path.read_text("utf-8"))[table]
+    ]
 
 
 REQUIREMENTS = load("requirements", "requirement")
@@ -83,7 +84,7 @@ def test_case(case: Case) -> None:
         _check_deltas(case)
 
 
-def _report(case: Case) -> Any:  # noqa: ANN401
+def _report(case: Case) -> Report:
     text = case["input"] if case["kind"] == "file" else message_file(case)
     if case["kind"] == "block":
         body = f"# Delta Contribution\n\n```delta\n{case['input']}\n```\n"

@@ -63,6 +63,11 @@ def table(*cases: tuple[str, str, list[Block]]) -> pytest.MarkDecorator:
     ("not closed by the other", "```\n~~~\n```", [fence((1, 3), "~~~\n")]),
     ("not closed by an info string", "```\n```x\n```", [fence((1, 3), "```x\n")]),
     ("closed with blanks", "```\na\n   ``` \t \n", [fence((1, 3), "a\n")]),
+    (
+        "closed at once, with blanks",
+        "```\n  ```\n# a",
+        [fence((1, 2), ""), heading((3, 3), 1, "a")],
+    ),
     ("not closed from column 4", "```\n    ```\n```", [fence((1, 3), "    ```\n")]),
     ("not closed from a tab", "```\n\t```\n```", [fence((1, 3), "\t```\n")]),
     ("marker inside of a line", "```\na ```\n``` b\n```", [fence((1, 4), "a ```\n``` b\n")]),
@@ -114,6 +119,12 @@ def test_fences(text: str, expected: list[Block]) -> None:
     ),
     ("in an item", "- ```x\n  a\n  ```", [nested(fence((1, 3), "a\n", "x"))]),
     ("blank lines in an item", "- ```\n\n  a\n\n  ```", [nested(fence((1, 5), "\na\n\n"))]),
+    ("not closed far in", "- ```\n      ```\n  ```", [nested(fence((1, 3), "    ```\n"))]),
+    (
+        "in an item, of more characters than are counted, as in cmark",
+        f"- {'`' * 300}\n  {'`' * 254}\n  {'`' * 255}",
+        [nested(fence((1, 3), f"{'`' * 254}\n", marker="`" * 300))],
+    ),
     ("ended with its item", "- ```\n  a\nb", [nested(unclosed(fence((1, 2), "a\n")))]),
     ("below an item, not in it", "- a\n```\nb\n```", [fence((2, 4), "b\n")]),
     ("numbered", "10. ```\n    a\n    ```", [nested(fence((1, 3), "a\n"))]),
@@ -130,6 +141,7 @@ def test_fences(text: str, expected: list[Block]) -> None:
     ),
     ("item that begins with code", "-     a\n\n      b", [nested(code((1, 3), "a\n\nb\n"))]),
     ("item that begins with four blanks", "-    a\n\n     # b", [nested(heading((3, 3), 1, "b"))]),
+    ("item of four blanks left", "-    a\n\n    # b", [code((3, 3), "# b\n")]),
     ("item after a marker alone", "-\n  # a", [nested(heading((2, 2), 1, "a"))]),
     ("item that begins with two blank lines", "-\n\n  # a", [heading((3, 3), 1, "a")]),
     (
@@ -225,6 +237,8 @@ def test_headings(text: str, expected: list[Block]) -> None:
         "[\\\n]:b",
         "[a]:<\\\na>",  # as in cmark
         "[a]: b 'c\\'",  # as in cmark
+        "[a]: b 'c\\' d'",
+        "[a]: b (c\\) \\( d)",
         '[a]: b "c\\"\nd\\"',  # as in cmark
     ],
 )
@@ -301,6 +315,7 @@ def test_indented_code(text: str, expected: list[Block]) -> None:
     ("instruction", "<?a\n\n?>\nb", [html((1, 3), "<?a\n\n?>\n")]),
     ("declaration", "<!A\n\n>\nb", [html((1, 3), "<!A\n\n>\n")]),
     ("declaration in small letters, as in cmark", "<!doctype html>\n", []),
+    ("character data in small letters, as in cmark", "<![cdata[", [html((1, 1), "<![cdata[\n")]),
     ("character data", "<![CDATA[\n\n]]>\nb", [html((1, 3), "<![CDATA[\n\n]]>\n")]),
     (
         "block tag",
@@ -308,6 +323,9 @@ def test_indented_code(text: str, expected: list[Block]) -> None:
         [html((2, 3), "</DIV x\n# b\n"), heading((5, 5), 1, "c")],
     ),
     ("name that only begins so", "a\n<divx>\n<h7>\n<div-x>", []),
+    ("old block tag, as in cmark", "a\n<source", [html((2, 2), "<source\n")]),
+    ("new block tag, as in cmark", "a\n<search", []),
+    ("lone closing tag", "</a-b >\n", [html((1, 1), "</a-b >\n")]),
     ("closing script tag", "</script>\na\n\nb", [html((1, 2), "</script>\na\n")]),
     (
         "lone tag",

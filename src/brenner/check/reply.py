@@ -2,6 +2,7 @@
 
 from brenner.check.report import Report
 from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.visible import visible
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.fencing import fenced, one_paragraph
 from brenner.thread.ids import is_valid
@@ -15,7 +16,11 @@ def validation_error_body(original: str, report: Report) -> str:
     A corrected message is shown inside a fence, so that nothing in it counts as a contribution.
     """
     errors = [found for found in report.violations if found.severity is ERROR]
-    parts = ["# Validation Error\n", f"## Message\n{one_paragraph(original)}\n", "## Errors"]
+    parts = [
+        "# Validation Error\n",
+        f"## Message\n{one_paragraph(visible(original))}\n",
+        "## Errors",
+    ]
     for found in errors:
         place = f"line {found.line}: " if found.line else ""
         parts.append(f"- {place}{found.id}: {found.message}")

@@ -69,11 +69,15 @@ def run(arguments: list[str]) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        code = cli.main(arguments, prog_name="brenner", standalone_mode=False)
+        # Not `cli.main`: that one takes a closed output for the end of the work, and says nothing.
+        with cli.make_context("brenner", list(arguments)) as context:
+            code: object = cli.invoke(context)
         sys.stdout.flush()
     except click.ClickException as error:
         return _usage(error, as_json="--json" in arguments)
-    except click.Abort:
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
     except OSError as error:
         return _output_closed(error)

@@ -34,7 +34,7 @@ def has_delta_info(fence: Block) -> bool:
 
 def read_blocks(blocks: Iterable[Block]) -> list[DeltaBlock]:
     """All delta blocks among the blocks of a body, in order, numbered from 1."""
-    fences = [block for block in blocks if is_delta_fence(block)]
+    fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]

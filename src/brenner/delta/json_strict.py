@@ -21,8 +21,8 @@ def decode(text: str) -> object:
         _scan_strictly(text)
     start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_BLANKS))
     try:
-        value, end = _scan_once(text, start)
-    except (ValueError, RecursionError, StopIteration):
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
         raise NotJSON from None
     if text[end:].strip(_BLANKS):
         raise NotJSON
@@ -69,6 +69,6 @@ def _refuse(_constant: str) -> object:
 
 
 _BLANKS = " \t\r\n"
-_scan_once = json.JSONDecoder(
+_DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_refuse
-).scan_once  # type: ignore[attr-defined]  (what `raw_decode` calls; not in the stubs)
+)

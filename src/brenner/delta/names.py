@@ -27,7 +27,7 @@ class Mention(NamedTuple):
 
 def resolve_names(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
     """The blocks, with those refused whose local names are repeated, unknown or misplaced."""
-    if not any("@" in block.fence.text or block.written("local_id") for block in blocks):
+    if not any(map(_may_use_names, blocks)):
         return blocks
     resolved, owners = _owners(blocks)
     mentions = [list(_mentions(block.delta)) if block.delta else [] for block in resolved]
@@ -36,6 +36,12 @@ def resolve_names(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
             resolved[index] = _check(resolved[index], mention, owners)
     _refuse_dependents(resolved, mentions, owners)
     return resolved
+
+
+def _may_use_names(block: DeltaBlock) -> bool:
+    """A cheap test; a backslash may spell anything."""
+    text = block.fence.text
+    return "@" in text or "local_id" in text or "\\" in text
 
 
 def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, DeltaBlock]]:

@@ -74,7 +74,7 @@ def blocks(text: str) -> list[Block]:
 
 class _Scanner:
     def __init__(self, text: str) -> None:
-        text = text.removeprefix("\ufeff")
+        text = text.removeprefix("\ufeff")  # no text to cmark
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         self.text = text if text.endswith("\n") else text + "\n"
@@ -133,9 +133,8 @@ class _Scanner:
         closed = after > stop
         end = line + content.count("\n") + closed
         info = info_string(info)
-        self.found.append(
-            Block(FENCE, line, end, content, False, False, 0, info, closed, marker),
-        )
+        block = Block(FENCE, line, end, content, False, False, 0, info, closed, marker)
+        self.found.append(block)
         self.number = end + 1
         return after
 

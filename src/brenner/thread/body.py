@@ -3,6 +3,7 @@
 import re
 
 from brenner.diagnostics.codes import message_body as codes
+from brenner.diagnostics.codes import publish
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
@@ -12,6 +13,8 @@ from brenner.thread.sections import Section, find_section, normalised, sections,
 from brenner.thread.types import UNFILLED_NAME, UNFILLED_TEXT, MessageType, SectionRule
 
 _CITATION = re.compile(r"§[0-9]")
+_COUNT = re.compile(r"[0-9]")
+_TABLE_HEAD = 2  # the row of headings, and the row of dashes
 _NAMES_A_VERSION = re.compile(r"\bv[0-9]+\b", re.ASCII)
 # Where later rounds name the version they speak of (publish document, Referencing Artifacts)
 _VERSION_FIELDS = {
@@ -111,10 +114,24 @@ def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
         code = codes.INVALID_SECTION_VALUE if required else codes.UNLISTED_SECTION_VALUE
         expected = "one of " + ", ".join(rule.values)
         return [code.at(section.line, section=rule.name, value=value, expected=expected)]
+    return _check_contents(rule, section)
+
+
+def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
+    """The sections that must hold something in particular."""
     text = "\n".join(block.text for block in section.contents)
     if rule.name == "Excerpt" and not _CITATION.search(text):
         return [codes.EXCERPT_WITHOUT_CITATION.at(section.line)]
+    if rule.missing is publish.AP_007 and not _COUNT.search(text):
+        return [publish.AP_007.at(section.line)]
+    if rule.missing is publish.AP_004 and _is_a_table_without_rows(text):
+        return [publish.AP_004.at(section.line)]
     return []
+
+
+def _is_a_table_without_rows(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD
 
 
 def _is_listed(line: str, values: tuple[str, ...]) -> bool:

@@ -109,7 +109,7 @@ class _HeaderReader:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.position = 0
+        self.position = len(text) - len(text.removeprefix("\ufeff"))
         self.line = 1
         self.headers: dict[str, Header] = {}
         self.diagnostics: list[Diagnostic] = []

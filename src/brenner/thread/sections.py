@@ -84,12 +84,17 @@ def title(blocks: list[Block]) -> Block | None:
 def _is_text(block: Block) -> bool:
     if block.kind is Kind.HEADING:
         return False
-    if block.kind is Kind.HTML:
-        return not _is_a_comment(block.text)
-    return bool(block.text.strip()) or block.kind is Kind.FENCE
+    text = block.text.strip()
+    return bool(_without_comments(text) if block.kind is Kind.HTML else text)
 
 
-def _is_a_comment(html: str) -> bool:
-    """Whether nothing but one HTML comment stands there, which no reader sees."""
-    text = html.strip()
-    return text.startswith("<!--") and text.find("-->") in (-1, len(text) - len("-->"))
+def _without_comments(html: str) -> str:
+    """What is left behind the HTML comments at the start, which no reader sees."""
+    position = 0
+    while html.startswith("<!--", position):
+        end = html.find("-->", position + 4)
+        if end < 0:
+            return ""
+        position = end + 3
+        position += len(html[position:]) - len(html[position:].lstrip())
+    return html[position:]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import thread_subject as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.limits import MOST_SUBJECT_CHARACTERS
 
@@ -49,7 +50,8 @@ def parse_subject(text: str) -> Subject | None:
 
 def compose_subject(subject_type: str, description: str, role: str | None = None) -> str:
     """A valid subject of ours: on one line, and cut to fit."""
-    line = Subject(subject_type, role, " ".join(description.split())).render()
+    words = visible(" ".join(description.split()))
+    line = Subject(subject_type, role, words).render()
     most = MOST_SUBJECT_CHARACTERS
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
@@ -58,9 +60,13 @@ def check_subject(text: str, line: int | None = None) -> list[Diagnostic]:
     """Everything that is wrong with a subject line."""
     subject = parse_subject(text)
     found = [_invalid_prefix(text, line)] if subject is None else _check_parts(subject, line)
+    description = len(subject.description) if subject else 0
     if len(text) > MOST_SUBJECT_CHARACTERS:
         most = MOST_SUBJECT_CHARACTERS
         found.append(codes.SUBJECT_TOO_LONG.at(line, length=len(text), most=most))
+    elif description > _ADVISED_DESCRIPTION:
+        most = _ADVISED_DESCRIPTION
+        found.append(codes.SUBJECT_DESCRIPTION_LONG.at(line, length=description, most=most))
     return found
 
 
@@ -68,11 +74,6 @@ def _check_parts(subject: Subject, line: int | None) -> list[Diagnostic]:
     found = []
     if not subject.description:
         found.append(codes.EMPTY_SUBJECT_DESCRIPTION.at(line, prefix=subject.prefix))
-    length = len(subject.description)
-    if length > _ADVISED_DESCRIPTION and len(subject.render()) <= MOST_SUBJECT_CHARACTERS:
-        found.append(
-            codes.SUBJECT_DESCRIPTION_LONG.at(line, length=length, most=_ADVISED_DESCRIPTION)
-        )
     if subject.role is not None and subject.role not in ROLE_SHORTHANDS:
         near = nearest(subject.role, ROLE_SHORTHANDS)
         found.append(

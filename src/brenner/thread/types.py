@@ -56,6 +56,11 @@ class MessageType(NamedTuple):
 _REQUIRED = codes.MISSING_SECTION
 _RECOMMENDED = codes.MISSING_RECOMMENDED_SECTION
 
+_STATISTICS = "\n".join(
+    f"- {name}: 0"
+    for name in ("Hypotheses", "Predictions", "Tests", "Assumptions", "Anomalies", "Critiques")
+)
+
 ACK_STATUSES = ("Received", "Understood", "Will Action", "Completed")
 SEVERITIES = ("Critical", "Major", "Minor")
 BLOCKER_TYPES = ("Dependency", "Question", "Resource", "External")
@@ -93,7 +98,9 @@ COMPILED = MessageType(
     sections=(
         SectionRule("Summary", "what changed in this version"),
         SectionRule("Contributors", "the agents whose deltas were merged", publish.AP_004),
-        SectionRule("Statistics", "how many items each section holds", publish.AP_007),
+        SectionRule(
+            "Statistics", "how many items each section holds", publish.AP_007, sample=_STATISTICS
+        ),
         SectionRule("Validation Status", "what the linter says"),
         SectionRule("Full Artifact", "the artifact, or a link to it"),
     ),

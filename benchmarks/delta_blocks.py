@@ -1,0 +1,25 @@
+"""Finding, decoding and validating delta blocks against decoding the same JSON alone."""
+
+import json
+
+from brenner import check_message, read_deltas
+from brenner.markdown.blocks import blocks as find_blocks
+from measure import best_of, heading, milliseconds, row
+from messages import blocks, body, message
+
+
+def run() -> None:
+    """1, 10, 100 and 1,000 blocks in one body."""
+    heading(
+        "Delta blocks: find, decode, validate",
+        *("blocks", "json.loads", "find", "find to validate", "whole check", "aim"),
+    )
+    for count in (1, 10, 100, 1000):
+        texts, one_body, one_message = blocks(count), body(count), message(count)
+        assert all(block.delta for block in read_deltas(one_body))
+        bound = best_of(lambda texts=texts: [json.loads(text) for text in texts])
+        find = best_of(lambda one=one_body: find_blocks(one))
+        read = best_of(lambda one=one_body: read_deltas(one))
+        check = best_of(lambda one=one_message: check_message(one))
+        ratios = [f"{taken / bound:.2f} ×" for taken in (find, read, check)]
+        row(str(count), milliseconds(bound), *ratios, "3 ×" if count == 1000 else "")

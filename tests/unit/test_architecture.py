@@ -1,0 +1,131 @@
+"""Dependencies point one way, the core is pure, and starting is cheap."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brenner
+
+SOURCE = Path(brenner.__file__).parent
+# Top to bottom; a package may use only what stands below it. Siblings share a row.
+LAYERS = (
+    {"__main__"},
+    {"cli"},
+    {"check"},
+    {"delta"},
+    {"thread"},
+    {"markdown"},
+    {"diagnostics"},
+    {"grammar", "limits"},
+)
+EDGE = {"cli", "__main__"}
+# What a pure module may not reach: disk, network, clock, randomness, environment, processes.
+IMPURE = {
+    *("asyncio", "datetime.now", "getpass", "glob", "http", "io", "logging", "multiprocessing"),
+    *("os", "pathlib", "platform", "random", "secrets", "shutil", "signal", "socket", "sqlite3"),
+    *("ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib", "uuid"),
+}
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def package(module: str) -> str:
+    """The part of `brenner.x.y` that has a place in the layers."""
+    return module.split(".")[1]
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a source file."""
+    return ".".join(["brenner", *path.relative_to(SOURCE).with_suffix("").parts])
+
+
+def imports_of(path: Path) -> set[str]:
+    """Every module that a file imports, at any depth of its code."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def rank(module: str) -> int:
+    """How far down a module stands."""
+    return next(index for index, layer in enumerate(LAYERS) if package(module) in layer)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_point_downwards(path: Path) -> None:
+    """A package uses itself and what stands below it, nothing else."""
+    own = name_of(path)
+    inside = {name for name in imports_of(path) if name.startswith("brenner.")}
+    inside -= {"brenner.__version__"}
+    wrong = [name for name in inside if package(name) != package(own) and rank(name) <= rank(own)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_core_is_pure(path: Path) -> None:
+    """Below the edge: no disk, network, clock, randomness or environment."""
+    if package(name_of(path)) in EDGE:
+        return
+    roots = {name.split(".")[0] for name in imports_of(path)}
+    assert roots & IMPURE == set()
+    text = path.read_text("utf-8")
+    assert not re.search(r"(?<![\w.])(open|print|input)\(|\.(now|today)\(", text)
+
+
+def test_every_package_has_a_layer() -> None:
+    """A new package gets its place before it gets code."""
+    known = {name for layer in LAYERS for name in layer}
+    assert {package(name_of(path)) for path in MODULES} <= known
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that are loaded after running some code in a new interpreter."""
+    script = f"import sys\n{code}\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_version_imports_nothing_more() -> None:
+    """`--version` pays for the interpreter and nothing else."""
+    run = "sys.argv = ['brenner', '--version']\nfrom brenner.__main__ import main\nmain()"
+    extra = loaded_by(run) - loaded_by("import importlib, typing")
+    assert {name for name in extra if not name.startswith(("brenner", "_"))} <= {"__future__"}
+    assert "click" not in extra
+
+
+def test_help_imports_no_command() -> None:
+    """`--help` lists the commands without importing them."""
+    run = (
+        "sys.argv = ['brenner', '--help']\nfrom brenner.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass"
+    )
+    loaded = loaded_by(run)
+    assert "click" in loaded
+    assert not {name for name in loaded if name.startswith(("brenner.check", "brenner.delta"))}
+
+
+def test_public_surface() -> None:
+    """What `import brenner` offers is decided, not an accident; a change here is a decision."""
+    assert brenner.__all__ == sorted(brenner.__all__)
+    assert {name: hasattr(brenner, name) for name in brenner.__all__} == dict.fromkeys(
+        brenner.__all__, True
+    )
+    assert set(brenner.__all__) == {
+        *("CATALOGUE", "CheckedDelta", "Code", "CrossReference", "Delta", "DeltaBlock"),
+        *("Diagnostic", "Message", "Report", "Severity", "Subject", "Summary", "ThreadKind"),
+        *("__version__", "check_message", "check_subject", "check_thread_id"),
+        *("classify_thread_id", "compose_subject", "cross_reference", "find_code"),
+        *("generate_thread_id", "parse_message_file", "parse_subject", "read_deltas"),
+        *("render_delta", "render_message_file", "suggest_thread_id"),
+    }
+    with pytest.raises(AttributeError):
+        _ = brenner.no_such_name

@@ -1,0 +1,130 @@
+"""The catalogue: complete, consistent, and every example does what it says."""
+
+import re
+from string import Formatter
+
+import pytest
+
+from brenner.check.message import check_message
+from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS, find_code, nearest_code
+from brenner.diagnostics.model import Code, Diagnostic, Severity
+from brenner.thread.ids import check_thread_id
+from brenner.thread.subjects import check_subject
+
+CODES = list(CATALOGUE.values())
+HEADERS = "Thread: RS-20251230-cell-fate-dichotomy\nFrom: BlueLake\n"
+CHECKED = [code for code in CODES if code.example.kind != "text"]
+
+
+def message(text: str) -> list[Diagnostic]:
+    """Check an example of a message, with the headers that it leaves out."""
+    if not text:
+        return list(check_message(text).violations)
+    to = "" if re.search(r"^To:", text, re.MULTILINE) else "To: Operator\n"
+    return list(check_message(f"{HEADERS}{to}{text}").violations)
+
+
+def block(text: str) -> list[Diagnostic]:
+    """Check an example of the inside of a delta block."""
+    return message(f"Subject: DELTA[opus]: x\n\n```delta\n{text}\n```\n")
+
+
+CHECKS = {
+    "thread_id": check_thread_id,
+    "subject": check_subject,
+    "message": message,
+    "block": block,
+}
+
+
+@pytest.mark.parametrize("code", CHECKED, ids=lambda code: code.id)
+def test_example_shows_the_code(code: Code) -> None:
+    """The wrong side gets the code, or one that names it under `also`; the right side does not."""
+    check = CHECKS[code.example.kind]
+    wrong = {name for found in check(code.example.wrong) for name in (found.id, *found.also)}
+    assert code.id in wrong
+    right = check(code.example.right)
+    assert code.id not in {name for found in right for name in (found.id, *found.also)}
+    assert [found.id for found in right if found.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.id)
+def test_entry_is_whole(code: Code) -> None:
+    """Every entry has its texts, and they end as sentences do."""
+    assert re.fullmatch(r"[A-Z][A-Z0-9]*([_-][A-Z0-9]+)*", code.id)
+    for text in (code.title, code.message, code.fix, code.why, code.spec):
+        assert text.strip() == text
+        assert text
+    assert not code.title.endswith(".")
+    assert code.why.endswith((".", "`"))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", code.since)
+    assert code.example.wrong != code.example.right
+
+
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.id)
+def test_templates_can_be_filled(code: Code) -> None:
+    """The places in message and fix are plain names, and none is a parameter of `Code.at`."""
+    names = {
+        name
+        for template in (code.message, code.fix)
+        for _, name, _, _ in Formatter().parse(template)
+        if name is not None
+    }
+    assert all(name.isidentifier() for name in names)
+    found = code.at(3, **{name: f"<{name}>" for name in names if name != "line"})
+    assert found.id == code.id
+    assert "{" not in found.message.replace("{{", "") or code.message.count("{{")
+
+
+def test_ids_are_unique() -> None:
+    """No code stands in two chapters."""
+    assert len(CATALOGUE) == sum(len(chapter) for chapter in CHAPTERS.values())
+
+
+def test_also_names_known_codes() -> None:
+    """`also` lists other documents' codes, which exist, and never the code itself."""
+    assert [
+        (code.id, other)
+        for code in CODES
+        for other in code.also
+        if other not in CATALOGUE or other == code.id
+    ] == []
+
+
+def test_severity_follows_the_letter() -> None:
+    """E, W and I at the start of a lint rule are its severity."""
+    letters = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO}
+    for code in CODES:
+        if re.fullmatch(r"[EWI][MSRHPTAXC]-P?\d+", code.id):
+            assert code.severity is letters[code.id[0]], code.id
+
+
+def test_every_code_of_the_documents_is_there() -> None:
+    """The numbered rules are complete: no gap in any of the series of the documents."""
+    expected = {f"MB-{n:03}" for n in range(1, 13)} | {f"AP-{n:03}" for n in range(1, 11)}
+    lint = (
+        "EM-4 WM-2 IM-2 ES-4 WS-1 ER-2 WR-1 IR-1 EH-4 WH-3 IH-1 EP-3 WP-2 IP-1 ET-3 WT-3 IT-2 "
+        "EA-3 WA-3 IA-1 EX-2 WX-2 IX-1 EC-2 WC-2 IC-1"
+    )
+    for series in lint.split():
+        prefix, last = series.split("-")
+        expected |= {f"{prefix}-{n:03}" for n in range(1, int(last) + 1)}
+    expected |= {"EP-P01", "WP-P01", "WP-P02", "WS-101", "WS-102", "WS-103"}
+    expected |= {"WP-101", "WT-101", "WA-101"}
+    expected |= {"INVALID_BEAD_ID", "INVALID_RS_THREAD_ID", "INVALID_COORD_THREAD_ID"}
+    expected |= {"INVALID_SUBJECT_PREFIX", "EMPTY_SUBJECT_DESCRIPTION", "SUBJECT_TOO_LONG"}
+    expected |= {"INVALID_TARGET", "TARGET_KILLED", "SECTION_LIMIT_EXCEEDED"}
+    expected |= {"MISSING_REQUIRED_FIELD", "NO_THIRD_ALTERNATIVE", "NO_SCALE_CHECK"}
+    expected |= {"BELOW_MINIMUM", "UNKNOWN_AGENT", "ACK_MISMATCH", "AMBIGUOUS_ID", "UNKNOWN_ITEM"}
+    expected |= {"DEPENDS_ON_REFUSED", "NO_KICKOFF"}
+    assert expected <= CATALOGUE.keys()
+
+
+def test_finding_a_code() -> None:
+    """Case and the kind of dash do not matter; a misspelling gets the nearest code."""
+    assert find_code("mb_004") is CATALOGUE["MB-004"]
+    assert find_code("invalid-json") is CATALOGUE["INVALID_JSON"]
+    assert find_code("MB-04") is None
+    assert nearest_code("MB-04") == "MB-004"
+    assert nearest_code("INVALID_JSN") == "INVALID_JSON"
+    assert nearest_code("xyzzy") is None

@@ -1,0 +1,273 @@
+"""The command line from the outside: a real process, its output, its exit code."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOOD = """\
+Thread: RS-20251230-cell-fate-dichotomy
+From: BlueLake
+To: Operator
+Subject: DELTA[opus]: H2 is refuted
+
+# Delta Contribution
+
+```delta
+{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H2",
+ "payload": {"reason": "refuted by T1"}, "rationale": "T1 came out negative"}
+```
+"""
+BAD = GOOD.replace('"}\n```', '",}\n```')
+HOPELESS = GOOD.replace('"target_id": "H2",', "")
+
+
+def brenner(
+    *arguments: str, stdin: str | bytes = "", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the program."""
+    raw = stdin.encode() if isinstance(stdin, str) else stdin
+    clean = {k: v for k, v in os.environ.items() if k not in ("AGENT_NAME", "NO_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-m", "brenner", *arguments],
+        input=raw,
+        capture_output=True,
+        check=False,
+        env=clean | (env or {}),
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert "Traceback" not in out + err
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def check_json(*arguments: str, stdin: str | bytes = "") -> tuple[int, Any]:
+    """Run `check --json`; the exit code and the document."""
+    done = brenner("check", "--json", *arguments, stdin=stdin)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_version() -> None:
+    """The version, and nothing else."""
+    assert brenner("--version").stdout.startswith("brenner ")
+    assert brenner("--json", "--version").returncode == 0
+
+
+def test_valid_message() -> None:
+    """Exit code 0, one line."""
+    done = brenner("check", stdin=GOOD)
+    assert (done.returncode, done.stderr) == (0, "")
+    expected = "<stdin>: valid DELTA with 1 delta block: nothing to complain of\n"
+    assert done.stdout == expected
+
+
+def test_invalid_message() -> None:
+    """Exit code 1; `file:line  severity CODE  what  → fix`, then a count, then what to do next."""
+    done = brenner("check", stdin=BAD)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("<stdin>:10  error JSON_TRAILING_COMMA  A comma stands before")
+    assert "  → Remove the comma." in lines[0]
+    assert lines[1] == "<stdin>: not valid DELTA with 1 delta block: 1 error"
+    assert "--fix" in lines[2]
+
+
+def test_json_document() -> None:
+    """The keys of the stable interface."""
+    code, document = check_json(stdin=BAD)
+    assert code == 1
+    assert document["valid"] is False
+    assert document["type"] == "DELTA"
+    assert document["thread_id"] == "RS-20251230-cell-fate-dichotomy"
+    assert document["summary"] == {"errors": 1, "warnings": 0, "info": 0}
+    (violation,) = document["violations"]
+    assert {"id", "severity", "message", "fix", "line"} <= violation.keys()
+    assert (violation["id"], violation["also"], violation["block"]) == (
+        "JSON_TRAILING_COMMA",
+        ["MB-005"],
+        1,
+    )
+    assert violation["repaired"].startswith("```delta\n{")
+    assert document["deltas"] == [
+        {
+            "block": 1,
+            "line": 8,
+            "operation": "KILL",
+            "section": "hypothesis_slate",
+            "target_id": "H2",
+            "valid": False,
+        }
+    ]
+    assert document["corrected"] == GOOD
+    assert document["cross_reference"]["artifact_path"] == (
+        "artifacts/RS-20251230-cell-fate-dichotomy.md"
+    )
+
+
+def test_json_before_or_after(tmp_path: Path) -> None:
+    """Common options are accepted before and after the command's name."""
+    path = tmp_path / "m.md"
+    path.write_text(GOOD, "utf-8")
+    before = brenner("--json", "--as", "BlueLake", "check", str(path))
+    after = brenner("check", str(path), "--as", "BlueLake", "--json")
+    assert before.stdout == after.stdout
+    assert json.loads(before.stdout)["valid"]
+
+
+def test_several_files(tmp_path: Path) -> None:
+    """`results`, one per file, in order; the worst exit code counts."""
+    good, bad = tmp_path / "good.md", tmp_path / "bad.md"
+    good.write_text(GOOD, "utf-8")
+    bad.write_text(BAD, "utf-8")
+    code, document = check_json(str(good), str(bad))
+    assert code == 1
+    assert [result["valid"] for result in document["results"]] == [True, False]
+    assert [result["file"] for result in document["results"]] == [str(good), str(bad)]
+    code, document = check_json(str(good), str(tmp_path / "none.md"), str(bad))
+    assert code == 2
+    assert len(document["results"]) == 3
+
+
+def test_fix() -> None:
+    """`--fix` prints the corrected message and nothing else, and says so on the other stream."""
+    done = brenner("check", "--fix", stdin=BAD)
+    assert (done.returncode, done.stdout) == (0, GOOD)
+    assert "corrected" in done.stderr
+    done = brenner("check", "--fix", stdin=GOOD)
+    assert (done.returncode, done.stdout) == (0, GOOD)
+    done = brenner("check", "--fix", stdin=HOPELESS)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "not corrected" in done.stderr
+
+
+def test_reply() -> None:
+    """`--reply` prints the Validation Error reply as a message file that passes the check."""
+    done = brenner("check", "--reply", "--as", "BlueLake", stdin=BAD)
+    assert done.returncode == 1
+    assert "# Validation Error" in done.stdout
+    assert brenner("check", stdin=done.stdout).returncode == 0
+    assert brenner("check", "--reply", stdin=GOOD).stdout == ""
+    assert "no reply" in brenner("check", "--reply", stdin="hello").stderr
+
+
+def test_sender_must_be_the_actor() -> None:
+    """A From that is not the `--as`, or AGENT_NAME, is an error."""
+    assert brenner("check", "--as", "BlueLake", stdin=GOOD).returncode == 0
+    done = brenner("check", "--as", "RedCreek", stdin=GOOD)
+    assert done.returncode == 1
+    assert "SENDER_MISMATCH" in done.stdout
+    done = brenner("check", stdin=GOOD, env={"AGENT_NAME": "RedCreek"})
+    assert "SENDER_MISMATCH" in done.stdout
+    env = {"AGENT_NAME": "RedCreek"}
+    assert brenner("--as", "BlueLake", "check", stdin=GOOD, env=env).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("chek",),
+        ("check", "--nonsense"),
+        ("check", "-", "-"),
+        ("new",),
+        ("new", "LETTER"),
+        ("new", "DELTA", "--thread", "RS-x"),
+        ("new", "DELTA", "--section", "research_thread", "--operation", "KILL"),
+        ("explain", "NO_SUCH_CODE_AT_ALL"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    """Exit code 2, a code and a way out; with --json one JSON document and nothing else."""
+    done = brenner(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "WRONG_USAGE" in done.stderr or "UNKNOWN_CODE" in done.stderr
+    done = brenner("--json", *arguments)
+    assert done.returncode == 2
+    document = json.loads(done.stdout)
+    assert document["valid"] is False
+    assert document["violations"][0]["id"] in ("WRONG_USAGE", "UNKNOWN_CODE")
+
+
+def test_fix_takes_one_file() -> None:
+    """Two corrected messages in one output could not be told apart; as JSON they can."""
+    done = brenner("check", "--fix", "a", "b")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(json.loads(brenner("check", "--json", "--fix", "a", "b").stdout)["results"]) == 2
+
+
+def test_suggestions() -> None:
+    """A misspelt command or code gets the nearest one."""
+    assert "`check`" in brenner("chekc").stderr
+    assert "MB-004" in brenner("explain", "MB-04").stderr
+
+
+@pytest.mark.parametrize("code", ["MB-004", "ET-002", "AP-003", "INVALID_JSON", "invalid_bead_id"])
+def test_explain(code: str) -> None:
+    """What it means, why, how to mend it, where it comes from, an example."""
+    done = brenner("explain", code)
+    assert done.returncode == 0
+    for part in (code.upper(), "fix", "why", "spec", "wrong", "right", "since"):
+        assert part in done.stdout
+    document = json.loads(brenner("explain", code, "--json").stdout)
+    assert document["id"] == code.upper()
+    assert {"severity", "message", "fix", "why", "spec", "example", "since"} <= document.keys()
+
+
+def test_explain_lists_everything() -> None:
+    """Without a code: all of them."""
+    listed = brenner("explain").stdout
+    codes = json.loads(brenner("explain", "--json").stdout)["codes"]
+    assert all(code["id"] in listed for code in codes)
+    assert len(codes) > 150
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("KICKOFF", "DELTA", "COMPILED", "CRITIQUE", "ACK", "CLAIM", "HANDOFF", "BLOCKED"),
+        *("QUESTION", "INFO"),
+    ],
+)
+def test_new(name: str) -> None:
+    """Every template passes the check; the only complaints are about what is to be filled in."""
+    made = brenner("new", name.lower(), "--as", "BlueLake", "--to", "RedCreek")
+    assert made.returncode == 0
+    code, document = check_json(stdin=made.stdout)
+    assert (code, document["type"]) == (0, name)
+    left = {violation["id"] for violation in document["violations"]}
+    assert left <= {"PLACEHOLDER_LEFT", "EXCERPT_WITHOUT_CITATION", "MALFORMED_VERSION"}
+
+
+@pytest.mark.parametrize("operation", ["ADD", "EDIT", "KILL"])
+@pytest.mark.parametrize(
+    "section",
+    [
+        *("hypothesis_slate", "predictions_table", "discriminative_tests", "assumption_ledger"),
+        *("anomaly_register", "adversarial_critique"),
+    ],
+)
+def test_new_delta(section: str, operation: str) -> None:
+    """A delta to fill in for every section and operation."""
+    made = brenner("new", "DELTA", "--section", section, "--operation", operation)
+    code, document = check_json(stdin=made.stdout)
+    assert code == 0
+    assert [(d["operation"], d["section"]) for d in document["deltas"]] == [(operation, section)]
+
+
+def test_new_kickoff_names_its_thread() -> None:
+    """The question is in the body, and the thread ID is made from it."""
+    done = brenner("new", "KICKOFF", "--question", "How do cells decide their fate?")
+    assert "-cells-decide-fate\n" in done.stdout.splitlines(keepends=True)[0]
+    assert "## Research Question\nHow do cells decide their fate?\n" in done.stdout
+
+
+def test_escape_sequences_are_shown() -> None:
+    """Nobody's text moves the cursor: not in a subject, not in JSON, not in a file's name."""
+    text = GOOD.replace("DELTA[opus]:", "\x1b[2JDELTA:").replace('"H2"', '"\\u001b[31mH2"')
+    done = brenner("check", stdin=text)
+    assert "\x1b" not in done.stdout
+    assert "\\x1b[2J" in done.stdout
+    assert "\x1b" not in brenner("check", "\x1b[31mname").stdout

@@ -1,0 +1,85 @@
+"""Write docs/codes.md from the catalogue, or with --check say whether it is up to date."""
+
+import sys
+from pathlib import Path
+
+from brenner.cli.explain import template_text
+from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
+from brenner.diagnostics.model import Code
+from brenner.diagnostics.visible import visible_lines
+from brenner.markdown.fencing import fenced
+
+PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
+_LONGEST_EXAMPLE_LINE = 200
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [
+        "# The codes",
+        "",
+        f"Every diagnostic of Brenner has one of these {len(CATALOGUE)} codes; "
+        "`brenner explain CODE` prints the same. A code, once published, keeps its meaning and is "
+        "never used again for another one. This page is generated from the catalogue (`make docs`).",
+        "",
+    ]
+    for title, chapter in CHAPTERS.items():
+        names = ", ".join(f"[`{code.id}`](#{code.id.lower()})" for code in chapter)
+        parts += [f"- **{title}**: {names}"]
+    for title, chapter in CHAPTERS.items():
+        parts += ["", f"## {title}"]
+        for code in chapter:
+            parts += ["", *entry(code)]
+    return "\n".join(parts) + "\n"
+
+
+def entry(code: Code) -> list[str]:
+    """One code."""
+    also = f" · also {', '.join(f'`{other}`' for other in code.also)}" if code.also else ""
+    retired = f" · retired in {code.retired}" if code.retired else ""
+    return [
+        f"### {code.id}",
+        "",
+        f"**{code.title}.** {code.severity.capitalize()} · since {code.since}{retired}{also}",
+        "",
+        f"- Says: {_literal(template_text(code.message))}",
+        f"- Fix: {_literal(template_text(code.fix))}",
+        f"- Why: {code.why}",
+        f"- Specification: {code.spec}",
+        "",
+        "Wrong:",
+        "",
+        _example(code.example.wrong),
+        "Right:",
+        "",
+        _example(code.example.right).rstrip("\n"),
+    ]
+
+
+def _literal(text: str) -> str:
+    """Places such as <name> are text here, not HTML."""
+    return text.replace("<", "\\<")
+
+
+def _example(text: str) -> str:
+    lines = visible_lines(text).split("\n")
+    cut = [
+        line if len(line) <= _LONGEST_EXAMPLE_LINE else line[:_LONGEST_EXAMPLE_LINE] + "…"
+        for line in lines
+    ]
+    return fenced("\n".join(cut) or "(nothing)", "text", mark="~")
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(page(), "utf-8")
+        return 0
+    if PAGE.is_file() and PAGE.read_text("utf-8") == page():
+        return 0
+    print("docs/codes.md is not what the catalogue says: run `make docs`.")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
