@@ -1,6 +1,7 @@
 """Finding, decoding and validating delta blocks against decoding the same JSON alone."""
 
 import json
+from functools import partial
 
 from brenner import check_message, read_deltas
 from brenner.markdown.blocks import blocks as find_blocks
@@ -17,9 +18,13 @@ def run() -> None:
     for count in (1, 10, 100, 1000):
         texts, one_body, one_message = blocks(count), body(count), message(count)
         assert all(block.delta for block in read_deltas(one_body))
-        bound = best_of(lambda texts=texts: [json.loads(text) for text in texts])
-        find = best_of(lambda one=one_body: find_blocks(one))
-        read = best_of(lambda one=one_body: read_deltas(one))
-        check = best_of(lambda one=one_message: check_message(one))
+        bound = best_of(partial(_decode, texts))
+        find = best_of(partial(find_blocks, one_body))
+        read = best_of(partial(read_deltas, one_body))
+        check = best_of(partial(check_message, one_message))
         ratios = [f"{taken / bound:.2f} ×" for taken in (find, read, check)]
         row(str(count), milliseconds(bound), *ratios, "3 ×" if count == 1000 else "")
+
+
+def _decode(texts: list[str]) -> list[object]:
+    return [json.loads(text) for text in texts]

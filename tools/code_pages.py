@@ -15,14 +15,12 @@ _LONGEST_EXAMPLE_LINE = 200
 
 def page() -> str:
     """The whole page."""
-    parts = [
-        "# The codes",
-        "",
-        f"Every diagnostic of Brenner has one of these {len(CATALOGUE)} codes; "
-        "`brenner explain CODE` prints the same. A code, once published, keeps its meaning and is "
-        "never used again for another one. This page is generated from the catalogue (`make docs`).",
-        "",
-    ]
+    about = (
+        f"Every diagnostic of Brenner has one of these {len(CATALOGUE)} codes; `brenner explain "
+        "CODE` prints the same. A code, once published, keeps its meaning and is never used again "
+        "for another one. This page is generated from the catalogue (`make docs`)."
+    )
+    parts = ["# The codes", "", about, ""]
     for title, chapter in CHAPTERS.items():
         names = ", ".join(f"[`{code.id}`](#{code.id.lower()})" for code in chapter)
         parts += [f"- **{title}**: {names}"]

@@ -48,7 +48,7 @@ LOCAL_REFERENCE = re.compile(r"@" + LOCAL_ID.pattern)
 _SOURCE = r"(?:§[0-9]{1,9}(?:-§?[0-9]{1,9})?|EV-[0-9]{1,9}(?:#E[0-9]{1,9})?)"
 ANCHOR = re.compile(
     rf"(?:{_SOURCE}(?:,? {_SOURCE})*(?: \[inference\])?|inference|\[inference\]|\[axiomatic\]"
-    r"|\[external: ?[^\]\n]+\])"
+    r"|\[external:[ \t]*[^\]\s][^\]\n]*\])"
 )
 # The two usual ways in which the two bytes of § are misread: as Mac Roman, as Latin-1
 MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")

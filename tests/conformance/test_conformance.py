@@ -47,7 +47,7 @@ def message_file(case: Case) -> str:
     """A whole message file from a case that gives only what matters."""
     headers = HEADERS | case.get("headers", {})
     lines = [f"{name}: {value}" for name, value in headers.items() if value is not False]
-    return "\n".join(lines) + "\n\n" + case["input"]
+    return "\n".join([*lines, "", str(case["input"])])
 
 
 def _block(case: Case) -> list[Diagnostic]:

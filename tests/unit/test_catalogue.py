@@ -1,6 +1,7 @@
 """The catalogue: complete, consistent, and every example does what it says."""
 
 import re
+from collections.abc import Callable
 from string import Formatter
 
 import pytest
@@ -29,7 +30,7 @@ def block(text: str) -> list[Diagnostic]:
     return message(f"Subject: DELTA[opus]: x\n\n```delta\n{text}\n```\n")
 
 
-CHECKS = {
+CHECKS: dict[str, Callable[[str], list[Diagnostic]]] = {
     "thread_id": check_thread_id,
     "subject": check_subject,
     "message": message,

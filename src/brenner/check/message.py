@@ -55,7 +55,7 @@ def inspect(text: str, actor: str | None = None) -> Inspection:
     deltas: list[DeltaBlock] = []
     strays: list[Stray] = []
     if message_type is DELTA:
-        deltas = read_blocks(found)
+        deltas = read_blocks(found, file.message.thread_id)
         strays = find_strays(file.message.body, found)
     in_body = [*_check_deltas(deltas, strays, found, message_type)]
     if message_type:

@@ -32,13 +32,14 @@ def has_delta_info(fence: Block) -> bool:
     return info == INFO_WORD or info.split(None, 1)[:1] == [INFO_WORD]
 
 
-def read_blocks(blocks: Iterable[Block]) -> list[DeltaBlock]:
+def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
     """All delta blocks among the blocks of a body, in order, numbered from 1."""
     fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
-    return resolve_names([_with_repair(b) if b.edits and b.delta is None else b for b in read])
+    repaired = [_with_repair(b) if b.edits and b.delta is None else b for b in read]
+    return resolve_names(repaired, thread_id)
 
 
 def _read(number: int, fence: Block) -> DeltaBlock:

@@ -15,13 +15,13 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
     """A block that is not one JSON value: the faults of its text.
 
     Where all of them have a certain repair, the value that was meant is validated as well, so
-    that its author learns of everything at once.
+    that its author learns of everything at once. Otherwise the value is what could be made out.
     """
     fence, text = block.fence, block.fence.text
     found = scan(text)
     diagnostics = [
         fault.code.at(_line(fence, fault.offset), **fault.words).in_block(block.number)
-        for fault in found.faults
+        for fault in (found.faults[:-1] if found.cut_off and not fence.closed else found.faults)
     ]
     edits = [edit for fault in found.faults for edit in fault.edits or ()]
     if found.root is not None and found.end < len(text) and fence.closed:
@@ -29,11 +29,12 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
         line = _line(fence, found.end)
         diagnostics.append(codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number))
         edits += splits
-    explained = block._replace(diagnostics=tuple(diagnostics), edits=tuple(edits))
+    node = found.root or next(iter(found.objects), None)
+    value = to_value(text, node) if node else None
+    explained = block._replace(value=value, diagnostics=tuple(diagnostics), edits=tuple(edits))
     if found.root is not None and all(fault.edits is not None for fault in found.faults):
-        value = to_value(text, found.root)
         _, problems = validate(value)
-        explained = explain_problems(explained._replace(value=value), problems, found.root)
+        explained = explain_problems(explained, problems, found.root)
     elif not fence.closed:
         explained = explained.refused(_unclosed(block))
     return explained

@@ -68,12 +68,14 @@ class Scan(NamedTuple):
     """What stands from the start on: the value, where it ends, its faults, all its objects.
 
     `root` is None where the scanner had to stop inside the value; `objects` are as far as it got.
+    `cut_off` says that it stopped because the text ends; the last fault says the same.
     """
 
     root: Node | None
     end: int
     faults: tuple[Fault, ...]
     objects: tuple[Node, ...]
+    cut_off: bool = False
 
 
 def scan(
@@ -91,7 +93,8 @@ def scan(
             scanner.skip()
     except _StopError:
         pass
-    return Scan(root, scanner.position, tuple(scanner.faults), tuple(scanner.objects))
+    faults, objects = tuple(scanner.faults), tuple(scanner.objects)
+    return Scan(root, scanner.position, faults, objects, scanner.cut_off)
 
 
 class _StopError(Exception):
@@ -115,6 +118,7 @@ class _Scanner:
         self.comments_end = comments_end
         self.faults: list[Fault] = []
         self.objects: list[Node] = []
+        self.cut_off = False
 
     # The grammar
 
@@ -248,7 +252,10 @@ class _Scanner:
 
     def stop(self, token: _Token, reason: str) -> NoReturn:
         if token.kind == _END:
+            self.cut_off = True
             reason = "it ends before everything that was opened is closed"
+            if token.text:
+                reason = "the text in quotes that begins here has no end"
         shown = token.text if len(token.text) <= 40 else token.text[:40] + "…"  # noqa: PLR2004
         words = {"reason": reason.replace("{token}", f"`{shown}`")}
         self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
@@ -275,8 +282,8 @@ class _Scanner:
             self.position = match.end()
             return _Token(match.lastgroup or "", match[0], match.start(), match.end())
         start = self.position
-        if start == len(self.text):
-            return _Token(_END, "", start, start)
+        if start == len(self.text) or self.text[start] == '"':
+            return _Token(_END, self.text[start:], start, len(self.text))
         self.position = start + 1
         return _Token("stray", self.text[start : start + 1], start, start + 1)
 
@@ -322,7 +329,7 @@ def decode_string(token: str) -> str:
 
 
 def to_value(text: str, node: Node) -> object:
-    """The value that a node stands for, its faults mended. Call it only if all of them can be."""
+    """The value that a node stands for, its faults mended; None for what cannot be made out."""
     if node.kind == "object":
         return {key: to_value(text, member.value) for key, member in node.members.items()}
     if node.kind == "array":
@@ -330,4 +337,7 @@ def to_value(text: str, node: Node) -> object:
     token = text[node.start : node.end]
     if node.kind == "string":
         return decode_string(token if token.startswith('"') else requoted(token))
-    return json.loads(_PYTHON_WORDS.get(token, token))
+    try:
+        return json.loads(_PYTHON_WORDS.get(token, token))
+    except ValueError:
+        return None

@@ -25,12 +25,15 @@ class Mention(NamedTuple):
     section: str | None = None
 
 
-def resolve_names(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
-    """The blocks, with those refused whose local names are repeated, unknown or misplaced."""
+def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[DeltaBlock]:
+    """The blocks, with those refused whose local names are repeated, unknown or misplaced.
+
+    A reference to another thread has no local names; without `thread_id` it cannot be told.
+    """
     if not any(map(_may_use_names, blocks)):
         return blocks
-    resolved, owners = _owners(blocks)
-    mentions = [list(_mentions(block.delta)) if block.delta else [] for block in resolved]
+    resolved, owners = _owners([_check_foreign(block, thread_id) for block in blocks])
+    mentions = [list(_mentions(b.delta, thread_id)) if b.delta else [] for b in resolved]
     for index, found in enumerate(mentions):
         for mention in found:
             resolved[index] = _check(resolved[index], mention, owners)
@@ -42,6 +45,20 @@ def _may_use_names(block: DeltaBlock) -> bool:
     """A cheap test; a backslash may spell anything."""
     text = block.fence.text
     return "@" in text or "local_id" in text or "\\" in text
+
+
+def _check_foreign(block: DeltaBlock, thread_id: str | None) -> DeltaBlock:
+    """`@name` in a reference to another thread names nothing there: kept with a warning (R21)."""
+    references = block.delta.payload.get("references", []) if block.delta and thread_id else []
+    for index, reference in enumerate(cast("list[dict[str, str]]", references)):
+        if reference["item"].startswith("@") and reference["session"] != thread_id:
+            path: Path = ("payload", "references", index, "item")
+            reason = "is a name of this message, and the reference is to another session"
+            found = codes.UNKNOWN_REFERENCE.at(
+                line_at(block, path), value=reference["item"], reason=reason
+            ).in_block(block.number, block.written("target_id"), dotted(path))
+            block = block._replace(diagnostics=(*block.diagnostics, found))
+    return block
 
 
 def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, DeltaBlock]]:
@@ -62,7 +79,7 @@ def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, Delta
     return resolved, owners
 
 
-def _mentions(delta: Delta) -> Iterator[Mention]:
+def _mentions(delta: Delta, thread_id: str | None) -> Iterator[Mention]:
     """Every `@name` of a delta, wherever IDs live."""
     payload = delta.payload
     if delta.target_id and delta.target_id.startswith("@"):
@@ -78,7 +95,8 @@ def _mentions(delta: Delta) -> Iterator[Mention]:
         yield Mention(("payload", "discriminates"), name)
     references = cast("list[dict[str, str]]", payload.get("references", []))
     for index, reference in enumerate(references):
-        if reference["item"].startswith("@"):
+        is_ours = thread_id is None or reference["session"] == thread_id
+        if is_ours and reference["item"].startswith("@"):
             yield Mention(("payload", "references", index, "item"), reference["item"][1:])
 
 

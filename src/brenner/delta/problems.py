@@ -1,6 +1,6 @@
 """What is wrong inside a decoded delta: a code, the path to it, and perhaps its certain repair."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import delta_format as codes
@@ -70,6 +70,31 @@ class Problems(list[Problem]):
             asks=asks,
             suggestion=f" Rename `{written}` to `{name}`.",
         )
+
+    def names(
+        self,
+        path: Path,
+        where: str,
+        unknown: list[str],
+        known: Iterable[str],
+        required: Mapping[str, str],
+    ) -> None:
+        """What is missing of `required` (a name, and what it asks), and what is not known.
+
+        A missing name that is there misspelt is one problem, not two.
+        """
+        left = unknown[:MOST_PROBLEMS]
+        for name, asks in required.items():
+            misspelt = nearest(name, left)
+            if misspelt is None:
+                self.missing((*path, name), asks)
+            else:
+                self.misspelt((*path, misspelt), name, asks)
+                left.remove(misspelt)
+        known = list(known)
+        candidates = [name for name in known if name not in required]
+        for name in left:
+            self.unknown((*path, name), where, known, candidates)
 
     def unknown(self, path: Path, where: str, known: Iterable[str], absent: Iterable[str]) -> None:
         """A key that the schema does not know; perhaps an absent one, misspelt."""

@@ -77,7 +77,7 @@ _REFERENCES = Field("references", FieldKind.REFERENCES, "items of other sessions
 RESEARCH_THREAD = Section(
     "research_thread",
     "RT",
-    Field("statement", _TEXT, "the question, one falsifiable sentence"),
+    Field("statement", _TEXT, "the question, one falsifiable sentence", required=True),
     Field("context", _TEXT, "the background"),
     Field("why_it_matters", _TEXT, "what depends on the answer"),
     Field("anchors", _ANCHORS, "where it comes from"),

@@ -5,6 +5,7 @@ or quotations. Each gets an info with its line and, where it can be made, the ed
 turns it into a delta block.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.edits import Edit
 from brenner.markdown.line_index import LineIndex
 
+_INDENT = "    "
+# What its author may take for the start of a delta block, wherever it stands.
+_FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
+
 
 class Stray(NamedTuple):
     """One of them, and the edits of the body that would make it count."""
@@ -26,20 +31,37 @@ class Stray(NamedTuple):
 
 def find_strays(body: str, found: list[Block]) -> list[Stray]:
     """Everything in a DELTA's body that its author may believe to be a delta block."""
-    if "operation" not in body and "delta" not in body:
+    contributions = list(filter(is_delta_fence, found))
+    if not _could_be_any(body, found, contributions):
         return []
     index = LineIndex(body)
-    has_real_block = any(map(is_delta_fence, found))
     strays: list[Stray] = []
+    seen: list[Block] = []
     for block in found:
+        unwrap = not contributions
         if block.quoted:
             strays += _quoted(block)
-        elif block.kind is Kind.FENCE and not has_delta_info(block):
-            strays += _in_fence(block, index, unwrap=not has_real_block)
+        elif block.kind is Kind.FENCE:
+            strays += _in_fence(block, index, unwrap=unwrap) if not has_delta_info(block) else []
         elif block.kind is Kind.HTML:
             strays += _in_html(block)
-    strays += _in_prose(found, index)
+        elif block.kind is Kind.CODE and _FENCE_LINE.search(block.text):
+            strays += _in_code(block, index, unwrap=unwrap)
+        else:
+            continue
+        seen.append(block)
+    strays += _in_prose(seen, index)
     return sorted(strays, key=_by_line)
+
+
+def _could_be_any(body: str, found: list[Block], contributions: list[Block]) -> bool:
+    """A cheap test that most messages end with: nothing outside the delta blocks looks like one."""
+    inside = sum(block.text.count("operation") for block in contributions)
+    return body.count("operation") > inside or any(
+        "delta" in block.text or has_delta_info(block)
+        for block in found
+        if block.quoted or (block.kind is not Kind.PARAGRAPH and not has_delta_info(block))
+    )
 
 
 def _by_line(stray: Stray) -> int:
@@ -55,10 +77,12 @@ def deltas_in(text: str) -> Iterator[tuple[Node, Scan]]:
     comments_end = text.rfind("*/")
     while position >= 0:
         found = scan(text, position, trailing=False, comments_end=comments_end)
+        reached = position
         for node in found.objects:
-            if "operation" in node.members and "section" in node.members:
+            is_delta = "operation" in node.members and "section" in node.members
+            if is_delta and node.start >= reached:
                 yield node, found
-                break
+                reached = node.end
         position = text.find("{", max(found.end, position + 1))
 
 
@@ -73,14 +97,26 @@ def _quoted(block: Block) -> Iterator[Stray]:
 
 
 def _in_html(block: Block) -> Iterator[Stray]:
-    swallowed = [inner for inner in blocks(block.text) if _is_fence_of_ours(inner)]
-    for inner in swallowed:
-        where = "an HTML block"
-        yield Stray(codes.SWALLOWED_DELTA.at(block.line + inner.line - 1, where=where))
-    if not swallowed:
+    """Markdown sees no fence inside an HTML block, but its author may."""
+    fences = list(_FENCE_LINE.finditer(block.text))
+    for fence in fences:
+        line = block.line + block.text.count("\n", 0, fence.start(1))
+        yield Stray(codes.SWALLOWED_DELTA.at(line, where="an HTML block"))
+    if not fences:
         for node, _ in deltas_in(block.text):
             line = block.line + block.text.count("\n", 0, node.start)
             yield Stray(codes.INLINE_DELTA.at(line, where="it stands in an HTML block"))
+
+
+def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray]:
+    """A fence that is indented so far that it is code."""
+    indents = [index.start(number) for number in range(block.line, block.end + 1)]
+    is_plain = all(index.text.startswith(_INDENT, start) for start in indents)
+    edits = tuple(Edit(start, start + len(_INDENT), "") for start in indents)
+    for inner in filter(_is_fence_of_ours, blocks(block.text)):
+        line = block.line + inner.line - 1
+        found = codes.SWALLOWED_DELTA.at(line, where="an indented code block")
+        yield Stray(found, edits if unwrap and is_plain else ())
 
 
 def _is_fence_of_ours(block: Block) -> bool:
@@ -97,11 +133,17 @@ def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray
         yield Stray(found, edits)
     if swallowed:
         return
+    if fence.info.casefold().startswith("delta") and not _has_a_delta(fence.text):
+        yield Stray(codes.INLINE_DELTA.at(fence.line, where=f"it stands in {label}"))
     for node, result in deltas_in(fence.text):
         line = fence.line + 1 + fence.text.count("\n", 0, node.start)
         whole = not (fence.text[: node.start] + fence.text[node.end :]).strip()
         edits = _relabel(fence, index) if whole and result.root is node else ()
         yield Stray(codes.INLINE_DELTA.at(line, where=f"it stands in {label}"), edits)
+
+
+def _has_a_delta(text: str) -> bool:
+    return next(deltas_in(text), None) is not None
 
 
 def _relabel(fence: Block, index: LineIndex) -> tuple[Edit, ...]:
@@ -125,9 +167,9 @@ def _unwrap(fence: Block, inner: Block, index: LineIndex) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
-def _in_prose(found: list[Block], index: LineIndex) -> Iterator[Stray]:
+def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[Stray]:
     """JSON in the lines that belong to no fence, HTML block or quotation."""
-    for first, last in _prose(found, len(index.text)):
+    for first, last in _prose(seen, len(index.text)):
         start, end = index.start(first), index.start(last + 1)
         text = index.text[start:end]
         if "operation" not in text:
@@ -138,14 +180,13 @@ def _in_prose(found: list[Block], index: LineIndex) -> Iterator[Stray]:
             yield Stray(codes.INLINE_DELTA.at(line, where="it stands in no delta block"), edits)
 
 
-def _prose(found: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
-    """The runs of lines between the blocks that are looked at elsewhere."""
+def _prose(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
+    """The runs of lines between the blocks that were looked at by themselves."""
     first = 1
-    for block in found:
-        if block.quoted or block.kind in (Kind.FENCE, Kind.HTML):
-            if first < block.line:
-                yield first, block.line - 1
-            first = max(first, block.end + 1)
+    for block in seen:
+        if first < block.line:
+            yield first, block.line - 1
+        first = max(first, block.end + 1)
     yield first, last_line
 
 

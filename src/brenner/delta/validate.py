@@ -5,10 +5,23 @@ compare types and names; words are put together when something is wrong.
 """
 
 import json
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
 
 from brenner.delta.model import Delta
 from brenner.delta.payload import edit_fields, kill_reason
-from brenner.delta.problems import Path, Problem, Problems, SetValue, listed, suggestion, type_name
+from brenner.delta.problems import (
+    MOST_PROBLEMS,
+    Path,
+    Problem,
+    Problems,
+    RenameKey,
+    SetValue,
+    listed,
+    suggestion,
+    type_name,
+)
 from brenner.delta.schema import (
     RESEARCH_THREAD,
     SECTION_ALIASES,
@@ -37,6 +50,13 @@ _SYNONYMS = {
     "REMOVE": "KILL",
 }
 _TARGET: Path = ("target_id",)
+# The keys that a delta may not do without, and what each asks for
+_ASKS = {
+    "operation": "ADD, EDIT or KILL",
+    "section": "one of " + listed(SECTIONS),
+    "target_id": "the item's ID",
+    "payload": "an object with the fields of the section",
+}
 
 
 def validate(value: object) -> tuple[Delta | None, list[Problem]]:
@@ -45,13 +65,13 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     if type(value) is not dict:
         problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=type_name(value))
         return None, problems
+    if not TOP_LEVEL.issuperset(value):
+        value = _with_keys_mended(value, problems)
     name, section_id = value.get("operation"), value.get("section")
     operation = _OPERATIONS.get(name) if type(name) is str else None
     section = SECTIONS.get(section_id) if type(section_id) is str else None
     operation = operation or _meant_operation(name, problems)
     section = section or _meant_section(section_id, problems)
-    if not TOP_LEVEL.issuperset(value):
-        _unknown_keys(value, problems)
     if operation is None or section is None:
         return None, problems
     delta = Delta(
@@ -62,9 +82,11 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
         _rationale(value.get("rationale"), problems),
         _local_id(value.get("local_id"), operation, problems),
     )
-    if problems and problems.are_fatal:
+    if not problems:
+        return delta, problems
+    if problems.are_fatal:
         return None, problems
-    return delta, problems
+    return delta._replace(payload=_known_only(delta.payload, problems)), problems
 
 
 def _meant_operation(name: object, problems: Problems) -> Operation | None:
@@ -78,7 +100,7 @@ def _meant_operation(name: object, problems: Problems) -> Operation | None:
         )
         return _OPERATIONS.get(meant)
     if name is None:
-        problems.missing(("operation",), "ADD, EDIT or KILL")
+        problems.missing(("operation",), _ASKS["operation"])
     else:
         problems.wrong_type(("operation",), name, "ADD, EDIT or KILL")
     return None
@@ -99,7 +121,7 @@ def _meant_section(name: object, problems: Problems) -> Section | None:
         )
         return SECTIONS[meant] if meant else None
     if name is None:
-        problems.missing(("section",), "one of " + listed(SECTIONS))
+        problems.missing(("section",), _ASKS["section"])
     else:
         problems.wrong_type(("section",), name, "the name of a section")
     return None
@@ -169,7 +191,7 @@ def _payload(
     if type(payload) is dict:
         return edit_fields(payload, operation, section, problems)
     if payload is None:
-        problems.missing(("payload",), "an object with the fields of the section")
+        problems.missing(("payload",), _ASKS["payload"])
     else:
         problems.wrong_type(("payload",), payload, "an object")
     return {}
@@ -198,9 +220,36 @@ def _local_id(name: object, operation: Operation, problems: Problems) -> str | N
     return None
 
 
-def _unknown_keys(value: dict[str, object], problems: Problems) -> None:
-    known = sorted(TOP_LEVEL)
-    absent = sorted(TOP_LEVEL - value.keys())
-    for key in value:
-        if key not in TOP_LEVEL and not problems.are_enough:
-            problems.unknown((key,), "a delta", known, absent)
+def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str, object]:
+    """The delta with its misspelt keys put right, each reported once, so that the rest is checked.
+
+    Only keys that must be there are put right; an optional one is left out like any unknown key.
+    """
+    mended = dict(value)
+    for key in [key for key in value if key not in TOP_LEVEL][:MOST_PROBLEMS]:
+        absent = [name for name in _ASKS if name not in mended]
+        near = nearest(key, absent)
+        if near is None or (near == "target_id" and value.get("operation") == ADD):
+            problems.unknown((key,), "a delta", sorted(TOP_LEVEL), sorted(TOP_LEVEL - value.keys()))
+            continue
+        mended[near] = mended.pop(key)
+        if near == "target_id":
+            words = {"operation": str(value.get("operation")), "example": "H1"}
+            problems.report(codes.MISSING_TARGET, (key,), RenameKey(near), **words)
+        else:
+            problems.misspelt((key,), near, _ASKS[near])
+    return mended
+
+
+def _known_only(payload: Mapping[str, object], problems: Problems) -> Mapping[str, object]:
+    """The payload without the fields, at any depth, that were found to be unknown (R6)."""
+    unknown = [p.path for p in problems if p.code is codes.UNKNOWN_FIELD and len(p.path) > 1]
+    if not unknown:
+        return payload
+    pruned: dict[str, object] = deepcopy(dict(payload))
+    for _, *steps, last in unknown:
+        inner: Any = pruned
+        for step in steps:
+            inner = inner[step]
+        inner.pop(last, None)
+    return pruned

@@ -172,20 +172,22 @@ def _references(_field: Field, content: object, path: Path, problems: Problems) 
 
 
 def _reference(reference: dict[str, object], path: Path, problems: Problems) -> None:
-    if not reference.keys() <= _REFERENCE_CHECKS.keys():
-        absent = [name for name in REFERENCE_FIELDS if name not in reference]
-        for key in reference:
-            if key not in REFERENCE_FIELDS:
-                problems.unknown((*path, key), "a reference", REFERENCE_FIELDS, absent)
+    if reference.keys() != _REFERENCE_CHECKS.keys():
+        unknown = [key for key in reference if key not in REFERENCE_FIELDS]
+        missing = {name: _REFERENCE_ASKS for name in REFERENCE_FIELDS if name not in reference}
+        problems.names(path, "a reference", unknown, REFERENCE_FIELDS, missing)
     for key, check in _REFERENCE_CHECKS.items():
         text = reference.get(key)
         here = (*path, key)
         if type(text) is str and not is_blank(text):
             check(text, here, problems)
-        elif text is None or type(text) is str:
-            problems.missing(here, "a reference has `session`, `item` and `relation`")
-        else:
+        elif type(text) is str:
+            problems.missing(here, _REFERENCE_ASKS, "is blank")
+        elif key in reference:
             problems.wrong_type(here, text, "a text")
+
+
+_REFERENCE_ASKS = "a reference has `session`, `item` and `relation`"
 
 
 def _reference_session(session: str, path: Path, problems: Problems) -> None:
