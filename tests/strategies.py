@@ -122,7 +122,9 @@ _KINDS: dict[FieldKind, st.SearchStrategy[Any]] = {
 
 
 def values_of(field: Field) -> st.SearchStrategy[Any]:
-    """Valid values of a payload field."""
+    """Valid values of a payload field. `@` in `discriminates` would be a local name."""
+    if field.name == "discriminates":
+        return filled_text.filter(lambda text: "@" not in text)
     return st.sampled_from(field.choices) if field.choices else _KINDS[field.kind]
 
 

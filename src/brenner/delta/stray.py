@@ -159,12 +159,19 @@ def _relabel(fence: Block, index: LineIndex) -> tuple[Edit, ...]:
 def _unwrap(fence: Block, inner: Block, index: LineIndex) -> tuple[Edit, ...]:
     """Take the outer fence away.
 
-    If its closing line ended the inner block in truth (equal fences, nested), that line stays.
+    If its closing line ended the inner block in truth (equal fences, nested), that line stays, and
+    the one that was meant to end the outer block goes.
     """
-    edits = [Edit(index.start(fence.line), index.start(fence.line + 1), "")]
+    edits = [_without_line(fence.line, index)]
     if inner.closed and fence.closed:
-        edits.append(Edit(index.start(fence.end), index.start(fence.end + 1), ""))
+        edits.append(_without_line(fence.end, index))
+    elif fence.closed and index.line(fence.end + 1).strip() == fence.marker:
+        edits.append(_without_line(fence.end + 1, index))
     return tuple(edits)
+
+
+def _without_line(number: int, index: LineIndex) -> Edit:
+    return Edit(index.start(number), index.start(number + 1), "")
 
 
 def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[Stray]:
