@@ -4,9 +4,7 @@ This is the public surface. Everything here is a pure function on frozen values,
 each is imported when it is first asked for, so that `import brenner` costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as `typing` has it; importing that costs as much as the interpreter
 if TYPE_CHECKING:
     from brenner.check.message import check_message
     from brenner.check.report import CheckedDelta, Report
@@ -20,10 +18,10 @@ if TYPE_CHECKING:
         ThreadKind,
         check_thread_id,
         classify_thread_id,
-        generate_thread_id,
         suggest_thread_id,
     )
     from brenner.thread.messages import Message, parse_message_file, render_message_file
+    from brenner.thread.new_ids import generate_thread_id
     from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
 
 __version__ = "0.1.0"
@@ -41,10 +39,10 @@ _HOMES = {
         "ThreadKind",
         "check_thread_id",
         "classify_thread_id",
-        "generate_thread_id",
         "suggest_thread_id",
     ),
     "brenner.thread.messages": ("Message", "parse_message_file", "render_message_file"),
+    "brenner.thread.new_ids": ("generate_thread_id",),
     "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -86,4 +84,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         message = f"module 'brenner' has no attribute {name!r}"
         raise AttributeError(message)
+    from importlib import import_module  # noqa: PLC0415  (only who asks for a name pays)
+
     return getattr(import_module(_HOME_OF[name]), name)

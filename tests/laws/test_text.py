@@ -18,8 +18,9 @@ from brenner.diagnostics.nearest import nearest
 from brenner.diagnostics.visible import visible
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.fencing import fenced, one_paragraph
-from brenner.thread.ids import check_thread_id, generate_thread_id, is_valid, suggest_thread_id
+from brenner.thread.ids import check_thread_id, is_valid, suggest_thread_id
 from brenner.thread.messages import Message, parse_message_file, render_message_file
+from brenner.thread.new_ids import generate_thread_id
 from brenner.thread.sections import find_section, sections
 from brenner.thread.subjects import (
     Subject,

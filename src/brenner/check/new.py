@@ -6,8 +6,8 @@ from typing import NamedTuple
 from brenner.delta.render import render_delta
 from brenner.delta.schema import HYPOTHESIS_SLATE, Operation, Section
 from brenner.delta.template import delta_to_fill_in
-from brenner.thread.ids import generate_thread_id
 from brenner.thread.messages import Message
+from brenner.thread.new_ids import generate_thread_id
 from brenner.thread.subjects import compose_subject
 from brenner.thread.templates import compose_body
 from brenner.thread.types import (

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from typing import TextIO
 
@@ -41,7 +39,11 @@ def styled(text: str, stream: TextIO, **style: object) -> str:
 
 def width_of(stream: TextIO) -> int:
     """How wide to write: the terminal's width within reason."""
-    return min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else 0
+    if not stream.isatty():
+        return 0
+    from shutil import get_terminal_size  # noqa: PLC0415  (not needed in a pipe)
+
+    return min(get_terminal_size().columns, _WIDEST)
 
 
 def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) -> None:
@@ -66,9 +68,9 @@ def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) ->
 
 def folded(text: str, first: str, rest: str, width: int) -> str:
     """The text in lines of that width, with the indentation of the first and of the others."""
-    lines = textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    from textwrap import wrap  # noqa: PLC0415  (not needed in a pipe)
+
+    lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return "\n".join(lines) + "\n"
 
 

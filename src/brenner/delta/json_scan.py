@@ -10,6 +10,7 @@ One pass of recursive descent; the limit on depth holds before each step down.
 
 import json
 import re
+from functools import cache
 from typing import NamedTuple, NoReturn
 
 from brenner.delta.json_faults import MOST_FAULTS, Fault
@@ -19,18 +20,6 @@ from brenner.diagnostics.model import Code
 from brenner.limits import MOST_JSON_DEPTH, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import Edit
 
-_TOKEN = re.compile(
-    r"""
-      (?P<string> "[^"\\]*(?:\\.[^"\\]*)*" )
-    | (?P<mark> [{}\[\],:] )
-    | (?P<number> [-+.]?[0-9][0-9A-Za-z.+-]* )
-    | (?P<word> -?[A-Za-z_$][A-Za-z0-9_$]* )
-    | (?P<single> '[^'\\\n]*(?:\\.[^'\\\n]*)*' )
-    | (?P<curly> [“”„][^“”„"\\\n]*[“”] )
-    | (?P<comment> (?: // | \# ) [^\n]* )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _COLON_NEXT = re.compile(r"[ \t\r\n]*:")
@@ -38,6 +27,23 @@ _WORDS = frozenset({"true", "false", "null"})
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _STRINGS = frozenset({"string", "single", "curly"})
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    """One token; compiled when first needed, since sound messages never come here."""
+    return re.compile(
+        r"""
+          (?P<string> "[^"\\]*(?:\\.[^"\\]*)*" )
+        | (?P<mark> [{}\[\],:] )
+        | (?P<number> [-+.]?[0-9][0-9A-Za-z.+-]* )
+        | (?P<word> -?[A-Za-z_$][A-Za-z0-9_$]* )
+        | (?P<single> '[^'\\\n]*(?:\\.[^'\\\n]*)*' )
+        | (?P<curly> [“”„][^“”„"\\\n]*[“”] )
+        | (?P<comment> (?: // | \# ) [^\n]* )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
 
 
 class Node:
@@ -277,7 +283,7 @@ class _Scanner:
     def next(self) -> _Token:
         """The next token; comments on the way are faults."""
         self.skip()
-        match = _TOKEN.match(self.text, self.position)
+        match = _token().match(self.text, self.position)
         if match:
             self.position = match.end()
             return _Token(match.lastgroup or "", match[0], match.start(), match.end())

@@ -6,31 +6,37 @@ that means a line break.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from brenner.delta.json_faults import Fault
 from brenner.diagnostics.codes import json_text as codes
 from brenner.markdown.edits import Edit
 
 _WORTH_A_LOOK = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")
-_PART = re.compile(
-    r"""
-      (?P<control> [\x00-\x1f] )
-    | (?P<fine> \\ (?: ["\\/bfnrt] | u (?! [dD][89a-fA-F] ) [0-9a-fA-F]{4} ) )
-    | (?P<pair> \\u [dD][89abAB][0-9a-fA-F]{2} \\u [dD][c-fC-F][0-9a-fA-F]{2} )
-    | (?P<lone> \\u [dD][89a-fA-F][0-9a-fA-F]{2} | [\ud800-\udfff] )
-    | (?P<apostrophe> \\' )
-    | (?P<escape> \\ . )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+
+
+@cache
+def _part() -> re.Pattern[str]:
+    """A part of a string that is worth a look; compiled when first needed."""
+    return re.compile(
+        r"""
+          (?P<control> [\x00-\x1f] )
+        | (?P<fine> \\ (?: ["\\/bfnrt] | u (?! [dD][89a-fA-F] ) [0-9a-fA-F]{4} ) )
+        | (?P<pair> \\u [dD][89abAB][0-9a-fA-F]{2} \\u [dD][c-fC-F][0-9a-fA-F]{2} )
+        | (?P<lone> \\u [dD][89a-fA-F][0-9a-fA-F]{2} | [\ud800-\udfff] )
+        | (?P<apostrophe> \\' )
+        | (?P<escape> \\ . )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
 
 
 def check_string(token: str, start: int) -> Iterator[Fault]:
     """The faults inside a string token that begins at `start`."""
     if not _WORTH_A_LOOK.search(token):
         return
-    for part in _PART.finditer(token):
+    for part in _part().finditer(token):
         offset = start + part.start()
         edit = Edit(offset, start + part.end(), "")
         if part.lastgroup == "control":

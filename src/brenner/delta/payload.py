@@ -1,13 +1,12 @@
 """The payload of each operation: which fields must, may and may not be there (ruling R6)."""
 
 from brenner.delta.problems import Problems, RenameKey, listed, suggestion
-from brenner.delta.schema import Field, FieldKind, Operation, Section
+from brenner.delta.schema import Field, Operation, Section
 from brenner.delta.values import CHECKS, is_blank
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.nearest import nearest
 
-TEXT = FieldKind.TEXT
-ADD, EDIT = Operation.ADD, Operation.EDIT
+ADD = Operation.ADD
 
 
 def kill_reason(
@@ -19,7 +18,8 @@ def kill_reason(
     needed = {} if has_rationale or reason is not None else {"reason": "why the item is killed"}
     unknown = [key for key in payload if key != "reason"]
     if unknown or needed:
-        problems.names(("payload",), "a KILL's payload", unknown, ["reason"], needed)
+        known = {"reason": "reason" in payload}
+        problems.names(("payload",), "a KILL's payload", unknown, known, needed)
     if type(reason) is str and not is_blank(reason):
         return {"reason": reason}
     if reason is not None and type(reason) is not str:
@@ -33,30 +33,31 @@ def edit_fields(
     payload: dict[str, object], operation: Operation, section: Section, problems: Problems
 ) -> dict[str, object]:
     """Check the fields of an ADD or EDIT, each by its kind; the payload, unknown ones included."""
-    fields = section.fields
+    fields, texts = section.fields, section.texts
     unknown = []
     for name, content in payload.items():
-        field = fields.get(name)
-        if field is not None:
-            if field.kind is not TEXT or type(content) is not str or is_blank(content):
-                _check_field(field, content, operation, problems)
+        if name in texts and type(content) is str and content and not content.isspace():
+            continue  # what most fields are: text that says something
+        if name in fields:
+            _check_field(fields[name], content, operation, problems)
         elif name not in section.replace_flags:
             unknown.append(name)
         elif type(content) is not bool:
             problems.wrong_type(("payload", name), content, "true or false")
-    missing = _missing(payload, section) if operation is ADD else {}
-    if operation is EDIT and not fields.keys() & payload.keys():
+    missing: dict[str, str] = {}
+    if operation is ADD:
+        if not section.required <= payload.keys():
+            missing = _missing(payload, section)
+    elif fields.keys().isdisjoint(payload):
         unknown = _empty_edit(section, unknown, problems)
     if missing or unknown:
-        absent = [name for name in fields if name not in payload]
-        problems.names(("payload",), f"`{section.id}`", unknown, absent, missing)
+        known = {name: name in payload for name in fields}
+        problems.names(("payload",), f"`{section.id}`", unknown, known, missing)
     return payload
 
 
 def _missing(payload: dict[str, object], section: Section) -> dict[str, str]:
     """The required fields that are not there, and what each asks for."""
-    if section.required <= payload.keys():
-        return {}
     fields = section.fields
     return {name: fields[name].asks for name in fields if name in section.required - payload.keys()}
 

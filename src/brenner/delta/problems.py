@@ -76,12 +76,13 @@ class Problems(list[Problem]):
         path: Path,
         where: str,
         unknown: list[str],
-        known: Iterable[str],
+        known: Mapping[str, bool],
         required: Mapping[str, str],
     ) -> None:
-        """What is missing of `required` (a name, and what it asks), and what is not known.
+        """Names of an object: what is not known, and what is missing of those that are required.
 
-        A missing name that is there misspelt is one problem, not two.
+        `known` says of each known name whether it is there, `required` of each missing one what
+        it asks for. A missing name that is there misspelt is one problem, not two.
         """
         left = unknown[:MOST_PROBLEMS]
         for name, asks in required.items():
@@ -91,10 +92,9 @@ class Problems(list[Problem]):
             else:
                 self.misspelt((*path, misspelt), name, asks)
                 left.remove(misspelt)
-        known = list(known)
-        candidates = [name for name in known if name not in required]
+        free = [name for name, is_there in known.items() if not is_there and name not in required]
         for name in left:
-            self.unknown((*path, name), where, known, candidates)
+            self.unknown((*path, name), where, known, free)
 
     def unknown(self, path: Path, where: str, known: Iterable[str], absent: Iterable[str]) -> None:
         """A key that the schema does not know; perhaps an absent one, misspelt."""

@@ -60,6 +60,7 @@ class Section:
         self.prefix = prefix
         self.fields = {field.name: field for field in fields}
         self.required = frozenset(field.name for field in fields if field.required)
+        self.texts = frozenset(field.name for field in fields if field.kind is FieldKind.TEXT)
         self.replace_flags = frozenset(
             ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTIONS)]
         )

@@ -30,7 +30,6 @@ from brenner.delta.schema import (
     Operation,
     Section,
 )
-from brenner.delta.values import is_blank
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
@@ -198,7 +197,7 @@ def _payload(
 
 
 def _rationale(rationale: object, problems: Problems) -> str:
-    if type(rationale) is str and not is_blank(rationale):
+    if type(rationale) is str and rationale and not rationale.isspace():
         return rationale
     if rationale is None or type(rationale) is str:
         problems.report(codes.MISSING_RATIONALE, ("rationale",))

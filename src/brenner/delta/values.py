@@ -24,7 +24,7 @@ def is_blank(content: object) -> bool:
     """Whether a field says nothing: only white space, or an empty list or object."""
     if type(content) is str:
         return not content or content.isspace()
-    return type(content) in (list, dict) and not content
+    return content in ([], {})
 
 
 def _text(_field: Field, content: object, path: Path, problems: Problems) -> None:
@@ -175,7 +175,8 @@ def _reference(reference: dict[str, object], path: Path, problems: Problems) -> 
     if reference.keys() != _REFERENCE_CHECKS.keys():
         unknown = [key for key in reference if key not in REFERENCE_FIELDS]
         missing = {name: _REFERENCE_ASKS for name in REFERENCE_FIELDS if name not in reference}
-        problems.names(path, "a reference", unknown, REFERENCE_FIELDS, missing)
+        known = {name: name in reference for name in REFERENCE_FIELDS}
+        problems.names(path, "a reference", unknown, known, missing)
     for key, check in _REFERENCE_CHECKS.items():
         text = reference.get(key)
         here = (*path, key)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from brenner.markdown.blocks import Block, Kind
 
 # The colon may stand inside or outside the bold: writers do both.
-_FIELD = re.compile(r"\*\*([^*\n]{1,80}?)(?::\*\*|\*\*:)[ \t]*(.*)")
+_FIELD = re.compile(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
 
 
 class Field(NamedTuple):

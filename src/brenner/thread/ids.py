@@ -1,11 +1,8 @@
-"""Thread IDs: which kind, whether valid, what was probably meant, and new ones (ruling R1)."""
+"""Thread IDs: which kind, whether valid, what was probably meant (ruling R1)."""
 
 import re
-import unicodedata
-from collections.abc import Collection
 from datetime import date
 from enum import StrEnum
-from hashlib import sha256
 
 from brenner import grammar
 from brenner.diagnostics.codes import thread_subject as codes
@@ -27,6 +24,9 @@ _RULES = {
     ThreadKind.ENGINEERING: (grammar.ENGINEERING_THREAD_ID, codes.INVALID_BEAD_ID),
 }
 _LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
+# The advice on slugs: it binds the IDs that we generate, and is a warning in others.
+SHORTEST_SLUG, LONGEST_SLUG = 10, 40
+FEWEST_WORDS, MOST_WORDS = 2, 5
 
 
 def classify_thread_id(thread_id: str) -> ThreadKind:
@@ -99,10 +99,8 @@ def _against_the_advice(thread_id: str) -> list[str]:
     words = len([word for word in slug.split("-") if word])
     reasons = {
         f"`{day}` is not a date of the calendar": not _is_a_date(day),
-        f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < _SHORTEST_SLUG,
-        f"its slug has {words} words; 2 to 5 are advised": not _FEWEST_WORDS
-        <= words
-        <= _MOST_WORDS,
+        f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < SHORTEST_SLUG,
+        f"its slug has {words} words; 2 to 5 are advised": not FEWEST_WORDS <= words <= MOST_WORDS,
     }
     return [reason for reason, holds in reasons.items() if holds]
 
@@ -136,67 +134,3 @@ def suggest_thread_id(thread_id: str) -> str | None:
 
 def _hyphenated(text: str) -> str:
     return re.sub(r"[\s_]+", "-", text.lower()).strip("-")
-
-
-_SHORTEST_SLUG, _LONGEST_SLUG = 10, 40
-_FEWEST_WORDS, _MOST_WORDS = 2, 5
-_LONGEST_WORD = 18  # so that two always fit
-# Words that say nothing about a question's topic.
-_FILLERS = frozenset(
-    (
-        *("a", "an", "the", "this", "that", "these", "it", "its", "they", "them", "their", "we"),
-        *("is", "are", "was", "were", "be", "do", "does", "has", "have", "can", "could", "will"),
-        *("would", "should", "how", "what", "when", "where", "whether", "which", "who", "why"),
-        *("and", "or", "as", "at", "by", "for", "from", "in", "into", "of", "on", "so", "than"),
-        *("there", "to", "with"),
-    )
-)
-
-
-def generate_thread_id(question: str, on: date, taken: Collection[str] = ()) -> str:
-    """A research thread ID for the question that keeps all of the advice and is not `taken`."""
-    stem = f"RS-{on:%Y%m%d}-"
-    slug = _slug(question)
-    if stem + slug not in taken:
-        return stem + slug
-    for number in range(2, len(taken) + 3):
-        suffix = f"-{number}"
-        shorter = _cut("-".join(slug.split("-")[: _MOST_WORDS - 1]), _LONGEST_SLUG - len(suffix))
-        if stem + shorter + suffix not in taken:
-            return stem + shorter + suffix
-    message = "a number up to the count of taken IDs is always free"
-    raise AssertionError(message)
-
-
-def _slug(question: str) -> str:
-    """Two to five telling words of the question, in its order.
-
-    A question with too few Latin letters for that gets a word and the first digits of its hash:
-    not memorable, but the same every time and its own.
-    """
-    plain = (
-        unicodedata.normalize("NFKD", question.replace("'", "")).encode("ascii", "ignore").decode()
-    )
-    words = [word[:_LONGEST_WORD] for word in re.findall(r"[a-z0-9]+", plain.lower())]
-    telling = [word for word in words if word not in _FILLERS]
-    for choice in (telling, words):
-        slug = _joined(choice)
-        if len(slug) >= _SHORTEST_SLUG and slug.count("-") >= _FEWEST_WORDS - 1:
-            return slug
-    digits = sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return _joined([*telling[:1], "question", digits])
-
-
-def _joined(words: list[str]) -> str:
-    """As many of the words, up to five, as fit whole into a slug."""
-    slug = ""
-    for word in words[:_MOST_WORDS]:
-        longer = f"{slug}-{word}" if slug else word
-        if len(longer) > _LONGEST_SLUG:
-            break
-        slug = longer
-    return slug
-
-
-def _cut(slug: str, most: int) -> str:
-    return slug[:most].rstrip("-")
