@@ -25,9 +25,6 @@ from brenner.thread.subjects import check_subject, parse_subject, repair_subject
 from brenner.thread.types import (
     DELTA,
     TYPES,
-    UNFILLED_NAME,
-    UNFILLED_TEXT,
-    UNFILLED_TOPIC,
     MessageType,
 )
 
@@ -116,9 +113,8 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
 def _unfilled(file: MessageFile) -> Iterator[Diagnostic]:
     """What `brenner new` left to be filled in among the headers."""
     for header in file.headers.values():
-        for left in (UNFILLED_TOPIC, UNFILLED_NAME, UNFILLED_TEXT):
-            if left in header.value:
-                yield codes.PLACEHOLDER_LEFT.at(header.line, placeholder=left)
+        for left in PLACEHOLDER.findall(header.value):
+            yield codes.PLACEHOLDER_LEFT.at(header.line, placeholder=left)
 
 
 def _nul(file: MessageFile) -> int | None:

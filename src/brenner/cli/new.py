@@ -28,7 +28,9 @@ from brenner.thread.types import TYPES
     default=None,
     help="DELTA: what to do (ADD).",
 )
-@click.option("--section", type=click.Choice(list(SECTIONS)), help="DELTA: where (hypotheses).")
+@click.option(
+    "--section", type=click.Choice(list(SECTIONS)), help="DELTA: where (hypothesis_slate)."
+)
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,

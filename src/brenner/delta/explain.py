@@ -3,7 +3,7 @@
 from brenner.delta.extra import array_edits, split_edits
 from brenner.delta.json_scan import Node, scan, to_value
 from brenner.delta.model import DeltaBlock
-from brenner.delta.problems import Path, Problem, RenameKey, dotted
+from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Diagnostic
@@ -120,6 +120,8 @@ def _repair_edits(root: Node, problem: Problem) -> list[Edit]:
         start, end, value = node.members[last]
         if isinstance(repair, RenameKey):
             return [Edit(start, end, f'"{repair.key}"')]
+    elif isinstance(repair, SetValue) and node.members:
+        return [Edit(node.start + 1, node.start + 1, f'"{last}": {repair.json_text}, ')]
     else:
         return []
     return [] if isinstance(repair, RenameKey) else [Edit(value.start, value.end, repair.json_text)]

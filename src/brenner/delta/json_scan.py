@@ -328,8 +328,11 @@ def decode_string(token: str) -> str:
     """The text that a string token stands for, as far as it can be told."""
     if "\\" not in token:
         return token[1:-1]
+    mended = re.sub(
+        r"\\(.)", lambda escape: "'" if escape[1] == "'" else escape[0], token, flags=re.DOTALL
+    )
     try:
-        return str(json.loads(token, strict=False))
+        return str(json.loads(mended, strict=False))
     except ValueError:
         return token[1:-1]
 

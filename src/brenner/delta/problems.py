@@ -58,17 +58,17 @@ class Problems(list[Problem]):
         """A field that must be there is not, or says nothing."""
         self.report(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
 
-    def misspelt(self, path: Path, name: str, asks: str) -> None:
+    def misspelt(self, path: Path, name: str, asks: str, *, is_certain: bool = True) -> None:
         """A required field is there under a misspelt name: one fault, one violation."""
         written = str(path[-1])
         self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
-            RenameKey(name),
+            RenameKey(name) if is_certain else None,
             name=dotted((*path[:-1], name)),
             reason=f"is missing; `{written}` is not a field",
             asks=asks,
-            suggestion=f" Rename `{written}` to `{name}`.",
+            suggestion=f" Rename `{written}` to `{name}`, if that is what it is.",
         )
 
     def names(
@@ -86,11 +86,12 @@ class Problems(list[Problem]):
         """
         left = unknown[:MOST_PROBLEMS]
         for name, asks in required.items():
-            misspelt = nearest(name, left)
+            certain = nearest(name, left)
+            misspelt = certain or nearest(name, left, most_edits=len(name) // 2)
             if misspelt is None:
                 self.missing((*path, name), asks)
             else:
-                self.misspelt((*path, misspelt), name, asks)
+                self.misspelt((*path, misspelt), name, asks, is_certain=certain is not None)
                 left.remove(misspelt)
         free = [name for name, is_there in known.items() if not is_there and name not in required]
         for name in left:

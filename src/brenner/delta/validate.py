@@ -83,6 +83,8 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     )
     if not problems:
         return delta, problems
+    if problems.are_enough:
+        problems.report(codes.TOO_MANY_PROBLEMS, (), most=str(MOST_PROBLEMS))
     if problems.are_fatal:
         return None, problems
     return delta._replace(payload=_known_only(delta.payload, problems)), problems

@@ -10,7 +10,13 @@ from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.fields import fields
 from brenner.thread.sections import Section, find_section, normalised, sections, title
-from brenner.thread.types import UNFILLED_NAME, UNFILLED_TEXT, MessageType, SectionRule
+from brenner.thread.types import (
+    PLACEHOLDER,
+    UNFILLED_NAME,
+    UNFILLED_TEXT,
+    MessageType,
+    SectionRule,
+)
 
 _CITATION = re.compile(r"§[0-9]")
 _COUNT = re.compile(r"[0-9]")
@@ -163,9 +169,6 @@ def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list
     ]
 
 
-_PLACEHOLDER = re.compile(rf"{re.escape(UNFILLED_TEXT)}[^\[\]\n]{{1,200}}\]\]|{UNFILLED_NAME}")
-
-
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
     """What `brenner new` left to be filled in, in headings, paragraphs and delta blocks."""
     found = []
@@ -176,6 +179,6 @@ def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
         for number, line in enumerate(block.text.split("\n"), first):
             found += [
                 codes.PLACEHOLDER_LEFT.at(number, placeholder=placeholder)
-                for placeholder in _PLACEHOLDER.findall(line)
+                for placeholder in PLACEHOLDER.findall(line)
             ]
     return found

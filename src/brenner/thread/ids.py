@@ -100,7 +100,9 @@ def _against_the_advice(thread_id: str) -> list[str]:
     reasons = {
         f"`{day}` is not a date of the calendar": not _is_a_date(day),
         f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < SHORTEST_SLUG,
-        f"its slug has {words} words; 2 to 5 are advised": not FEWEST_WORDS <= words <= MOST_WORDS,
+        f"the words of its slug are {words}; 2 to 5 are advised": not FEWEST_WORDS
+        <= words
+        <= MOST_WORDS,
     }
     return [reason for reason, holds in reasons.items() if holds]
 

@@ -4,6 +4,7 @@ Everything that is known about a type is in its row: the checker, the templates 
 documentation read it from here.
 """
 
+import re
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import message_body as codes
@@ -19,6 +20,11 @@ UNFILLED_TOPIC = "fill-in-the-topic"
 def placeholder(what: str) -> str:
     """What a template says where the author has to fill something in."""
     return f"{UNFILLED_TEXT}{what}]]"
+
+
+PLACEHOLDER = re.compile(
+    rf"{re.escape(UNFILLED_TEXT)}[^\[\]\n]{{1,200}}\]\]|{UNFILLED_NAME}|{UNFILLED_TOPIC}"
+)
 
 
 class SectionRule(NamedTuple):

@@ -63,7 +63,7 @@ UNCLOSED_FENCE = Code(
     severity=ERROR,
     title="A delta block that is never closed",
     message="The delta block that begins here is never closed.",
-    fix="End it with a line that holds `{fence}` and nothing else.",
+    fix="End it with a line that holds {fence} and nothing else.",
     why="Without its end nobody can say what belongs to the block; a cut-off message looks just "
     "like this.",
     spec="R4",
@@ -254,6 +254,18 @@ EMPTY_EDIT = Code(
     spec="R6",
     example=_edit('{"score": {"likelihood_ratio": 2, "cost": 3}}', "{}"),
 )
+TOO_MANY_PROBLEMS = Code(
+    id="TOO_MANY_PROBLEMS",
+    severity=ERROR,
+    title="Too many problems in one delta block",
+    message="The block has {most} problems or more; the rest was not looked at.",
+    fix="Mend what is listed, and check it again.",
+    why="What was not looked at must not count as sound.",
+    spec="R5, R6",
+    example=_add(
+        '"anchors": ["§42"]', '"anchors": ["§42"],\n' + ",\n".join(f'"k{n}": 1' for n in range(60))
+    ),
+)
 UNKNOWN_FIELD = Code(
     id="UNKNOWN_FIELD",
     severity=WARNING,
@@ -432,6 +444,7 @@ CODES = (
     INVALID_RELATION,
     INVALID_ITEM_ID,
     EMPTY_EDIT,
+    TOO_MANY_PROBLEMS,
     UNKNOWN_FIELD,
     MISSING_RATIONALE,
     MALFORMED_ANCHOR,

@@ -58,8 +58,8 @@ THREAD_ID_ADVICE = Code(
     severity=WARNING,
     title="The thread ID is valid but against the advice",
     message="The thread ID `{thread_id}` is valid, but {reason}.",
-    fix="For a new session choose a real date and a slug of 10 to 40 characters in 2 to 5 words. "
-    "Keep the ID of a session that exists.",
+    fix="For a new session write `RS-` in capitals, a real date and a slug of 10 to 40 characters "
+    "in 2 to 5 words. Keep the ID of a session that exists.",
     why="The date sorts sessions and the slug is all that people see of one in a list.",
     spec="thread_subject_conventions_v0.1, Research Sessions; R1",
     example=Example("thread_id", "RS-20259999-x1", "RS-20251230-gradient-vs-lineage"),
