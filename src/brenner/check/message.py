@@ -22,11 +22,7 @@ from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
 from brenner.thread.messages import MessageFile, parse_message_file
 from brenner.thread.subjects import check_subject, parse_subject, repair_subject
-from brenner.thread.types import (
-    DELTA,
-    TYPES,
-    MessageType,
-)
+from brenner.thread.types import DELTA, PLACEHOLDER, TYPES, MessageType
 
 _NO_TYPE = "message without a valid prefix"
 
