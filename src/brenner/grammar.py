@@ -31,8 +31,9 @@ SUBJECT = re.compile(
     re.DOTALL,
 )
 
+_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 # agent_roster_schema: an agent's name, e.g. BlueLake; kept free of look-alike characters (R1's way)
-AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+AGENT_NAME = re.compile(_NAME)
 
 # artifact_publish_spec, Version Tracking: v1, v2, …; R11: v0 is the empty artifact
 VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
@@ -40,8 +41,8 @@ VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
 # companion, The artifact: item IDs are prefix + number, counted from 1
 ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
 # R11: the name that an author gives to an item which has no number yet, and how she refers to it
-LOCAL_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-LOCAL_REFERENCE = re.compile(r"@" + LOCAL_ID.pattern)
+LOCAL_ID = re.compile(_NAME)
+LOCAL_REFERENCE = re.compile(r"@" + _NAME)
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
 # [axiomatic], [external: source]

@@ -4,16 +4,18 @@
 being looked at: each part adds what it finds.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 from brenner.check.correct import Inspection, correct
 from brenner.check.report import CheckedDelta, Report
-from brenner.delta.blocks import is_delta_fence, read_blocks
+from brenner.delta.blocks import is_delta_fence, read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock
 from brenner.delta.stray import Stray, find_strays
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.codes import thread_subject as subject_codes
+from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
 from brenner.markdown.edits import Edit
@@ -25,35 +27,35 @@ from brenner.thread.subjects import check_subject, parse_subject, repair_subject
 from brenner.thread.types import DELTA, PLACEHOLDER, TYPES, MessageType
 
 _NO_TYPE = "message without a valid prefix"
+_MEANT_FOR_A_DELTA = re.compile(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
+_Finish = Callable[[list[DeltaBlock]], list[DeltaBlock]]
 
 
 def check_message(text: str, actor: str | None = None) -> Report:
     """Check the text of a message file. `actor` is who is about to send it, where that is known."""
-
-    def look(at: str) -> Inspection:
-        return inspect(at, actor)
-
-    return correct(text, look)
+    first = _inspect(text, actor, with_repairs)
+    corrected = correct(text, first, lambda again: _inspect(again, actor, list))
+    return first.report._replace(corrected=corrected)
 
 
-def inspect(text: str, actor: str | None = None) -> Inspection:
-    """Look at the text once, without correcting it."""
+def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
+    """Look at the text once; `finish` has the last word on its delta blocks."""
     unreadable = _check_text(text)
     if unreadable:
-        return Inspection(Report(None, None, (unreadable,)))
+        return Inspection(Report(None, None, (unreadable,)), is_mendable=False)
     file = parse_message_file(text)
-    found = blocks(file.message.body)
+    body = blocks(file.message.body)
     subject = parse_subject(file.message.subject)
     message_type = _meant_type(file.message.subject)
     deltas: list[DeltaBlock] = []
     strays: list[Stray] = []
     if message_type is DELTA:
-        deltas = read_blocks(found, file.message.thread_id)
-        strays = find_strays(file.message.body, found)
-    in_body = [*_check_deltas(deltas, strays, found, message_type)]
-    if message_type:
-        in_body += check_body(message_type, found)
+        deltas = finish(read_blocks(body, file.message.thread_id))
+        strays = find_strays(file.message.body, body)
     lines_before = file.body_line - 1
+    in_body = [*_check_deltas(deltas, strays, body, message_type)]
+    if message_type:
+        in_body += check_body(message_type, body, lines_before)
     violations = [*_check_headers(file, actor), *(found.moved(lines_before) for found in in_body)]
     report = Report(
         subject.type if subject else None,
@@ -61,14 +63,16 @@ def inspect(text: str, actor: str | None = None) -> Inspection:
         tuple(sorted(violations, key=worst_first)),
         tuple(_checked(delta, lines_before) for delta in deltas),
     )
-    edits, stray_edits = _edits(file, deltas, strays)
-    return Inspection(report, edits, stray_edits)
+    is_mendable = _is_mendable(file, deltas, strays, violations)
+    return Inspection(report, _edits(file, deltas, strays), is_mendable)
 
 
 def _meant_type(subject: str) -> MessageType | None:
-    """The type; also of a subject that is misspelt for certain, so that the body is checked too."""
+    """The type; also of a subject whose prefix is malformed, so that the body is checked too."""
     parsed = parse_subject(subject) or parse_subject(repair_subject(subject) or "")
-    return TYPES[parsed.type] if parsed else None
+    if parsed:
+        return TYPES[parsed.type]
+    return DELTA if _MEANT_FOR_A_DELTA.match(subject) else None
 
 
 def _check_text(text: str) -> Diagnostic | None:
@@ -153,23 +157,46 @@ def _checked(block: DeltaBlock, lines_before: int) -> CheckedDelta:
     )
 
 
-def _edits(
-    file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]
-) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
-    """The certain corrections of the file, and those that make strays count."""
+def _edits(file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]) -> tuple[Edit, ...]:
+    """The certain corrections of the file."""
     edits = list(file.edits)
     header = file.headers.get("Subject")
-    repaired = repair_subject(header.value) if header else None
-    if header and repaired and not parse_subject(header.value):
+    repaired = _repaired_subject(file)
+    if header and repaired:
         edits.append(Edit(header.start, header.start + len(header.value), repaired))
-    if any(block.edits for block in deltas):
+    if any(block.edits or block.structure for block in deltas):
         index = LineIndex(file.message.body)
         for block in deltas:
-            placed = index.place(block.fence, block.edits) if block.edits else None
+            placed = index.place(block.fence, block.edits + block.structure)
             edits += _moved(placed or (), file.body_start)
-    stray_edits = [edit for stray in strays for edit in _moved(stray.edits, file.body_start)]
-    return tuple(edits), tuple(stray_edits)
+    for stray in strays:
+        edits += _moved(stray.edits, file.body_start)
+    return tuple(edits)
 
 
 def _moved(edits: Iterable[Edit], by: int) -> list[Edit]:
     return [edit.moved(by) for edit in edits]
+
+
+def _repaired_subject(file: MessageFile) -> str | None:
+    subject = file.message.subject
+    return None if parse_subject(subject) else repair_subject(subject)
+
+
+def _is_mendable(
+    file: MessageFile,
+    deltas: list[DeltaBlock],
+    strays: list[Stray],
+    violations: list[Diagnostic],
+) -> bool:
+    """Whether the edits mend every error, as far as one look can tell."""
+    mended = {
+        subject_codes.INVALID_SUBJECT_PREFIX.id: _repaired_subject(file) is not None,
+        input_codes.INVALID_HEADER.id: bool(file.edits),
+        codes.MB_004.id: any(stray.edits for stray in strays),
+    }
+    return all(block.delta or block.is_mendable for block in deltas) and all(
+        mended.get(found.id, False)
+        for found in violations
+        if found.severity is ERROR and found.block is None
+    )

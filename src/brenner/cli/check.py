@@ -1,6 +1,7 @@
 """`brenner check`: is this message all right, and if not, what is wrong with it?"""
 
 import sys
+from shlex import quote
 from typing import NamedTuple
 
 import click
@@ -34,10 +35,14 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
     was printed is valid.
     """
     names = _names(files)
+    if fix and reply:
+        message = "--fix and --reply exclude each other."
+        raise click.UsageError(message)
     if (fix or reply) and len(names) > 1 and not settings.as_json:
         message = "--fix and --reply take one FILE at a time."
         raise click.UsageError(message)
-    checked = [_check(name, settings.actor) for name in names]
+    # Who replies is not who wrote it, so only the author's own check is about the sender.
+    checked = [_check(name, None if reply else settings.actor) for name in names]
     if settings.as_json:
         documents = [{"file": each.name} | each.report.to_json() for each in checked]
         write_json({"results": documents} if len(names) > 1 else documents[0])
@@ -48,7 +53,7 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
     else:
         for each in checked:
             _write_report(each)
-    return max(each.exit_code for each in checked)
+    return max(FINE if fix and each.report.corrected else each.exit_code for each in checked)
 
 
 class _Checked(NamedTuple):
@@ -98,7 +103,9 @@ def _write_report(checked: _Checked) -> None:
     deltas = f" with {blocks} delta block{'s' * (blocks != 1)}" if blocks else ""
     out.write(f"{visible(checked.shown)}: {verdict}{kind}{deltas}: {counted(report.summary)}\n")
     if report.corrected is not None:
-        out.write(f"  `brenner check --fix {visible(checked.name)}` prints it corrected.\n")
+        care = "; read it before you send it" if report.valid else ""
+        command = f"brenner check --fix {quote(visible(checked.name))}"
+        out.write(f"  `{command}` prints it corrected{care}.\n")
     elif checked.text and not report.valid:
         out.write("  There is no certain correction: some of it only its author can mend.\n")
 

@@ -48,7 +48,9 @@ def _list(settings: Settings) -> None:
     for title, chapter in CHAPTERS.items():
         sys.stdout.write(styled(title, sys.stdout, bold=True) + "\n")
         for code in chapter:
-            sys.stdout.write(f"  {code.id:<28} {code.severity:<8} {code.title}\n")
+            start = f"  {code.id:<28} {code.severity:<8} "
+            width = width_of(sys.stdout) or len(start) + len(code.title)
+            sys.stdout.write(folded(code.title, start, " " * len(start), width))
 
 
 def _write(code: Code) -> None:

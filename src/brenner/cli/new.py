@@ -10,14 +10,16 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.delta.schema import SECTIONS, Operation
 from brenner.delta.template import operations_of
+from brenner.diagnostics.codes import input as codes
+from brenner.grammar import AGENT_NAME
 from brenner.thread.ids import check_thread_id, is_valid
 from brenner.thread.messages import render_message_file
 from brenner.thread.subjects import ROLE_SHORTHANDS
-from brenner.thread.types import TYPES
+from brenner.thread.types import KICKOFF, TYPES
 
 
 @click.command()
-@click.argument("type_name", metavar="TYPE", type=click.Choice(list(TYPES), case_sensitive=False))
+@click.argument("type_name", metavar="TYPE")
 @click.option("--thread", "thread_id", metavar="ID", help="The thread the message belongs to.")
 @click.option("--to", "recipients", metavar="NAME", multiple=True, help="A recipient; repeatable.")
 @click.option("--role", type=click.Choice(list(ROLE_SHORTHANDS)), help="DELTA: your model.")
@@ -47,6 +49,18 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
     It is valid as it is; `brenner check` names what is still to be filled in.
     """
+    message_type = TYPES.get(type_name.upper())
+    if message_type is None:
+        message = f"`{type_name}` is not a type; the types are {', '.join(TYPES)}."
+        raise click.UsageError(message)
+    if question and message_type is not KICKOFF:
+        message = "--question goes with KICKOFF."
+        raise click.UsageError(message)
+    for name in (*recipients, *([settings.actor] if settings.actor else [])):
+        if not AGENT_NAME.fullmatch(name):
+            found = codes.INVALID_AGENT_NAME.at(name=name)
+            message = f"{found.message} {found.fix}"
+            raise click.UsageError(message)
     where = SECTIONS[section or "hypothesis_slate"]
     possible = operations_of(where)
     if operation and operation not in possible:
@@ -65,9 +79,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
         operation=Operation(operation) if operation else possible[0],
         section=where,
     )
-    message_file = render_message_file(
-        new_message(TYPES[type_name.upper()], known, datetime.now(UTC).date())
-    )
+    message_file = render_message_file(new_message(message_type, known, datetime.now(UTC).date()))
     if settings.as_json:
         write_json({"message": message_file})
     else:

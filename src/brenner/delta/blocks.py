@@ -6,7 +6,7 @@ fault goes to `explain`, which scans its text again to name every fault, its lin
 
 from collections.abc import Iterable
 
-from brenner.delta.explain import explain_json, explain_problems
+from brenner.delta.explain import explain_json, explain_problems, suspicious
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
 from brenner.delta.names import resolve_names
@@ -18,6 +18,7 @@ from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.edits import apply_edits
 
 INFO_WORD = "delta"
+_INFO_WORD_AND_MORE = ("delta ", "delta\t")
 _MOST_PASSES = 4
 
 
@@ -29,7 +30,7 @@ def is_delta_fence(block: Block) -> bool:
 def has_delta_info(fence: Block) -> bool:
     """Whether the first word of the fence's info string is exactly `delta`."""
     info = fence.info
-    return info == INFO_WORD or info.split(None, 1)[:1] == [INFO_WORD]
+    return info == INFO_WORD or info.startswith(_INFO_WORD_AND_MORE)
 
 
 def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
@@ -38,34 +39,45 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
-    repaired = [_with_repair(b) if b.edits and b.delta is None else b for b in read]
-    return resolve_names(repaired, thread_id)
+    return resolve_names(read, thread_id)
 
 
 def _read(number: int, fence: Block) -> DeltaBlock:
     text = fence.text
     if _is_too_large(text):
         found = codes.BLOCK_TOO_LARGE.at(fence.line, most=MOST_BLOCK_BYTES).in_block(number)
-        return DeltaBlock(number, fence, diagnostics=(found,))
+        return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
     try:
         value = decode(text)
     except NotJSON:
         return explain_json(DeltaBlock(number, fence))
     delta, problems = validate(value)
     block = DeltaBlock(number, fence, value, delta)
-    return explain_problems(block, problems) if problems or not fence.closed else block
+    if problems or not fence.closed:
+        block = explain_problems(block, problems)
+    return suspicious(block) if "\\" in text else block
 
 
-def _with_repair(block: DeltaBlock) -> DeltaBlock:
-    """A refused block whose corrections are certain carries, in its first error, the repaired one.
+def with_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
+    """Refused blocks whose corrections are certain carry, in their first error, the repaired one.
 
     It is for the author to send; a refused block is never repaired and applied (R5).
     """
+    return [
+        _with_repair(block) if block.delta is None and block.is_mendable else block
+        for block in blocks
+    ]
+
+
+def _with_repair(block: DeltaBlock) -> DeltaBlock:
     fence = block.fence._replace(closed=True)
-    edits = [edit for edit in block.edits if fence.marker not in edit.replacement]
-    mended = _read(block.number, fence._replace(text=apply_edits(fence.text, edits)))
+    mended = block
     for _ in range(_MOST_PASSES):
-        if mended.delta is not None or not mended.edits:
+        if (
+            mended.delta is not None
+            or not mended.edits
+            or (mended.fence.closed and mended.structure)
+        ):
             break
         text = apply_edits(mended.fence.text, mended.edits)
         mended = _read(block.number, fence._replace(text=text))
@@ -88,5 +100,5 @@ def _too_many(fences: list[Block]) -> list[DeltaBlock]:
     """None is read; the first one carries the reason for all."""
     count, most = len(fences), MOST_BLOCKS
     reason = codes.TOO_MANY_BLOCKS.at(fences[0].line, count=count, most=most)
-    first = DeltaBlock(1, fences[0], diagnostics=(reason,))
-    return [first, *(DeltaBlock(number, fence) for number, fence in enumerate(fences[1:], 2))]
+    refused = [DeltaBlock(n, fence, is_mendable=False) for n, fence in enumerate(fences, 1)]
+    return [refused[0]._replace(diagnostics=(reason,)), *refused[1:]]

@@ -1,14 +1,20 @@
 """Why a delta block is refused: every fault with its line inside the JSON, and its repair."""
 
-from brenner.delta.extra import array_edits, split_edits
+from functools import lru_cache
+
+from brenner.delta.extra import array_edits, closing_edit, deltas_in, split_edits
+from brenner.delta.json_latex import latex_commands
 from brenner.delta.json_scan import Node, scan, to_value
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import Block
 from brenner.markdown.edits import Edit
+
+# A block is asked several times where its values stand.
+_scanned = lru_cache(maxsize=4)(scan)
 
 
 def explain_json(block: DeltaBlock) -> DeltaBlock:
@@ -18,53 +24,66 @@ def explain_json(block: DeltaBlock) -> DeltaBlock:
     that its author learns of everything at once. Otherwise the value is what could be made out.
     """
     fence, text = block.fence, block.fence.text
-    found = scan(text)
-    diagnostics = [
-        fault.code.at(_line(fence, fault.offset), **fault.words).in_block(block.number)
-        for fault in (found.faults[:-1] if found.cut_off and not fence.closed else found.faults)
-    ]
-    edits = [edit for fault in found.faults for edit in fault.edits or ()]
-    if found.root is not None and found.end < len(text) and fence.closed:
-        what, splits = split_edits(text, found.end, fence.marker)
-        line = _line(fence, found.end)
-        diagnostics.append(codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number))
-        edits += splits
-    node = found.root or next(iter(found.objects), None)
-    value = to_value(text, node) if node else None
-    explained = block._replace(value=value, diagnostics=tuple(diagnostics), edits=tuple(edits))
-    if found.root is not None and all(fault.edits is not None for fault in found.faults):
-        _, problems = validate(value)
-        explained = explain_problems(explained, problems, found.root)
-    elif not fence.closed:
-        explained = explained.refused(_unclosed(block))
-    return explained
+    found = _scanned(text)
+    # Of a block that is cut off, one says so: that it is not closed.
+    faults = found.faults[:-1] if found.cut_off and not fence.closed else found.faults
+    explained = block._replace(
+        value=_value(text, found.root or next(iter(found.objects), None)),
+        diagnostics=tuple(
+            fault.code.at(_line(fence, fault.offset), **fault.words).in_block(block.number)
+            for fault in faults
+        ),
+        edits=tuple(edit for fault in found.faults for edit in fault.edits or ()),
+        is_mendable=found.root is not None and all(f.edits is not None for f in found.faults),
+    )
+    if explained.is_mendable and found.root:
+        _, problems = validate(explained.value)
+        return explain_problems(explained, problems)
+    return explained if fence.closed else _not_closed(explained, None)
 
 
-def explain_problems(
-    block: DeltaBlock, problems: list[Problem], root: Node | None = None
-) -> DeltaBlock:
+def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
     """A block whose JSON is sound, or could be made so: what is wrong with the delta in it."""
-    root = root or scan(block.fence.text).root
+    fence, text = block.fence, block.fence.text
+    found = _scanned(text)
+    root = found.root
     if root is None:
         return block
-    diagnostics = list(block.diagnostics)
-    edits = list(block.edits)
-    for problem in problems:
-        diagnostics.append(_diagnostic(block, problem, root))
-        edits += _repair_edits(root, problem)
+    repairs = [_repair_edits(root, problem) for problem in problems]
+    is_mendable = all(
+        edits or problem.code.severity is not ERROR
+        for edits, problem in zip(repairs, problems, strict=True)
+    )
+    block = block._replace(
+        diagnostics=(*block.diagnostics, *(_diagnostic(block, each, root) for each in problems)),
+        edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
+        is_mendable=block.is_mendable and is_mendable,
+    )
     if root.kind == "array":
-        edits += array_edits(root, block.fence.marker)
-    explained = block._replace(diagnostics=tuple(diagnostics), edits=tuple(edits))
-    if block.fence.closed:
-        return explained
-    closing = _closing(block.fence, root)
-    return explained.refused(_unclosed(block))._replace(edits=(*edits, closing))
+        structure = tuple(array_edits(root, fence.marker))
+        block = block._replace(structure=structure, is_mendable=bool(structure))
+    if not fence.closed:
+        return _not_closed(block, root)
+    return _with_more(block, root, found.end) if found.end < len(text) else block
+
+
+def suspicious(block: DeltaBlock) -> DeltaBlock:
+    """The block with warnings about what its JSON says and its author cannot have meant."""
+    found = tuple(
+        fault.code.at(_line(block.fence, fault.offset), **fault.words).in_block(block.number)
+        for fault in latex_commands(block.fence.text)
+    )
+    return block._replace(diagnostics=(*block.diagnostics, *found)) if found else block
 
 
 def line_at(block: DeltaBlock, path: Path) -> int:
     """The line, in the body, of the value at a path of the block's JSON."""
-    root = scan(block.fence.text).root
+    root = _scanned(block.fence.text).root
     return _line(block.fence, _offset(root, path) if root else 0)
+
+
+def _value(text: str, node: Node | None) -> object:
+    return to_value(text, node) if node else None
 
 
 def _diagnostic(block: DeltaBlock, problem: Problem, root: Node) -> Diagnostic:
@@ -74,17 +93,41 @@ def _diagnostic(block: DeltaBlock, problem: Problem, root: Node) -> Diagnostic:
     return problem.code.at(line, **problem.words).in_block(block.number, target, field)
 
 
-def _unclosed(block: DeltaBlock) -> Diagnostic:
+def _not_closed(block: DeltaBlock, root: Node | None) -> DeltaBlock:
+    """The end of the block is missing; with a whole value before it, it can be put in."""
     fence = block.fence
-    return codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker).in_block(block.number)
+    cut = "" if root else ", and what stands in it is not whole"
+    found = codes.UNCLOSED_FENCE.at(fence.line, fence=fence.marker, cut=cut).in_block(block.number)
+    refused = block._replace(delta=None, diagnostics=(*block.diagnostics, found))
+    if root is None:
+        return refused._replace(is_mendable=False)
+    edit = closing_edit(fence.text, root.end, fence.marker)
+    return _with_others(refused._replace(structure=(*block.structure, edit)), root.end)
 
 
-def _closing(fence: Block, root: Node) -> Edit:
-    """Close the fence right after its JSON; nothing that follows can belong to the block."""
-    rest = fence.text[root.end :].lstrip(" \t")
-    after = len(fence.text) - len(rest)
-    line_end = "" if not rest or rest.startswith("\n") else "\n"
-    return Edit(after, after, f"\n{fence.marker}{line_end}")
+def _with_more(block: DeltaBlock, root: Node, position: int) -> DeltaBlock:
+    """Something follows the delta inside its block."""
+    what, splits = split_edits(block.fence.text, root, position, block.fence.marker)
+    line = _line(block.fence, position)
+    found = codes.SEVERAL_DELTAS_IN_BLOCK.at(line, what=what).in_block(block.number)
+    refused = block._replace(
+        delta=None,
+        diagnostics=(*block.diagnostics, found),
+        structure=(*block.structure, *splits),
+        is_mendable=block.is_mendable and bool(splits),
+    )
+    return _with_others(refused, position)
+
+
+def _with_others(block: DeltaBlock, position: int) -> DeltaBlock:
+    """Whatever else in the block looks like a delta is named, too."""
+    found = [
+        codes.INLINE_DELTA.at(
+            _line(block.fence, node.start), where=f"it stands inside block {block.number}"
+        ).in_block(block.number)
+        for node, _ in deltas_in(block.fence.text, position)
+    ]
+    return block._replace(diagnostics=(*block.diagnostics, *found))
 
 
 def _line(fence: Block, offset: int) -> int:

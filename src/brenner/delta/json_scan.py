@@ -10,6 +10,7 @@ One pass of recursive descent; the limit on depth holds before each step down.
 
 import json
 import re
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple, NoReturn
 
@@ -17,12 +18,14 @@ from brenner.delta.json_faults import MOST_FAULTS, Fault
 from brenner.delta.json_strings import check_string, requoted
 from brenner.diagnostics.codes import json_text as codes
 from brenner.diagnostics.model import Code
-from brenner.limits import MOST_JSON_DEPTH, MOST_NUMBER_DIGITS
+from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import Edit
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _COLON_NEXT = re.compile(r"[ \t\r\n]*:")
+# No-break and other spaces, zero-width characters: blanks to the eye, not to JSON
+_ODD_BLANKS = frozenset("\u00a0\u2002\u2003\u2007\u2009\u200b\u200c\u200d\u202f\u2060\u3000\ufeff")
 _WORDS = frozenset({"true", "false", "null"})
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
@@ -30,17 +33,21 @@ _STRINGS = frozenset({"string", "single", "curly"})
 
 
 @cache
-def _token() -> re.Pattern[str]:
-    """One token; compiled when first needed, since sound messages never come here."""
+def _token(*, multiline: bool) -> re.Pattern[str]:
+    """One token; compiled when first needed, since sound messages never come here.
+
+    Without `multiline` a string ends with its line, so that a lone quotation mark in prose does
+    not swallow what follows.
+    """
+    inside = r'[^"\\]*(?:\\.[^"\\]*)*' if multiline else r'[^"\\\n]*(?:\\.[^"\\\n]*)*'
     return re.compile(
-        r"""
-          (?P<string> "[^"\\]*(?:\\.[^"\\]*)*" )
-        | (?P<mark> [{}\[\],:] )
+        rf"""
+          (?P<string> "{inside}" )
+        | (?P<mark> [{{}}\[\],:] )
         | (?P<number> [-+.]?[0-9][0-9A-Za-z.+-]* )
         | (?P<word> -?[A-Za-z_$][A-Za-z0-9_$]* )
         | (?P<single> '[^'\\\n]*(?:\\.[^'\\\n]*)*' )
         | (?P<curly> [“”„][^“”„"\\\n]*[“”] )
-        | (?P<comment> (?: // | \# ) [^\n]* )
         """,
         re.VERBOSE | re.DOTALL,
     )
@@ -84,23 +91,23 @@ class Scan(NamedTuple):
     cut_off: bool = False
 
 
-def scan(
-    text: str, start: int = 0, *, trailing: bool = True, comments_end: int | None = None
-) -> Scan:
-    """Scan one value from `start` on; with `trailing`, blanks and comments after it as well.
-
-    Whoever scans one text many times passes on where its last `*/` stands.
-    """
-    scanner = _Scanner(text, start, comments_end)
+def scan(text: str, start: int = 0) -> Scan:
+    """Scan one value from `start` on, with blanks and comments after it."""
+    scanner = _Scanner(text, start, multiline=True, comments_end=None)
     root = None
-    try:
+    with suppress(_StopError):
         root = scanner.value(MOST_JSON_DEPTH)
-        if trailing:
-            scanner.skip()
-    except _StopError:
-        pass
-    faults, objects = tuple(scanner.faults), tuple(scanner.objects)
-    return Scan(root, scanner.position, faults, objects, scanner.cut_off)
+        scanner.skip()
+    return scanner.result(root)
+
+
+def scan_in_prose(text: str, start: int, comments_end: int) -> Scan:
+    """Scan one value that stands in prose; `comments_end` is where the text's last `*/` stands."""
+    scanner = _Scanner(text, start, multiline=False, comments_end=comments_end)
+    root = None
+    with suppress(_StopError):
+        root = scanner.value(MOST_JSON_DEPTH)
+    return scanner.result(root)
 
 
 class _StopError(Exception):
@@ -118,18 +125,26 @@ _END = "end"
 
 
 class _Scanner:
-    def __init__(self, text: str, start: int, comments_end: int | None) -> None:
+    def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
         self.text = text
+        self.token = _token(multiline=multiline)
+        self.values = 0
         self.position = start
         self.comments_end = comments_end
         self.faults: list[Fault] = []
         self.objects: list[Node] = []
         self.cut_off = False
 
+    def result(self, root: Node | None) -> Scan:
+        return Scan(root, self.position, tuple(self.faults), tuple(self.objects), self.cut_off)
+
     # The grammar
 
     def value(self, depth: int, token: _Token | None = None) -> Node:
         token = token or self.next()
+        self.values += 1
+        if self.values > MOST_JSON_VALUES:
+            self.stop(token, f"it has more than {MOST_JSON_VALUES} values")
         if token.text == "{":
             return self.object(token, depth - 1)
         if token.text == "[":
@@ -223,7 +238,8 @@ class _Scanner:
         elif token.text in _NOT_NUMBERS:
             self.fault(codes.JSON_NOT_A_NUMBER, token.start, None, word=token.text)
         elif token.text not in _WORDS:
-            self.stop(token, "{token} is not in quotes")
+            is_first = self.values == 1
+            self.stop(token, "{token} stands before it" if is_first else "{token} is not in quotes")
 
     def check_string(self, token: _Token) -> None:
         for fault in check_string(token.text, token.start):
@@ -262,6 +278,8 @@ class _Scanner:
             reason = "it ends before everything that was opened is closed"
             if token.text:
                 reason = "the text in quotes that begins here has no end"
+            elif not self.values or not self.text.strip():
+                reason = "it is empty"
         shown = token.text if len(token.text) <= 40 else token.text[:40] + "…"  # noqa: PLR2004
         words = {"reason": reason.replace("{token}", f"`{shown}`")}
         self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
@@ -283,7 +301,7 @@ class _Scanner:
     def next(self) -> _Token:
         """The next token; comments on the way are faults."""
         self.skip()
-        match = _token().match(self.text, self.position)
+        match = self.token.match(self.text, self.position)
         if match:
             self.position = match.end()
             return _Token(match.lastgroup or "", match[0], match.start(), match.end())
@@ -294,16 +312,20 @@ class _Scanner:
         return _Token("stray", self.text[start : start + 1], start, start + 1)
 
     def skip(self) -> None:
-        """Go over blanks and comments."""
+        """Go over blanks and comments, and over blanks that only look like some."""
         while True:
-            start = self.position
-            self.position = _after_blanks(self.text, start)
-            end = self.comment_end(self.position)
-            if end is None:
+            self.position = start = _after_blanks(self.text, self.position)
+            end = self.comment_end(start)
+            if end is not None:
+                comment = self.text[start:end]
+                edit = Edit(start, end, "")
+                self.fault(codes.JSON_COMMENT, start, (edit,), comment=comment)
+            elif self.text[start : start + 1] in _ODD_BLANKS:
+                end = start + 1
+                edit = Edit(start, end, " ")
+                self.fault(codes.JSON_ODD_BLANK, start, (edit,), character=self.text[start])
+            else:
                 return
-            comment = self.text[self.position : end]
-            edit = Edit(self.position, end, "")
-            self.fault(codes.JSON_COMMENT, self.position, (edit,), comment=comment)
             self.position = end
 
     def comment_end(self, start: int) -> int | None:

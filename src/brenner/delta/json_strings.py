@@ -13,6 +13,13 @@ from brenner.diagnostics.codes import json_text as codes
 from brenner.markdown.edits import Edit
 
 _WORTH_A_LOOK = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")
+NAMES = {
+    "\n": "line break",
+    "\r": "carriage return",
+    "\t": "tab",
+    "\b": "backspace",
+    "\f": "form feed",
+}
 _SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
@@ -41,7 +48,7 @@ def check_string(token: str, start: int) -> Iterator[Fault]:
         edit = Edit(offset, start + part.end(), "")
         if part.lastgroup == "control":
             escape = _escaped_control(part[0])
-            words = {"character": part[0], "right": escape}
+            words = {"character": NAMES.get(part[0], "control character"), "right": escape}
             mended = edit._replace(replacement=escape)
             yield Fault(codes.JSON_CONTROL_CHARACTER, offset, words, (mended,))
         elif part.lastgroup == "lone":

@@ -28,8 +28,9 @@ class Delta(NamedTuple):
 class DeltaBlock(NamedTuple):
     """A delta block and what became of it.
 
-    `value` is its JSON as written, None where it cannot be read; `delta` is None where the block
-    is refused. `edits` are the certain corrections, as edits of the fence's content.
+    `value` is its JSON as written, as far as it can be made out; `delta` is None where the block
+    is refused. `edits` are the certain corrections, as edits of the fence's content; `structure`
+    are those that change where blocks begin and end. `is_mendable` says whether they mend all.
     """
 
     number: int
@@ -38,6 +39,8 @@ class DeltaBlock(NamedTuple):
     delta: Delta | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     edits: tuple[Edit, ...] = ()
+    structure: tuple[Edit, ...] = ()
+    is_mendable: bool = True
 
     @property
     def line(self) -> int:
@@ -50,5 +53,6 @@ class DeltaBlock(NamedTuple):
         return content if isinstance(content, str) else None
 
     def refused(self, diagnostic: Diagnostic) -> "DeltaBlock":
-        """The same block, refused for one more reason."""
-        return self._replace(delta=None, diagnostics=(*self.diagnostics, diagnostic))
+        """The same block, refused for one more reason that nobody can mend for its author."""
+        found = (*self.diagnostics, diagnostic)
+        return self._replace(delta=None, diagnostics=found, is_mendable=False)

@@ -6,14 +6,15 @@ from typing import NamedTuple, cast
 
 from brenner.delta.explain import line_at
 from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.problems import Path, dotted, suggestion
+from brenner.delta.problems import MOST_PROBLEMS, Path, dotted
 from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Operation
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import LOCAL_ID
 
 _IN_TEXT = re.compile(rf"(?<![\w@])@({LOCAL_ID.pattern})", re.ASCII)
+_LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 _OUTCOMES = ("predictions", "expected_outcomes")
 
 
@@ -36,7 +37,8 @@ def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[Delta
     mentions = [list(_mentions(b.delta, thread_id)) if b.delta else [] for b in resolved]
     for index, found in enumerate(mentions):
         for mention in found:
-            resolved[index] = _check(resolved[index], mention, owners)
+            if len(resolved[index].diagnostics) < MOST_PROBLEMS:
+                resolved[index] = _check(resolved[index], mention, owners)
     _refuse_dependents(resolved, mentions, owners)
     return resolved
 
@@ -51,7 +53,8 @@ def _check_foreign(block: DeltaBlock, thread_id: str | None) -> DeltaBlock:
     """`@name` in a reference to another thread names nothing there: kept with a warning (R21)."""
     references = block.delta.payload.get("references", []) if block.delta and thread_id else []
     for index, reference in enumerate(cast("list[dict[str, str]]", references)):
-        if reference["item"].startswith("@") and reference["session"] != thread_id:
+        is_foreign = reference["session"] != thread_id and reference["item"].startswith("@")
+        if is_foreign and len(block.diagnostics) < MOST_PROBLEMS:
             path: Path = ("payload", "references", index, "item")
             reason = "is a name of this message, and the reference is to another session"
             found = codes.UNKNOWN_REFERENCE.at(
@@ -67,16 +70,24 @@ def _owners(blocks: list[DeltaBlock]) -> tuple[list[DeltaBlock], dict[str, Delta
     resolved = []
     for original in blocks:
         block = original
-        name = block.written("local_id")
-        if name and block.written("operation") == Operation.ADD:
-            if name in owners:
-                first = owners[name].number
-                path: Path = ("local_id",)
-                block = _refuse(block, codes.DUPLICATE_LOCAL_ID, path, name=name, first=first)
-            else:
-                owners[name] = block
+        name = _introduced(block)
+        if name in owners:
+            first = owners[name].number
+            path: Path = ("local_id",)
+            block = _refuse(block, codes.DUPLICATE_LOCAL_ID, path, name=name, first=first)
+        elif name:
+            owners[name] = block
         resolved.append(block)
     return resolved, owners
+
+
+def _introduced(block: DeltaBlock) -> str:
+    """The name that a block gives to its item, also where the rest of it cannot be read."""
+    if block.delta is None and block.written("local_id") is None:
+        written = _LOCAL_ID_IN_TEXT.search(block.fence.text)
+        return written[1] if written else ""
+    is_add = block.written("operation") == Operation.ADD
+    return block.written("local_id") or "" if is_add else ""
 
 
 def _mentions(delta: Delta, thread_id: str | None) -> Iterator[Mention]:
@@ -105,7 +116,7 @@ def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -
     name = f"@{mention.name}"
     if owner is None:
         near = nearest(mention.name, owners)
-        hint = suggestion(f"@{near}" if near else None)
+        hint = perhaps(f"@{near}" if near else None)
         words = {"name": name, "field_name": dotted(mention.path), "suggestion": hint}
         return _refuse(block, codes.UNKNOWN_LOCAL_ID, mention.path, **words)
     section = owner.written("section")
@@ -120,6 +131,7 @@ def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -
         "value": name,
         "expected": "a hypothesis",
         "example": "H1",
+        "suggestion": "",
     }
     return _refuse(block, codes.INVALID_ITEM_ID, mention.path, **words)
 
@@ -141,7 +153,10 @@ def _refuse_dependents(
             if blocks[index].delta is None:
                 continue
             code = codes.DEPENDS_ON_REFUSED
-            blocks[index] = _refuse(blocks[index], code, mention.path, name=f"@{name}", first=first)
+            refused_too = _refuse(blocks[index], code, mention.path, name=f"@{name}", first=first)
+            # It needs no change itself, so it is mended with the block that it depends on.
+            is_mendable = blocks[index].is_mendable and owners[name].is_mendable
+            blocks[index] = refused_too._replace(is_mendable=is_mendable)
             if blocks[index].number in number:
                 refused.append(number[blocks[index].number])
 

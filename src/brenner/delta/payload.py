@@ -1,12 +1,14 @@
 """The payload of each operation: which fields must, may and may not be there (ruling R6)."""
 
-from brenner.delta.problems import Problems, RenameKey, listed, suggestion
+from brenner.delta.problems import Problems, RenameKey, listed
 from brenner.delta.schema import Field, Operation, Section
-from brenner.delta.values import CHECKS, is_blank
+from brenner.delta.values import BLANKS, CHECKS, is_blank
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps, surely
 
 ADD = Operation.ADD
+
+_REASON = "why the item is killed; a `rationale` would do as well"
 
 
 def kill_reason(
@@ -15,7 +17,7 @@ def kill_reason(
     """A KILL needs a reason: `payload.reason`, or else the rationale."""
     reason = payload.get("reason")
     has_rationale = type(rationale) is str and not is_blank(rationale)
-    needed = {} if has_rationale or reason is not None else {"reason": "why the item is killed"}
+    needed = {} if has_rationale or reason is not None else {"reason": _REASON}
     unknown = [key for key in payload if key != "reason"]
     if unknown or needed:
         known = {"reason": "reason" in payload}
@@ -25,7 +27,7 @@ def kill_reason(
     if reason is not None and type(reason) is not str:
         problems.wrong_type(("payload", "reason"), reason, "a text")
     elif reason is not None and not has_rationale:
-        problems.missing(("payload", "reason"), "why the item is killed", "is blank")
+        problems.missing(("payload", "reason"), _REASON, "is blank")
     return {"reason": rationale}
 
 
@@ -36,7 +38,7 @@ def edit_fields(
     fields, texts = section.fields, section.texts
     unknown = []
     for name, content in payload.items():
-        if name in texts and type(content) is str and content and not content.isspace():
+        if name in texts and type(content) is str and content.strip(BLANKS):
             continue  # what most fields are: text that says something
         if name in fields:
             _check_field(fields[name], content, operation, problems)
@@ -44,16 +46,24 @@ def edit_fields(
             unknown.append(name)
         elif type(content) is not bool:
             problems.wrong_type(("payload", name), content, "true or false")
-    missing: dict[str, str] = {}
+    missing = {}
     if operation is ADD:
         if not section.required <= payload.keys():
             missing = _missing(payload, section)
+        payload = _without_nulls(payload)
     elif fields.keys().isdisjoint(payload):
         unknown = _empty_edit(section, unknown, problems)
     if missing or unknown:
         known = {name: name in payload for name in fields}
         problems.names(("payload",), f"`{section.id}`", unknown, known, missing)
     return payload
+
+
+def _without_nulls(payload: dict[str, object]) -> dict[str, object]:
+    """An optional field of a new item that is null says nothing, as if it were not there."""
+    if None not in payload.values():
+        return payload
+    return {name: content for name, content in payload.items() if content is not None}
 
 
 def _missing(payload: dict[str, object], section: Section) -> dict[str, str]:
@@ -63,6 +73,8 @@ def _missing(payload: dict[str, object], section: Section) -> dict[str, str]:
 
 
 def _check_field(field: Field, content: object, operation: Operation, problems: Problems) -> None:
+    if content is None and operation is ADD and not field.required:
+        return
     before = len(problems)
     CHECKS[field.kind](field, content, ("payload", field.name), problems)
     if field.required and is_blank(content) and len(problems) == before:
@@ -76,9 +88,9 @@ def _empty_edit(section: Section, unknown: list[str], problems: Problems) -> lis
     problems.report(
         codes.EMPTY_EDIT,
         ("payload", unknown[0]) if near else ("payload",),
-        RenameKey(near) if near else None,
+        RenameKey(near) if near and surely(unknown[0], [near]) else None,
         section=section.id,
         known=listed(section.fields),
-        suggestion=suggestion(near),
+        suggestion=perhaps(near),
     )
     return unknown[1:] if near else unknown

@@ -5,10 +5,18 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import ERROR, Code
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps, surely
 
 Path = tuple[str | int, ...]
 
+# What writers call fields instead; suggested, never assumed
+ALIASES = {
+    "lr": "likelihood_ratio",
+    "question": "statement",
+    "quarantine_status": "status",
+    "title": "name",
+    "why": "rationale",
+}
 # More than these in one block are not worth reading, and not worth the time to collect.
 MOST_PROBLEMS = 50
 
@@ -58,9 +66,10 @@ class Problems(list[Problem]):
         """A field that must be there is not, or says nothing."""
         self.report(codes.MISSING_REQUIRED_FIELD, path, reason=reason, asks=asks, suggestion="")
 
-    def misspelt(self, path: Path, name: str, asks: str, *, is_certain: bool = True) -> None:
+    def misspelt(self, path: Path, name: str, asks: str) -> None:
         """A required field is there under a misspelt name: one fault, one violation."""
         written = str(path[-1])
+        is_certain = surely(written, [name]) is not None
         self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
@@ -86,12 +95,11 @@ class Problems(list[Problem]):
         """
         left = unknown[:MOST_PROBLEMS]
         for name, asks in required.items():
-            certain = nearest(name, left)
-            misspelt = certain or nearest(name, left, most_edits=len(name) // 2)
+            misspelt = nearest(name, left, most_edits=len(name) // 2)
             if misspelt is None:
                 self.missing((*path, name), asks)
             else:
-                self.misspelt((*path, misspelt), name, asks, is_certain=certain is not None)
+                self.misspelt((*path, misspelt), name, asks)
                 left.remove(misspelt)
         free = [name for name, is_there in known.items() if not is_there and name not in required]
         for name in left:
@@ -100,15 +108,18 @@ class Problems(list[Problem]):
     def unknown(self, path: Path, where: str, known: Iterable[str], absent: Iterable[str]) -> None:
         """A key that the schema does not know; perhaps an absent one, misspelt."""
         key = str(path[-1])
-        near = nearest(key, absent)
+        free = list(absent)
+        near = ALIASES.get(key) if ALIASES.get(key) in free else nearest(key, free)
+        # What is only a warning is put right only if nothing but case and hyphens is wrong.
+        is_certain = near is not None and nearest(key, [near], 0) is not None
         self.report(
             codes.UNKNOWN_FIELD,
             path,
-            RenameKey(near) if near else None,
+            RenameKey(near) if near and is_certain else None,
             name=key,
             where=where,
             known=listed(known),
-            suggestion=suggestion(near),
+            suggestion=perhaps(near),
         )
 
     def wrong_type(
@@ -116,7 +127,7 @@ class Problems(list[Problem]):
     ) -> None:
         """A value of another type than the schema's."""
         actual = _TYPE_NAMES[type(content)]
-        hint = suggestion(repair.json_text if isinstance(repair, SetValue) else None)
+        hint = perhaps(repair.json_text if isinstance(repair, SetValue) else None)
         self.report(
             codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint
         )
@@ -136,7 +147,7 @@ class Problems(list[Problem]):
             repair,
             value=value,
             expected=listed(expected),
-            suggestion=suggestion(near),
+            suggestion=perhaps(near),
         )
 
     def invalid_item(
@@ -144,6 +155,7 @@ class Problems(list[Problem]):
     ) -> None:
         """Something else where an item's ID should stand."""
         parent = dotted(path[:-1])
+        meant = repair[0].strip('"') if repair else None
         self.report(
             codes.INVALID_ITEM_ID,
             path,
@@ -152,6 +164,7 @@ class Problems(list[Problem]):
             value=value,
             expected=expected,
             example=example,
+            suggestion=perhaps(meant),
         )
 
 
@@ -182,8 +195,3 @@ def dotted(path: Path) -> str:
 def listed(names: Iterable[str]) -> str:
     """Names as a sentence lists them."""
     return ", ".join(f"`{name}`" for name in names)
-
-
-def suggestion(word: str | None) -> str:
-    """The end of a fix that names what was probably meant."""
-    return f" Perhaps `{word}`." if word else ""

@@ -43,13 +43,18 @@ COLLECTIONS = frozenset(
 
 
 class Field(NamedTuple):
-    """One payload field of a section; `asks` says in words what it holds."""
+    """One payload field of a section; `holds` says in words what."""
 
     name: str
     kind: FieldKind
-    asks: str
+    holds: str
     required: bool = False
     choices: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> str:
+        """What its author has to give."""
+        return f"{self.holds}: {', '.join(self.choices)}" if self.choices else self.holds
 
 
 class Section:
@@ -120,7 +125,7 @@ ASSUMPTION_LEDGER = Section(
     Field("statement", _TEXT, "what we assume", required=True),
     Field("load", _TEXT, "what breaks if it is wrong", required=True),
     Field("test", _TEXT, "how to check it", required=True),
-    Field("status", _CHOICE, "status", True, ("unchecked", "verified", "falsified")),
+    Field("status", _CHOICE, "how it stands", True, ("unchecked", "verified", "falsified")),
     Field("scale_check", _FLAG, "whether it is a scale or physics check"),
     Field("calculation", _TEXT, "the numbers"),
     Field("implication", _TEXT, "what follows from them"),
@@ -132,7 +137,7 @@ ANOMALY_REGISTER = Section(
     Field("name", _TEXT, "anomaly name", required=True),
     Field("observation", _TEXT, "what was observed", required=True),
     Field("conflicts_with", _ITEMS, "the items it conflicts with", required=True),
-    Field("status", _CHOICE, "status", True, ("active", "resolved", "deferred")),
+    Field("status", _CHOICE, "how it stands", True, ("active", "resolved", "deferred")),
     Field("resolution_plan", _TEXT, "how to resolve it"),
     _REFERENCES,
 )

@@ -1,8 +1,9 @@
 """What looks like a contribution and is none: nothing of it is dropped in silence (ruling R4).
 
-JSON with an operation and a section outside of delta blocks, and delta fences inside other blocks
-or quotations. Each gets an info with its line and, where it can be made, the edit of the body that
-turns it into a delta block.
+JSON that looks like a delta outside of delta blocks, and delta fences inside other blocks or
+quotations. Each gets an info with its line and, where it can be made, the edit of the body that
+turns it into a delta block. A fence inside another block is an example, and taken out of there only
+where the message has no real block, so that nothing else can be the contribution.
 """
 
 import re
@@ -10,9 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from brenner.delta.blocks import has_delta_info, is_delta_fence
-from brenner.delta.json_scan import Node, Scan, scan
+from brenner.delta.extra import deltas_in
+from brenner.delta.json_scan import Node, Scan
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Code, Diagnostic
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.edits import Edit
 from brenner.markdown.line_index import LineIndex
@@ -20,6 +22,8 @@ from brenner.markdown.line_index import LineIndex
 _INDENT = "    "
 # What its author may take for the start of a delta block, wherever it stands.
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
+_OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
+_MENTIONS = ("operation", "section")
 
 
 class Stray(NamedTuple):
@@ -38,15 +42,15 @@ def find_strays(body: str, found: list[Block]) -> list[Stray]:
     strays: list[Stray] = []
     seen: list[Block] = []
     for block in found:
-        unwrap = not contributions
         if block.quoted:
             strays += _quoted(block)
         elif block.kind is Kind.FENCE:
-            strays += _in_fence(block, index, unwrap=unwrap) if not has_delta_info(block) else []
+            if not has_delta_info(block):
+                strays += _in_fence(block, index, unwrap=not contributions)
         elif block.kind is Kind.HTML:
             strays += _in_html(block)
         elif block.kind is Kind.CODE and _FENCE_LINE.search(block.text):
-            strays += _in_code(block, index, unwrap=unwrap)
+            strays += _in_code(block, index, unwrap=not contributions)
         else:
             continue
         seen.append(block)
@@ -54,58 +58,54 @@ def find_strays(body: str, found: list[Block]) -> list[Stray]:
     return sorted(strays, key=_by_line)
 
 
+def _by_line(stray: Stray) -> int:
+    return stray.diagnostic.line or 0
+
+
 def _could_be_any(body: str, found: list[Block], contributions: list[Block]) -> bool:
     """A cheap test that most messages end with: nothing outside the delta blocks looks like one."""
-    inside = sum(block.text.count("operation") for block in contributions)
-    return body.count("operation") > inside or any(
-        "delta" in block.text or has_delta_info(block)
+    lowered = body.lower()
+    for word in _MENTIONS:
+        inside = sum(block.text.lower().count(word) for block in contributions)
+        if lowered.count(word) > inside:
+            return True
+    return any(
+        "delta" in block.text or block.info.casefold().startswith("delta")
         for block in found
         if block.quoted or (block.kind is not Kind.PARAGRAPH and not has_delta_info(block))
     )
 
 
-def _by_line(stray: Stray) -> int:
-    return stray.diagnostic.line or 0
-
-
-def deltas_in(text: str) -> Iterator[tuple[Node, Scan]]:
-    """Each JSON object with an operation and a section, however broken, in one pass.
-
-    Where the scanner stops, the search goes on behind that place: everything before it was read.
-    """
-    position = text.find("{")
-    comments_end = text.rfind("*/")
-    while position >= 0:
-        found = scan(text, position, trailing=False, comments_end=comments_end)
-        reached = position
-        for node in found.objects:
-            is_delta = "operation" in node.members and "section" in node.members
-            if is_delta and node.start >= reached:
-                yield node, found
-                reached = node.end
-        position = text.find("{", max(found.end, position + 1))
+def _found(
+    code: Code, text: str, offsets: Iterator[int], first: int, where: str
+) -> Iterator[Stray]:
+    """A stray of that code at each offset of a text whose first line has that number."""
+    line, reached = first, 0
+    for offset in offsets:
+        line += text.count("\n", reached, offset)
+        reached = offset
+        yield Stray(code.at(line, where=where))
 
 
 def _quoted(block: Block) -> Iterator[Stray]:
-    if block.kind is Kind.FENCE and has_delta_info(block):
+    if _is_fence_of_ours(block):
         yield Stray(codes.QUOTED_DELTA.at(block.line))
         return
-    offset = 1 if block.kind is Kind.FENCE else 0
-    for node, _ in deltas_in(block.text):
-        line = block.line + offset + block.text.count("\n", 0, node.start)
-        yield Stray(codes.INLINE_DELTA.at(line, where="it is quoted"))
+    starts = (node.start for node, _ in deltas_in(block.text))
+    first = block.line + (block.kind is Kind.FENCE)
+    yield from _found(codes.INLINE_DELTA, block.text, starts, first, "it is quoted")
 
 
 def _in_html(block: Block) -> Iterator[Stray]:
     """Markdown sees no fence inside an HTML block, but its author may."""
-    fences = list(_FENCE_LINE.finditer(block.text))
-    for fence in fences:
-        line = block.line + block.text.count("\n", 0, fence.start(1))
-        yield Stray(codes.SWALLOWED_DELTA.at(line, where="an HTML block"))
-    if not fences:
-        for node, _ in deltas_in(block.text):
-            line = block.line + block.text.count("\n", 0, node.start)
-            yield Stray(codes.INLINE_DELTA.at(line, where="it stands in an HTML block"))
+    text = block.text
+    if _FENCE_LINE.search(text):
+        starts = (fence.start(1) for fence in _FENCE_LINE.finditer(text))
+        yield from _found(codes.SWALLOWED_DELTA, text, starts, block.line, "an HTML block")
+    else:
+        starts = (node.start for node, _ in deltas_in(text))
+        where = "it stands in an HTML block"
+        yield from _found(codes.INLINE_DELTA, text, starts, block.line, where)
 
 
 def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray]:
@@ -128,22 +128,25 @@ def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray
     swallowed = [inner for inner in inside if _is_fence_of_ours(inner)]
     label = f"a `{fence.info}` block" if fence.info else "another fenced block"
     for inner in swallowed:
-        edits = _unwrap(fence, inner, index) if unwrap else ()
-        found = codes.SWALLOWED_DELTA.at(fence.line + inner.line, where=label)
-        yield Stray(found, edits)
-    if swallowed:
-        return
-    if fence.info.casefold().startswith("delta") and not _has_a_delta(fence.text):
-        yield Stray(codes.INLINE_DELTA.at(fence.line, where=f"it stands in {label}"))
-    for node, result in deltas_in(fence.text):
-        line = fence.line + 1 + fence.text.count("\n", 0, node.start)
-        whole = not (fence.text[: node.start] + fence.text[node.end :]).strip()
-        edits = _relabel(fence, index) if whole and result.root is node else ()
-        yield Stray(codes.INLINE_DELTA.at(line, where=f"it stands in {label}"), edits)
+        ended = "" if inner.closed else " that its own closing fence ends"
+        found = codes.SWALLOWED_DELTA.at(fence.line + inner.line, where=label + ended)
+        yield Stray(found, _unwrap(fence, inner, index) if unwrap else ())
+    if not swallowed:
+        yield from _json_in_fence(fence, label, index)
 
 
-def _has_a_delta(text: str) -> bool:
-    return next(deltas_in(text), None) is not None
+def _json_in_fence(fence: Block, label: str, index: LineIndex) -> Iterator[Stray]:
+    """JSON under another name; the name is corrected where nothing else stands in the fence."""
+    found = list(deltas_in(fence.text))
+    where = f"it stands in {label}"
+    if not found and fence.info.casefold().startswith("delta"):
+        yield Stray(codes.INLINE_DELTA.at(fence.line, where=where))
+    starts = (node.start for node, _ in found)
+    strays = list(_found(codes.INLINE_DELTA, fence.text, starts, fence.line + 1, where))
+    if strays and found[0][0].start == len(fence.text) - len(fence.text.lstrip()):
+        # Whatever follows the first object, the delta block that it becomes will say.
+        strays[0] = strays[0]._replace(edits=_relabel(fence, index))
+    yield from strays
 
 
 def _relabel(fence: Block, index: LineIndex) -> tuple[Edit, ...]:
@@ -176,11 +179,9 @@ def _without_line(number: int, index: LineIndex) -> Edit:
 
 def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[Stray]:
     """JSON in the lines that belong to no fence, HTML block or quotation."""
-    for first, last in _prose(seen, len(index.text)):
+    for first, last in _prose(seen, index.count):
         start, end = index.start(first), index.start(last + 1)
         text = index.text[start:end]
-        if "operation" not in text:
-            continue
         for node, result in deltas_in(text):
             line = index.number(start + node.start)
             edits = _wrap(text, node, result, start)
@@ -198,19 +199,20 @@ def _prose(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
 
 
 def _wrap(text: str, node: Node, result: Scan, offset: int) -> tuple[Edit, ...]:
-    """Put a fence around a complete object; its certain corrections are made on the way."""
-    if result.root is not node:
+    """Put a fence around a complete object that stands by itself, not in quotes or in a list."""
+    line_start = text.rfind("\n", 0, node.start) + 1
+    line_end = text.find("\n", node.end)
+    before = text[line_start : node.start].strip()
+    after = text[node.end : line_end if line_end >= 0 else len(text)].strip()
+    if result.root is not node or before[-1:] in _OPENERS or after[:1] in _CLOSERS:
         return ()
     faults = [fault for fault in result.faults if fault.offset < node.end]
-    before, after = text[: node.start], text[node.end :]
-    in_code_span = before.endswith("`") or after.startswith("`")
-    if in_code_span or any(fault.edits is None for fault in faults):
+    if any(fault.edits is None for fault in faults):
         return ()
-    opening = "```delta\n" if not before or before.endswith("\n") else "\n```delta\n"
-    closing = "\n```" if after.startswith(("\n", "\r")) or not after else "\n```\n"
+    opening = "\n```delta\n" if before else "```delta\n"
     inner = [edit.moved(offset) for fault in faults for edit in fault.edits or ()]
     return (
         Edit(offset + node.start, offset + node.start, opening),
         *inner,
-        Edit(offset + node.end, offset + node.end, closing),
+        Edit(offset + node.end, offset + node.end, "\n```\n" if after else "\n```"),
     )

@@ -19,7 +19,6 @@ from brenner.delta.problems import (
     RenameKey,
     SetValue,
     listed,
-    suggestion,
     type_name,
 )
 from brenner.delta.schema import (
@@ -30,8 +29,9 @@ from brenner.delta.schema import (
     Operation,
     Section,
 )
+from brenner.delta.values import BLANKS
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps, surely
 from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
 
 ADD, KILL = Operation.ADD, Operation.KILL
@@ -47,6 +47,17 @@ _SYNONYMS = {
     "REPLACE": "EDIT",
     "DELETE": "KILL",
     "REMOVE": "KILL",
+}
+# What other formats call the keys; suggested, never assumed
+_KEY_ALIASES = {
+    "op": "operation",
+    "action": "operation",
+    "type": "operation",
+    "target": "target_id",
+    "id": "target_id",
+    "item_id": "target_id",
+    "data": "payload",
+    "content": "payload",
 }
 _TARGET: Path = ("target_id",)
 # The keys that a delta may not do without, and what each asks for
@@ -78,7 +89,7 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
         section.id,
         _target(value.get("target_id"), operation, section, problems),
         _payload(value, operation, section, problems),
-        _rationale(value.get("rationale"), problems),
+        _rationale(value.get("rationale"), operation, problems),
         _local_id(value.get("local_id"), operation, problems),
     )
     if not problems:
@@ -95,7 +106,7 @@ def _meant_operation(name: object, problems: Problems) -> Operation | None:
     if type(name) is str:
         meant = name.strip().upper()
         repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
-        hint = suggestion(meant if repair else _SYNONYMS.get(meant))
+        hint = perhaps(meant if repair else _SYNONYMS.get(meant))
         problems.report(
             codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint
         )
@@ -118,7 +129,7 @@ def _meant_section(name: object, problems: Problems) -> Section | None:
             SetValue(json.dumps(meant)) if meant else None,
             value=name,
             known=listed(SECTIONS),
-            suggestion=suggestion(meant),
+            suggestion=perhaps(meant),
         )
         return SECTIONS[meant] if meant else None
     if name is None:
@@ -141,7 +152,7 @@ def _target(
         problems.report(codes.UNEXPECTED_TARGET, _TARGET, repair, target=str(target))
     elif target is None or target == "":
         repair = SetValue('"RT"') if section is RESEARCH_THREAD else None
-        words = {"operation": operation.value, "example": section.example_id}
+        words = {"operation": operation.value, "example": section.example_id, "suggestion": ""}
         problems.report(codes.MISSING_TARGET, _TARGET, repair, **words)
     elif type(target) is not str:
         problems.wrong_type(_TARGET, target, f"an item's ID such as `{section.example_id}`")
@@ -171,7 +182,7 @@ def _malformed_target(target: str, section: Section, problems: Problems) -> None
         target=target,
         reason="is not an item's ID",
         example=section.example_id,
-        suggestion=suggestion(tidy) if is_ours else _cell_hint(target),
+        suggestion=perhaps(tidy) if is_ours else _cell_hint(target),
     )
 
 
@@ -198,11 +209,12 @@ def _payload(
     return {}
 
 
-def _rationale(rationale: object, problems: Problems) -> str:
-    if type(rationale) is str and rationale and not rationale.isspace():
+def _rationale(rationale: object, operation: Operation, problems: Problems) -> str:
+    if type(rationale) is str and rationale.strip(BLANKS):
         return rationale
     if rationale is None or type(rationale) is str:
-        problems.report(codes.MISSING_RATIONALE, ("rationale",))
+        if operation is not KILL or not problems.are_fatal:  # else its absence is reported already
+            problems.report(codes.MISSING_RATIONALE, ("rationale",))
     else:
         problems.wrong_type(("rationale",), rationale, "a text")
     return ""
@@ -229,16 +241,18 @@ def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str,
     mended = dict(value)
     for key in [key for key in value if key not in TOP_LEVEL][:MOST_PROBLEMS]:
         absent = [name for name in _ASKS if name not in mended]
-        near = nearest(key, absent)
-        if near is None or (near == "target_id" and value.get("operation") == ADD):
+        near = _KEY_ALIASES.get(key.casefold()) or nearest(key, absent)
+        if near not in absent or (near == "target_id" and value.get("operation") == ADD):
             problems.unknown((key,), "a delta", sorted(TOP_LEVEL), sorted(TOP_LEVEL - value.keys()))
             continue
         mended[near] = mended.pop(key)
-        if near == "target_id":
-            words = {"operation": str(value.get("operation")), "example": "H1"}
-            problems.report(codes.MISSING_TARGET, (key,), RenameKey(near), **words)
-        else:
+        if near != "target_id":
             problems.misspelt((key,), near, _ASKS[near])
+            continue
+        repair = RenameKey(near) if surely(key, [near]) else None
+        operation = str(value.get("operation"))
+        words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
+        problems.report(codes.MISSING_TARGET, (key,), repair, **words)
     return mended
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from brenner.delta.problems import Path, Problems, RenameKey, SetValue, listed, suggestion
+from brenner.delta.problems import Path, Problems, RenameKey, SetValue, listed
 from brenner.delta.schema import (
     MOST_SCORE,
     REFERENCE_FIELDS,
@@ -13,17 +13,24 @@ from brenner.delta.schema import (
     FieldKind,
 )
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import ANCHOR, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
 from brenner.thread.ids import is_valid
 
 Check = Callable[[Field, object, Path, Problems], None]
 
 
+# White space of all kinds, and characters without any width
+BLANKS = (
+    " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\u200b\u200c\u200d\u2060\ufeff"
+)
+
+
 def is_blank(content: object) -> bool:
     """Whether a field says nothing: only white space, or an empty list or object."""
     if type(content) is str:
-        return not content or content.isspace()
+        return not content.strip(BLANKS)
     return content in ([], {})
 
 
@@ -212,7 +219,7 @@ def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
             SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,
             value=relation,
             expected=listed(RELATIONS),
-            suggestion=suggestion(nearest(relation, RELATIONS)),
+            suggestion=perhaps(nearest(relation, RELATIONS)),
         )
 
 

@@ -1,5 +1,7 @@
 """The catalogue of all codes, put together from one file per document."""
 
+import re
+
 from brenner.diagnostics.codes import (
     delta_format,
     input,  # noqa: A004  (the file's subject)
@@ -37,7 +39,10 @@ def find_code(written: str) -> Code | None:
 
 def nearest_code(written: str) -> str | None:
     """The id that a misspelt one probably stands for."""
-    return nearest(written.strip().upper(), CATALOGUE)
+    wanted = written.strip().upper()
+    number = re.fullmatch(r"([A-Z]+)[-_ ]?0*([0-9]{1,3})", wanted)
+    padded = f"{number[1]}-{int(number[2]):03}" if number else ""
+    return padded if padded in CATALOGUE else nearest(wanted, CATALOGUE)
 
 
 _FOLDED = {code_id.replace("-", "_"): code for code_id, code in CATALOGUE.items()}

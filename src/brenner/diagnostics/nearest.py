@@ -1,41 +1,83 @@
-"""The known word that a misspelt one probably stands for."""
+"""The known word that a misspelt one probably, or certainly, stands for."""
 
 from collections.abc import Iterable
+from itertools import islice
 
-_LONGEST_WORTH_COMPARING = 64
+_LONGEST_WORTH_COMPARING = 40
+_MOST_CANDIDATES = 200
+_LONG_ENOUGH_FOR_A_SLIP = 5
+_NEGATIONS = ("un", "in", "non", "dis", "ir", "im")
 
 
 def nearest(word: str, known: Iterable[str], most_edits: int | None = None) -> str | None:
     """The one known word within `most_edits` edits of `word` (a third of its length by default).
 
     Case, hyphens, blanks and underscores do not count as edits. Two equally near words are no
-    answer: a suggestion that is a guess misleads.
+    answer, nor is one that says the opposite: a suggestion that is a guess misleads.
     """
-    if not word or len(word) > _LONGEST_WORTH_COMPARING:
-        return None
     folded = _folded(word)
-    limit = max(1, len(folded) // 3) if most_edits is None else most_edits
-    ranked = sorted((_edits(folded, _folded(candidate)), candidate) for candidate in known)
-    if not ranked or ranked[0][0] > limit:
+    if not folded or len(folded) > _LONGEST_WORTH_COMPARING:
         return None
-    if len(ranked) > 1 and ranked[1][0] == ranked[0][0]:
-        return None
-    return ranked[0][1]
+    best = max(1, len(folded) // 3) if most_edits is None else most_edits
+    found: str | None = None
+    tied = False
+    for candidate in islice(known, _MOST_CANDIDATES):
+        other = _folded(candidate)
+        if _is_negated(folded, other):
+            continue
+        edits = _edits(folded, other, best)
+        if edits < best or (edits == best and found is None):
+            found, tied = candidate, False
+            best = edits
+        elif edits == best:
+            tied = True
+    return None if found is None or tied else found
+
+
+def surely(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` is for certain: but for case and hyphens, or for one slip.
+
+    A slip is forgiven only in words that are long enough to leave no doubt.
+    """
+    names = list(known)
+    return nearest(word, names, 0) or nearest(
+        word, [name for name in names if len(name) >= _LONG_ENOUGH_FOR_A_SLIP], 1
+    )
+
+
+def perhaps(word: str | None) -> str:
+    """The end of a fix that names what was probably meant."""
+    return f" Perhaps `{word}`." if word else ""
 
 
 def _folded(word: str) -> str:
-    return "".join(character for character in word.casefold() if character not in " _-")
+    """The word as it is compared; hidden characters do not count."""
+    return "".join(c for c in word.casefold() if c not in " _-" and c.isprintable())
 
 
-def _edits(one: str, other: str) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two words."""
+def _is_negated(one: str, other: str) -> bool:
+    """Whether the two differ by a negation only: `unverified` is not a misspelt `verified`."""
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return longer.endswith(shorter) and longer.removesuffix(shorter) in _NEGATIONS
+
+
+def _edits(one: str, other: str, most: int) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours; more than `most` is most + 1.
+
+    Stopping as soon as that is sure makes unlike words cheap.
+    """
+    if abs(len(one) - len(other)) > most:
+        return most + 1
+    above: list[int] = []
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
-        before, row, above = row, [i], before
+        above, before, row = before, row, [i]
         for j, b in enumerate(other, 1):
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
             if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
                 cost = min(cost, above[j - 2] + 1)
             row.append(cost)
+        if min(row) > most and min(before) > most:
+            return most + 1
     return row[-1]

@@ -9,6 +9,7 @@ import unicodedata
 MOST_CHARACTERS = 240
 
 # Cc control, Cf format (bidirectional marks among them), Cs surrogate, Zl and Zp line separators.
+# Spaces other than the ordinary one are spelled out as well: they look like it.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
@@ -26,7 +27,8 @@ def visible_lines(text: str) -> str:
 
 
 def _spelled(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN:
+    category = unicodedata.category(character)
+    if category not in _HIDDEN and not (category == "Zs" and character != " "):
         return character
     if character in "\n\r\t":
         return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[character]

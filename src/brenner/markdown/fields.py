@@ -23,7 +23,7 @@ def fields(blocks: list[Block]) -> list[Field]:
     for block in blocks:
         if block.kind is not Kind.PARAGRAPH or block.quoted or "**" not in block.text:
             continue
-        for number, line in enumerate(block.text.splitlines(), block.line):
+        for number, line in enumerate(block.text.split("\n"), block.line):
             match = _FIELD.match(line.strip())
             if match:
                 found.append(Field(match[1].strip(), match[2].strip(), number))

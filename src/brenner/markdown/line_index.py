@@ -16,6 +16,11 @@ class LineIndex:
         self.text = text
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
 
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self._starts)
+
     def start(self, number: int) -> int:
         """Where the line begins; the end of the text for a line behind the last."""
         return self._starts[number - 1] if number <= len(self._starts) else len(self.text)

@@ -22,22 +22,21 @@ _CITATION = re.compile(r"§[0-9]")
 _COUNT = re.compile(r"[0-9]")
 _TABLE_HEAD = 2  # the row of headings, and the row of dashes
 _NAMES_A_VERSION = re.compile(r"\bv[0-9]+\b", re.ASCII)
-# Where later rounds name the version they speak of (publish document, Referencing Artifacts)
-_VERSION_FIELDS = {
-    "KICKOFF": "base artifact",
-    "DELTA": "base version",
-    "CRITIQUE": "artifact version",
-}
 
 
-def check_body(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
-    """Everything that is wrong with the sections of a body, delta blocks aside."""
+def check_body(
+    message_type: MessageType, blocks: list[Block], lines_before: int = 0
+) -> list[Diagnostic]:
+    """Everything that is wrong with the sections of a body, delta blocks aside.
+
+    Lines count in the body; only those inside a text need to know how many stand before it.
+    """
     found = sections(blocks)
     diagnostics: list[Diagnostic] = []
     for rule in message_type.sections:
         section = find_section(found, rule.name)
         if section is None:
-            diagnostics += _missing(message_type, rule, found, blocks)
+            diagnostics += _missing(message_type, rule, blocks, lines_before)
         else:
             diagnostics += _check_value(rule, section)
     if message_type.name == "COMPILED":
@@ -53,21 +52,13 @@ def check_ack_required(message_type: MessageType, stated: bool | None) -> list[D
     return [message_type.ack_mismatch.at(type=message_type.name, value=value, expected=expected)]
 
 
-def stated_version(message_type: MessageType, blocks: list[Block]) -> int | None:
-    """The version of the artifact that the message says it speaks of; 0 is the empty one."""
-    for field in fields(blocks):
-        if normalised(field.name) == _VERSION_FIELDS.get(message_type.name):
-            match = VERSION.fullmatch(field.value)
-            return int(match[1]) if match else None
-    return None
-
-
 def _missing(
-    message_type: MessageType, rule: SectionRule, found: list[Section], blocks: list[Block]
+    message_type: MessageType, rule: SectionRule, blocks: list[Block], lines_before: int
 ) -> list[Diagnostic]:
     """The section is not there, unless something else counts in its place."""
     if rule.missing is None:
         return []
+    found = sections(blocks)
     heading = title(blocks)
     if rule.missing is codes.MB_002 and heading:
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
@@ -82,30 +73,30 @@ def _missing(
             asks=rule.asks,
             whom=rule.asks,
             reason="is missing or empty",
-            hint=_hint(rule.name, blocks),
+            hint=_hint(rule.name, blocks, lines_before),
         )
     ]
 
 
-def _hint(name: str, blocks: list[Block]) -> str:
+def _hint(name: str, blocks: list[Block], lines_before: int) -> str:
     """A heading that was probably meant: misspelt, or of level 1."""
-    headings = {
-        normalised(block.text): block
-        for block in blocks
-        if block.kind is Kind.HEADING and not block.quoted
-    }
+    headings: dict[str, Block] = {}
+    for block in blocks:
+        if block.kind is Kind.HEADING and not block.quoted:
+            headings.setdefault(normalised(block.text), block)
     near = nearest(normalised(name), headings)
     if near is None:
         return ""
     block = headings[near]
     if near == normalised(name) and block.level > 1:
         return ""
-    return f" The heading `{'#' * block.level} {block.text}` on line {block.line} is not it."
+    line = block.line + lines_before
+    return f" The heading `{'#' * block.level} {block.text}` on line {line} is not it."
 
 
 def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
     value = section.first_line
-    if rule.is_agent and not AGENT_NAME.fullmatch(value):
+    if rule.is_agent and not AGENT_NAME.fullmatch(_plain_name(value)):
         if rule.missing is codes.MB_008:
             reason = f"says `{value}`, which is not an agent's name"
             words = {"whom": rule.asks, "section": rule.name, "reason": reason, "hint": ""}
@@ -123,6 +114,11 @@ def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
     return _check_contents(rule, section)
 
 
+def _plain_name(line: str) -> str:
+    """A name without emphasis, an `@`, and a remark in brackets after it."""
+    return re.sub(r"[*`]", "", line).partition("(")[0].strip().removeprefix("@")
+
+
 def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
     """The sections that must hold something in particular."""
     text = "\n".join(block.text for block in section.contents)
@@ -136,18 +132,19 @@ def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
 
 
 def _is_a_table_without_rows(text: str) -> bool:
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip()]
     return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD
 
 
 def _is_listed(line: str, values: tuple[str, ...]) -> bool:
-    """Whether the line begins with one listed value, and names no other one.
+    """Whether the line begins with one listed value, and does not offer another one with it.
 
-    Case and emphasis do not count, and an explanation may follow: `**Major** - blocks T2`.
+    Case, emphasis and marks before it do not count, and a remark may follow: `**Major** (for T2)`.
     """
-    words = re.sub(r"[*_`]", "", line).casefold()
-    named = [value for value in values if re.search(rf"\b{value.casefold()}\b", words)]
-    return len(named) == 1 and words.strip().startswith(named[0].casefold())
+    words = re.sub(r"[*_`]", "", line).casefold().lstrip("-+•✅✔[]x \t")
+    listed = "|".join(re.escape(value.casefold()) for value in values)
+    offers_more = rf"(?:{listed})\s*(?:[|/,&]|or\b|and\b)\s*(?:{listed})\b"
+    return bool(re.match(rf"(?:{listed})\b", words)) and not re.match(offers_more, words)
 
 
 def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[Diagnostic]:
@@ -161,12 +158,22 @@ def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[D
 
 
 def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
-    wanted = _VERSION_FIELDS.get(message_type.name)
-    return [
-        codes.MALFORMED_VERSION.at(field.line, name=field.name, value=field.value)
-        for field in (fields(blocks) if wanted else [])
-        if normalised(field.name) == wanted and not VERSION.fullmatch(field.value)
+    """The version that a later round speaks of: named as it must be, and in bold."""
+    name = message_type.version_field
+    if not name:
+        return []
+    wrong = [
+        (field.line, field.value)
+        for field in fields(blocks)
+        if normalised(field.name) == normalised(name) and not VERSION.fullmatch(field.value)
     ]
+    plain = re.compile(rf"\s*{name}\s*:\s*(.*)", re.IGNORECASE)
+    wrong += [
+        (block.line, f"{match[1]} (not in bold)")
+        for block in blocks
+        if block.kind is Kind.PARAGRAPH and not block.quoted and (match := plain.match(block.text))
+    ]
+    return [codes.MALFORMED_VERSION.at(line, name=name, value=value) for line, value in wrong]
 
 
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:

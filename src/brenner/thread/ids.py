@@ -7,6 +7,7 @@ from enum import StrEnum
 from brenner import grammar
 from brenner.diagnostics.codes import thread_subject as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.nearest import perhaps
 from brenner.limits import MOST_FILE_NAME_BYTES
 
 
@@ -43,8 +44,7 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
     kind = classify_thread_id(thread_id)
     pattern, code = _RULES[kind]
     if not pattern.fullmatch(thread_id):
-        suggested = suggest_thread_id(thread_id)
-        suggestion = f" Perhaps `{suggested}`." if suggested else ""
+        suggestion = perhaps(suggest_thread_id(thread_id))
         reason = _what_is_wrong(thread_id, kind)
         return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
     if len(thread_id) > _LONGEST_ID:

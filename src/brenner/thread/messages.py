@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
+from brenner.limits import MOST_HEADERS
 from brenner.markdown.edits import Edit
 
 HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
 _REQUIRED = ("Thread", "From", "Subject")
-_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*:(.*)")
+_HEADER = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(.*)")
+_FENCE_LINE = re.compile(r"(?:`{3,}|~{3,})[^`~]*")
 _YES_OR_NO = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -68,10 +70,11 @@ def parse_message_file(text: str) -> MessageFile:
     reader.read()
     headers = reader.headers
     found = reader.diagnostics
-    found += [codes.MISSING_HEADER.at(1, name=name) for name in _REQUIRED if name not in headers]
+    if headers or not found:
+        found += [codes.MISSING_HEADER.at(1, name=n) for n in _REQUIRED if n not in headers]
     value = {name: header.value for name, header in headers.items()}
     recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
-    found += _check_names(headers, recipients)
+    found += _check_names(headers, recipients) if headers else []
     message = Message(
         thread_id=value.get("Thread", ""),
         sender=value.get("From", ""),
@@ -122,6 +125,9 @@ class _HeaderReader:
             blank = not content.strip(" \t")
             if not blank and not self._take(start, content, started):
                 return
+            if self.line > MOST_HEADERS:
+                self._invalid(content, f"there are more than {MOST_HEADERS} lines of them")
+                return
             self.position, self.line = after, self.line + 1
             if blank and started:
                 return
@@ -141,24 +147,36 @@ class _HeaderReader:
             self._store(match, start)
             return True
         if started and content[0] in " \t":
-            reason = "a header stands on one line and is not continued on the next"
-            self.diagnostics.append(
-                codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
-            )
+            self._invalid(content, "a header stands on one line and is not continued on the next")
             return True
-        reason = "a blank line separates the headers from the body"
+        if started:
+            self._invalid(content, "a blank line separates the headers from the body")
+            self.edits.append(Edit(start, start, "\n"))
+        elif _FENCE_LINE.fullmatch(content):
+            self._invalid(content, "the message begins with its headers, not with a fence")
+            self.edits += self._without_fence(start)
+        else:
+            self._invalid(content, "the message begins with its headers")
+        return False
+
+    def _invalid(self, content: str, reason: str) -> None:
         self.diagnostics.append(
             codes.INVALID_HEADER.at(self.line, line_text=content, reason=reason)
         )
-        if started:
-            self.edits.append(Edit(start, start, "\n"))
-        return False
+
+    def _without_fence(self, start: int) -> list[Edit]:
+        """Take away a fence around the whole message, if it is one."""
+        whole = self.text.rstrip()
+        last = whole.rfind("\n") + 1
+        first_end = self.text.find("\n", start) + 1
+        if last <= start or whole[last:].strip() not in ("```", "````", "~~~"):
+            return []
+        return [Edit(start, first_end, ""), Edit(last, len(self.text), "")]
 
     def _store(self, match: re.Match[str], start: int) -> None:
         name = nearest(match[1], HEADERS, most_edits=0) or match[1]
         if name not in HEADERS:
-            near = nearest(name, HEADERS)
-            suggestion = f" Perhaps `{near}`." if near else ""
+            suggestion = perhaps(nearest(name, HEADERS))
             self.diagnostics.append(
                 codes.UNKNOWN_HEADER.at(self.line, name=name, suggestion=suggestion)
             )

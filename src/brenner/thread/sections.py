@@ -26,13 +26,13 @@ class Section(NamedTuple):
         """The first line of its first paragraph, where a listed value or a name stands."""
         for block in self.contents:
             if block.kind is Kind.PARAGRAPH and not block.quoted:
-                return block.text.strip().splitlines()[0].strip()
+                return block.text.strip().split("\n", 1)[0].strip()
         return ""
 
 
 def normalised(name: str) -> str:
-    """A section's name as it is compared: case, a trailing colon and `(optional)` do not count."""
-    return _DECORATION.sub("", name[:200]).strip().casefold()
+    """A section's name as compared: case, emphasis, a trailing colon, `(optional)` aside."""
+    return _DECORATION.sub("", re.sub(r"[*_`]", "", name[:200])).strip().casefold()
 
 
 def sections(blocks: list[Block]) -> list[Section]:
@@ -96,5 +96,6 @@ def _without_comments(html: str) -> str:
         if end < 0:
             return ""
         position = end + 3
-        position += len(html[position:]) - len(html[position:].lstrip())
+        while position < len(html) and html[position].isspace():
+            position += 1
     return html[position:]

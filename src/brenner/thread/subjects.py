@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import thread_subject as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest
+from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.limits import MOST_SUBJECT_CHARACTERS
@@ -81,7 +81,7 @@ def _check_parts(subject: Subject, line: int | None) -> list[Diagnostic]:
                 line,
                 role=subject.role,
                 known=", ".join(f"`{role}`" for role in ROLE_SHORTHANDS),
-                suggestion=f" Perhaps `{near}`." if near else "",
+                suggestion=perhaps(near),
             )
         )
     return found

@@ -57,6 +57,8 @@ class MessageType(NamedTuple):
     ack_required: bool
     ack_mismatch: Code
     sections: tuple[SectionRule, ...]
+    # Where a later round names the version it speaks of (publish document, Referencing Artifacts)
+    version_field: str = ""
 
 
 _REQUIRED = codes.MISSING_SECTION
@@ -86,6 +88,7 @@ KICKOFF = MessageType(
         SectionRule("Constraints", "bounds of time, scope or focus"),
         SectionRule("Requested Outputs", "what the recipients are to deliver"),
     ),
+    version_field="Base Artifact",
 )
 DELTA = MessageType(
     name="DELTA",
@@ -94,6 +97,7 @@ DELTA = MessageType(
     ack_required=False,
     ack_mismatch=codes.ACK_MISMATCH,
     sections=(SectionRule("Deltas", "one fenced delta block per operation"),),
+    version_field="Base Version",
 )
 COMPILED = MessageType(
     name="COMPILED",
@@ -124,6 +128,7 @@ CRITIQUE = MessageType(
         SectionRule("Proposed Resolution", "a fix or an investigation"),
         SectionRule("Severity", "how bad it is", _RECOMMENDED, SEVERITIES, sample="Major"),
     ),
+    version_field="Artifact Version",
 )
 ACK = MessageType(
     name="ACK",

@@ -1,6 +1,6 @@
 """Codes for a delta block that is not JSON (delta_output_format, Failure Mode 4; ruling R5)."""
 
-from brenner.diagnostics.model import ERROR, Code, Example
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
 _SPEC = "delta_output_format_v0.1, Failure Mode 4; R5"
 _ALSO = ("MB-005",)
@@ -113,12 +113,33 @@ JSON_CONTROL_CHARACTER = Code(
     id="JSON_CONTROL_CHARACTER",
     severity=ERROR,
     title="A line break or control character inside a string",
-    message="A raw `{character}` stands inside a string.",
+    message="A raw {character} stands inside a string.",
     fix="Write `{right}` in its place.",
     why="A JSON string stands on one line; line breaks and tabs in it are escaped.",
     spec=_SPEC,
     also=_ALSO,
     example=_kill("refuted by T1", "refuted\nby T1"),
+)
+JSON_ODD_BLANK = Code(
+    id="JSON_ODD_BLANK",
+    severity=ERROR,
+    title="A blank that is none to JSON",
+    message="`{character}` stands between the parts of the JSON: a blank to the eye only.",
+    fix="Replace it by an ordinary blank.",
+    why="No-break spaces and zero-width characters come in by copying from formatted pages.",
+    spec=_SPEC,
+    also=_ALSO,
+    example=_kill('"section": ', '"section":\u00a0'),
+)
+JSON_SUSPICIOUS_ESCAPE = Code(
+    id="JSON_SUSPICIOUS_ESCAPE",
+    severity=WARNING,
+    title="An escape that was probably meant as a backslash",
+    message="`{escape}` is read as {character} followed by `{rest}`.",
+    fix="Write `\\\\{name}` if you mean the command, with two backslashes.",
+    why="`\\tau` in a JSON string is a tab and `au`: valid, and the formula is gone.",
+    spec="R5",
+    example=_kill("refuted by T1", "refuted at \\tau = 3"),
 )
 JSON_BAD_ESCAPE = Code(
     id="JSON_BAD_ESCAPE",
@@ -198,6 +219,8 @@ CODES = (
     JSON_MISSING_COMMA,
     JSON_PYTHON_WORD,
     JSON_CONTROL_CHARACTER,
+    JSON_ODD_BLANK,
+    JSON_SUSPICIOUS_ESCAPE,
     JSON_BAD_ESCAPE,
     JSON_DUPLICATE_KEY,
     JSON_NOT_A_NUMBER,
