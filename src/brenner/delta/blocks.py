@@ -12,6 +12,7 @@ from brenner.delta.model import DeltaBlock
 from brenner.delta.names import resolve_names
 from brenner.delta.validate import validate
 from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import json_text as json_codes
 from brenner.diagnostics.model import worst_first
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS
 from brenner.markdown.blocks import Block, Kind
@@ -46,6 +47,10 @@ def _read(number: int, fence: Block) -> DeltaBlock:
     text = fence.text
     if _is_too_large(text):
         found = codes.BLOCK_TOO_LARGE.at(fence.line, most=MOST_BLOCK_BYTES).in_block(number)
+        return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
+    if fence.info[len(INFO_WORD) :].lstrip().startswith("{"):
+        reason = "it begins on the line of the fence, and not on the next one"
+        found = json_codes.INVALID_JSON.at(fence.line, reason=reason).in_block(number)
         return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
     try:
         value = decode(text)

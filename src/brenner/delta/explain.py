@@ -64,7 +64,8 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         block = block._replace(structure=structure, is_mendable=bool(structure))
     if not fence.closed:
         return _not_closed(block, root)
-    return _with_more(block, root, found.end) if found.end < len(text) else block
+    has_more = root.kind == "object" and found.end < len(text)
+    return _with_more(block, root, found.end) if has_more else block
 
 
 def suspicious(block: DeltaBlock) -> DeltaBlock:

@@ -127,6 +127,7 @@ _END = "end"
 class _Scanner:
     def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
         self.text = text
+        self.multiline = multiline
         self.token = _token(multiline=multiline)
         self.values = 0
         self.position = start
@@ -307,7 +308,8 @@ class _Scanner:
             return _Token(match.lastgroup or "", match[0], match.start(), match.end())
         start = self.position
         if start == len(self.text) or self.text[start] == '"':
-            return _Token(_END, self.text[start:], start, len(self.text))
+            end = len(self.text) if self.multiline else self.line_end(start)
+            return _Token(_END, self.text[start:end], start, end)
         self.position = start + 1
         return _Token("stray", self.text[start : start + 1], start, start + 1)
 
@@ -331,14 +333,17 @@ class _Scanner:
     def comment_end(self, start: int) -> int | None:
         """Where the comment ends that begins here, if one does and if it ends."""
         if self.text.startswith(("//", "#"), start):
-            end = self.text.find("\n", start)
-            return len(self.text) if end < 0 else end
+            return self.line_end(start)
         if self.text.startswith("/*", start):
             if self.comments_end is None:
                 self.comments_end = self.text.rfind("*/")
             if start + 2 <= self.comments_end:
                 return self.text.index("*/", start + 2) + 2
         return None
+
+    def line_end(self, start: int) -> int:
+        end = self.text.find("\n", start)
+        return len(self.text) if end < 0 else end
 
 
 def _after_blanks(text: str, start: int) -> int:

@@ -20,6 +20,7 @@ from brenner.thread.types import (
 
 _CITATION = re.compile(r"§[0-9]")
 _COUNT = re.compile(r"[0-9]")
+_MOST_HEADINGS = 100  # that are worth a look for a misspelt one
 _TABLE_HEAD = 2  # the row of headings, and the row of dashes
 _NAMES_A_VERSION = re.compile(r"\bv[0-9]+\b", re.ASCII)
 
@@ -36,7 +37,7 @@ def check_body(
     for rule in message_type.sections:
         section = find_section(found, rule.name)
         if section is None:
-            diagnostics += _missing(message_type, rule, blocks, lines_before)
+            diagnostics += _missing(message_type, rule, found, blocks, lines_before)
         else:
             diagnostics += _check_value(rule, section)
     if message_type.name == "COMPILED":
@@ -53,18 +54,21 @@ def check_ack_required(message_type: MessageType, stated: bool | None) -> list[D
 
 
 def _missing(
-    message_type: MessageType, rule: SectionRule, blocks: list[Block], lines_before: int
+    message_type: MessageType,
+    rule: SectionRule,
+    found: list[Section],
+    blocks: list[Block],
+    lines_before: int,
 ) -> list[Diagnostic]:
     """The section is not there, unless something else counts in its place."""
     if rule.missing is None:
         return []
-    found = sections(blocks)
     heading = title(blocks)
     if rule.missing is codes.MB_002 and heading:
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
     if rule.missing is codes.MB_003 and find_section(found, "Current State"):
         return []
-    empty = next((s for s in found if normalised(s.name) == normalised(rule.name)), None)
+    empty = next((section for section in found if section.key == normalised(rule.name)), None)
     return [
         rule.missing.at(
             empty.line if empty else 1,
@@ -82,7 +86,7 @@ def _hint(name: str, blocks: list[Block], lines_before: int) -> str:
     """A heading that was probably meant: misspelt, or of level 1."""
     headings: dict[str, Block] = {}
     for block in blocks:
-        if block.kind is Kind.HEADING and not block.quoted:
+        if block.kind is Kind.HEADING and not block.quoted and len(headings) < _MOST_HEADINGS:
             headings.setdefault(normalised(block.text), block)
     near = nearest(normalised(name), headings)
     if near is None:

@@ -10,9 +10,10 @@ _DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", 
 
 
 class Section(NamedTuple):
-    """A heading and what stands under it, deeper sections included."""
+    """A heading, its name as compared, and what stands under it, deeper sections included."""
 
     name: str
+    key: str
     line: int
     contents: tuple[Block, ...]
 
@@ -44,7 +45,7 @@ def sections(blocks: list[Block]) -> list[Section]:
     ]
     ends = _ends(headings, len(blocks))
     return [
-        Section(block.text, block.line, tuple(blocks[index + 1 : end]))
+        Section(block.text, normalised(block.text), block.line, tuple(blocks[index + 1 : end]))
         for (index, block), end in zip(headings, ends, strict=True)
         if block.level > _TITLE_LEVEL
     ]
@@ -67,7 +68,7 @@ def find_section(found: list[Section], name: str) -> Section | None:
     """The first section of that name that has text."""
     wanted = normalised(name)
     for section in found:
-        if normalised(section.name) == wanted and section.has_text:
+        if section.key == wanted and section.has_text:
             return section
     return None
 
