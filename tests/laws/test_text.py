@@ -95,7 +95,7 @@ def test_checking_never_raises(text: str, subject: str) -> None:
 
 @given(any_text, st.sampled_from(["DELTA[opus]: x", "delta[Opus] : x", "ACK: x"]))
 def test_corrected_message_passes(text: str, subject: str) -> None:
-    """A corrected message is valid, has nothing more to correct, and correcting is certain."""
+    """A corrected message is valid, whatever was corrected."""
     header = f"Thread: RS-20251230-cell-fate-dichotomy\nFrom: A\nTo: B\nSubject: {subject}\n\n"
     report = check_message(header + text)
     if report.corrected is not None:
@@ -123,9 +123,8 @@ def test_composed_subjects_are_valid(name: str, description: str) -> None:
 
 @given(any_text)
 def test_visible_text_is_harmless(text: str) -> None:
-    """What is shown stands on one line and holds no control or format character."""
-    assert visible(text).isprintable() or not visible(text).isascii()
-    assert not set(visible(text)) & set("\n\r\t\x1b\u202e\u2028\x85\x00")
+    """What is shown stands on one line and holds nothing that cannot be seen."""
+    assert visible(text).isprintable()
 
 
 @given(filled_text, filled_text)

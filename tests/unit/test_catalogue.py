@@ -72,9 +72,9 @@ def test_templates_can_be_filled(code: Code) -> None:
         if name is not None
     }
     assert all(name.isidentifier() for name in names)
-    found = code.at(3, **{name: f"<{name}>" for name in names if name != "line"})
-    assert found.id == code.id
-    assert "{" not in found.message.replace("{{", "") or code.message.count("{{")
+    found = code.at(3, **{name: f"<{name}>" for name in names})
+    assert (found.id, found.line) == (code.id, 3)
+    assert all(f"<{name}>" in found.message + found.fix for name in names)
 
 
 def test_ids_are_unique() -> None:

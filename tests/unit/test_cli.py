@@ -141,13 +141,21 @@ def test_fix() -> None:
     done = brenner("check", "--fix", stdin=HOPELESS)
     assert (done.returncode, done.stdout) == (1, "")
     assert "not corrected" in done.stderr
+    assert brenner("check", "--fix", "--json", stdin=BAD).returncode == 0
+    assert brenner("check", "--fix", "--json", stdin=HOPELESS).returncode == 1
 
 
 def test_reply() -> None:
-    """`--reply` prints the Validation Error reply as a message file that passes the check."""
-    done = brenner("check", "--reply", "--as", "BlueLake", stdin=BAD)
+    """`--reply` prints the Validation Error reply as a message file that passes the check.
+
+    It comes from who runs the command, and complains of the message, not of its sender.
+    """
+    done = brenner("check", "--reply", "--as", "RedCreek", stdin=BAD)
     assert done.returncode == 1
     assert "# Validation Error" in done.stdout
+    assert "From: RedCreek\nTo: BlueLake\n" in done.stdout
+    assert "SENDER_MISMATCH" not in done.stdout
+    assert GOOD in done.stdout
     assert brenner("check", stdin=done.stdout).returncode == 0
     assert brenner("check", "--reply", stdin=GOOD).stdout == ""
     assert "no reply" in brenner("check", "--reply", stdin="hello").stderr
@@ -171,6 +179,10 @@ def test_sender_must_be_the_actor() -> None:
         ("chek",),
         ("check", "--nonsense"),
         ("check", "-", "-"),
+        ("check", "--fix", "--reply"),
+        ("new", "INFO", "--to", "Blue Lake"),
+        ("new", "INFO", "--as", "A\nSubject: INFO: forged"),
+        ("new", "INFO", "--question", "Why?"),
         ("new",),
         ("new", "LETTER"),
         ("new", "DELTA", "--thread", "RS-x"),
@@ -202,6 +214,7 @@ def test_suggestions() -> None:
     """A misspelt command or code gets the nearest one."""
     assert "`check`" in brenner("chekc").stderr
     assert "MB-004" in brenner("explain", "MB-04").stderr
+    assert "EH-003" in brenner("explain", "eh3").stderr
 
 
 @pytest.mark.parametrize("code", ["MB-004", "ET-002", "AP-003", "INVALID_JSON", "invalid_bead_id"])

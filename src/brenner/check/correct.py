@@ -2,8 +2,8 @@
 
 Corrections are edits, so everything that is not mended stays as it was. Mending one fault can
 bring another one to light, so the message is looked at again after each pass. What comes out is
-given to the author only if it passes the check itself, and if nothing in it that looks like a
-contribution fails to be one that did not before.
+given to the author only if it passes the check itself, and if nothing that looked like a
+contribution has gone missing on the way.
 """
 
 from collections.abc import Callable
@@ -35,10 +35,16 @@ def correct(text: str, first: Inspection, inspect: Callable[[str], Inspection]) 
         if following == current:
             break
         current, inspection = following, inspect(following)
-    if current == text or not inspection.report.valid:
-        return None
-    return current if _strays(inspection) <= _strays(first) else None
+    is_new = current != text and inspection.report.valid
+    return current if is_new and _loses_nothing(first.report, inspection.report) else None
 
 
-def _strays(inspection: Inspection) -> int:
-    return sum(found.id in _STRAYS for found in inspection.report.violations)
+def _loses_nothing(before: Report, after: Report) -> bool:
+    """No contribution became a stray, and all that were there are there still."""
+    strays = _strays(after)
+    is_whole = len(after.deltas) + strays >= len(before.deltas) + _strays(before)
+    return strays <= _strays(before) and is_whole
+
+
+def _strays(report: Report) -> int:
+    return sum(found.id in _STRAYS for found in report.violations)

@@ -70,7 +70,8 @@ def split_edits(text: str, root: Node, position: int, marker: str) -> tuple[str,
         found = scan(text, start) if text.startswith("{", start) else None
         if found is None or found.root is None:
             return ("another object" if edits or found else "text"), []
-        edits.append(Edit(position, start, _between(marker)))
+        line_end = "" if text.startswith("\n", position - 1) else "\n"
+        edits.append(Edit(position, start, line_end + _between(marker)))
         edits += [edit for fault in found.faults for edit in fault.edits or ()]
         position = found.end
     return "another object", edits

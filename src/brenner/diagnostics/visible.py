@@ -4,19 +4,13 @@ A diagnostic quotes what it complains about, and that may hold a terminal's esca
 right-to-left mark or a megabyte. All of it is shown; nothing of it is obeyed.
 """
 
-import unicodedata
-
 MOST_CHARACTERS = 240
-
-# Cc control, Cf format (bidirectional marks among them), Cs surrogate, Zl and Zp line separators.
-# Spaces other than the ordinary one are spelled out as well: they look like it.
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def visible(text: str, most: int = MOST_CHARACTERS) -> str:
     """The text on one line, cut to `most` characters, with hidden characters spelled out."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
-    if cut.isascii() and cut.isprintable():
+    if cut.isprintable():
         return cut
     return "".join(_spelled(character) for character in cut)
 
@@ -27,10 +21,12 @@ def visible_lines(text: str) -> str:
 
 
 def _spelled(character: str) -> str:
-    category = unicodedata.category(character)
-    if category not in _HIDDEN and not (category == "Zs" and character != " "):
+    """Control and format characters, odd spaces, halves of characters: what is not printable."""
+    if character.isprintable():
         return character
-    if character in "\n\r\t":
-        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[character]
     number = ord(character)
-    return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}"  # noqa: PLR2004
+    return _SHORT.get(character) or (f"\\x{number:02x}" if number <= _BYTE else f"\\u{number:04x}")
+
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_BYTE = 0xFF
