@@ -24,6 +24,18 @@ BODIES: dict[str, Callable[[int], str]] = {
     ),
     "unclosed link definitions": lambda size: "[a\n" * (size // 3),
     "many small blocks": lambda size: "```delta\n{}\n```\n" * (size // 16),
+    "unknown names in a block": lambda size: (
+        '```delta\n{"operation": "EDIT", "section": "predictions_table", "target_id": "P1", '
+        '"payload": {"predictions": {'
+        + ", ".join(f'"@n{number}": "x"' for number in range(min(size, 250_000) // 20))
+        + "}}}\n```\n"
+    ),
+    "deltas in a json fence": lambda size: (
+        "```json\n" + '{"operation":1,"section":2}\n' * (size // 28) + "```\n"
+    ),
+    "fences in an HTML block": lambda size: "<div>\n" + "```delta\n" * (size // 9),
+    "comments and nothing else": lambda size: "<!-- -->" * (size // 8),
+    "headings": lambda size: "## a\n### b\n#### c\n" * (size // 18),
     "one long broken block": lambda size: "```delta\n{" + "a:1," * (size // 4) + "\n```\n",
 }
 SIZES = (10_000, 100_000, 1_000_000)

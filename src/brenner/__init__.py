@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from brenner.delta.model import Delta, DeltaBlock
     from brenner.delta.read import read_deltas
     from brenner.delta.render import render_delta
+    from brenner.delta.schema import Operation
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
     from brenner.diagnostics.model import Code, Diagnostic, Severity, Summary
     from brenner.thread.cross_reference import CrossReference, cross_reference
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
         classify_thread_id,
         suggest_thread_id,
     )
-    from brenner.thread.messages import Message, parse_message_file, render_message_file
+    from brenner.thread.messages import (
+        Message,
+        MessageFile,
+        parse_message_file,
+        render_message_file,
+    )
     from brenner.thread.new_ids import generate_thread_id
     from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
 
@@ -32,6 +38,7 @@ _HOMES = {
     "brenner.delta.model": ("Delta", "DeltaBlock"),
     "brenner.delta.read": ("read_deltas",),
     "brenner.delta.render": ("render_delta",),
+    "brenner.delta.schema": ("Operation",),
     "brenner.diagnostics.catalogue": ("CATALOGUE", "find_code"),
     "brenner.diagnostics.model": ("Code", "Diagnostic", "Severity", "Summary"),
     "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
@@ -41,7 +48,12 @@ _HOMES = {
         "classify_thread_id",
         "suggest_thread_id",
     ),
-    "brenner.thread.messages": ("Message", "parse_message_file", "render_message_file"),
+    "brenner.thread.messages": (
+        "Message",
+        "MessageFile",
+        "parse_message_file",
+        "render_message_file",
+    ),
     "brenner.thread.new_ids": ("generate_thread_id",),
     "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
 }
@@ -56,6 +68,8 @@ __all__ = [
     "DeltaBlock",
     "Diagnostic",
     "Message",
+    "MessageFile",
+    "Operation",
     "Report",
     "Severity",
     "Subject",

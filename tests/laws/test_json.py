@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.delta.json_scan import scan, to_value
@@ -68,6 +68,7 @@ def test_scanner_reads_the_value(value: object) -> None:
     assert to_value(text, found.root) == value
 
 
+@example('"\\\'"')
 @given(json_like)
 def test_certain_repairs_make_json_of_the_same_value(text: str) -> None:
     """Where every fault has a certain repair, the repaired text is JSON with the value meant."""

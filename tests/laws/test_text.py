@@ -3,7 +3,7 @@
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.check.message import check_message
@@ -81,6 +81,7 @@ def test_reading_never_raises(text: str) -> None:
     nearest(text, TYPES)
 
 
+@example("\u2028\u2028**BASE VERSION:**", "DELTA[opus]: x")
 @given(any_text, st.sampled_from(["", "DELTA[opus]: x", "KICKOFF: x", "COMPILED: v1"]))
 def test_checking_never_raises(text: str, subject: str) -> None:
     """A check always ends in a report, whose figures add up and whose lines exist."""

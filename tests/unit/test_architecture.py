@@ -120,7 +120,17 @@ def test_public_surface() -> None:
     )
     assert set(brenner.__all__) == {
         *("CATALOGUE", "CheckedDelta", "Code", "CrossReference", "Delta", "DeltaBlock"),
-        *("Diagnostic", "Message", "Report", "Severity", "Subject", "Summary", "ThreadKind"),
+        *(
+            "Diagnostic",
+            "Message",
+            "MessageFile",
+            "Operation",
+            "Report",
+            "Severity",
+            "Subject",
+            "Summary",
+            "ThreadKind",
+        ),
         *("__version__", "check_message", "check_subject", "check_thread_id"),
         *("classify_thread_id", "compose_subject", "cross_reference", "find_code"),
         *("generate_thread_id", "parse_message_file", "parse_subject", "read_deltas"),

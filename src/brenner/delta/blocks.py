@@ -11,7 +11,7 @@ from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
 from brenner.delta.names import resolve_names
 from brenner.delta.validate import validate
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.codes import json_text as json_codes
 from brenner.diagnostics.model import worst_first
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS

@@ -8,7 +8,7 @@ from brenner.delta.json_scan import Node, scan, to_value
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import Block
 from brenner.markdown.edits import Edit

@@ -5,6 +5,9 @@ from brenner.delta.model import DeltaBlock
 from brenner.markdown.blocks import blocks
 
 
-def read_deltas(body: str) -> list[DeltaBlock]:
-    """All delta blocks of a body, each with its delta or with the reasons why it is refused."""
-    return read_blocks(blocks(body))
+def read_deltas(body: str, thread_id: str | None = None) -> list[DeltaBlock]:
+    """All delta blocks of a body, each with its delta or with the reasons why it is refused.
+
+    With `thread_id` references to other threads are told from references to this one.
+    """
+    return read_blocks(blocks(body), thread_id)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from brenner.delta.blocks import has_delta_info, is_delta_fence
 from brenner.delta.extra import deltas_in
 from brenner.delta.json_scan import Node, Scan
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.edits import Edit

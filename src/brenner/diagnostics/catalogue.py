@@ -3,6 +3,7 @@
 import re
 
 from brenner.diagnostics.codes import (
+    delta_blocks,
     delta_format,
     input,  # noqa: A004  (the file's subject)
     json_text,
@@ -21,6 +22,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Input and message files": input.CODES,
     "Thread IDs and subjects": thread_subject.CODES,
     "Message bodies": message_body.CODES,
+    "Delta blocks": delta_blocks.CODES,
     "JSON in delta blocks": json_text.CODES,
     "Delta format": delta_format.CODES,
     "Merging": merge.CODES,

@@ -3,7 +3,6 @@
 import re
 
 from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.codes import publish
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
@@ -64,9 +63,9 @@ def _missing(
     if rule.missing is None:
         return []
     heading = title(blocks)
-    if rule.missing is codes.MB_002 and heading:
+    if rule.title_counts and heading:
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
-    if rule.missing is codes.MB_003 and find_section(found, "Current State"):
+    if rule.instead and find_section(found, rule.instead):
         return []
     empty = next((section for section in found if section.key == normalised(rule.name)), None)
     return [
@@ -126,12 +125,12 @@ def _plain_name(line: str) -> str:
 def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
     """The sections that must hold something in particular."""
     text = "\n".join(block.text for block in section.contents)
-    if rule.name == "Excerpt" and not _CITATION.search(text):
+    if rule.holds == "a citation" and not _CITATION.search(text):
         return [codes.EXCERPT_WITHOUT_CITATION.at(section.line)]
-    if rule.missing is publish.AP_007 and not _COUNT.search(text):
-        return [publish.AP_007.at(section.line)]
-    if rule.missing is publish.AP_004 and _is_a_table_without_rows(text):
-        return [publish.AP_004.at(section.line)]
+    lacks_counts = rule.holds == "counts" and not _COUNT.search(text)
+    lacks_entries = rule.holds == "entries" and _is_a_table_without_rows(text)
+    if rule.missing and (lacks_counts or lacks_entries):
+        return [rule.missing.at(section.line)]
     return []
 
 

@@ -5,7 +5,7 @@ documentation read it from here.
 """
 
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import publish
@@ -27,10 +27,15 @@ PLACEHOLDER = re.compile(
 )
 
 
+Holds = Literal["a citation", "counts", "entries"]
+
+
 class SectionRule(NamedTuple):
     """One section of a body. `missing` is the code for its absence; None where it is optional.
 
-    `values` are the listed values that it may begin with; `is_agent` says that it names an agent.
+    `values` are the listed values that it may begin with; `is_agent` says that it names an agent;
+    `holds` is what must be found in it. Where the section is missing, the section `instead` counts
+    in its place, or the title.
     """
 
     name: str
@@ -39,6 +44,9 @@ class SectionRule(NamedTuple):
     values: tuple[str, ...] = ()
     is_agent: bool = False
     sample: str = ""
+    holds: Holds | None = None
+    instead: str = ""
+    title_counts: bool = False
 
     @property
     def placeholder(self) -> str:
@@ -81,9 +89,15 @@ KICKOFF = MessageType(
     ack_required=True,
     ack_mismatch=codes.MB_010,
     sections=(
-        SectionRule("Research Question", "one falsifiable sentence", codes.MB_002),
-        SectionRule("Context", "two to four sentences of background", codes.MB_003),
-        SectionRule("Excerpt", "passages of the source, each with its §n", _RECOMMENDED),
+        SectionRule(
+            "Research Question", "one falsifiable sentence", codes.MB_002, title_counts=True
+        ),
+        SectionRule(
+            "Context", "two to four sentences of background", codes.MB_003, instead="Current State"
+        ),
+        SectionRule(
+            "Excerpt", "passages of the source, each with its §n", _RECOMMENDED, holds="a citation"
+        ),
         SectionRule("Initial Hypotheses", "hypotheses to start from, if there are any"),
         SectionRule("Constraints", "bounds of time, scope or focus"),
         SectionRule("Requested Outputs", "what the recipients are to deliver"),
@@ -107,9 +121,15 @@ COMPILED = MessageType(
     ack_mismatch=codes.ACK_MISMATCH,
     sections=(
         SectionRule("Summary", "what changed in this version"),
-        SectionRule("Contributors", "the agents whose deltas were merged", publish.AP_004),
         SectionRule(
-            "Statistics", "how many items each section holds", publish.AP_007, sample=_STATISTICS
+            "Contributors", "the agents whose deltas were merged", publish.AP_004, holds="entries"
+        ),
+        SectionRule(
+            "Statistics",
+            "how many items each section holds",
+            publish.AP_007,
+            sample=_STATISTICS,
+            holds="counts",
         ),
         SectionRule("Validation Status", "what the linter says"),
         SectionRule("Full Artifact", "the artifact, or a link to it"),

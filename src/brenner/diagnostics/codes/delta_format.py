@@ -1,94 +1,20 @@
-"""Codes of the delta format: blocks, operations, fields, names (rulings R4, R6, R11)."""
+"""Codes of the delta format: operations, targets, fields, names (rulings R6, R11)."""
 
+from brenner.diagnostics.codes.examples import EDIT, HYPOTHESIS, PREDICTION, REFERENCES, message
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
 _DOCUMENT = "delta_output_format_v0.1"
 _FIELDS = f"{_DOCUMENT}, Payload Schemas by Section; R6"
 
-_HYPOTHESIS = """\
-{
-  "operation": "ADD",
-  "section": "hypothesis_slate",
-  "target_id": null,
-  "payload": {
-    "name": "Epigenetic memory",
-    "claim": "Cells inherit chromatin state",
-    "mechanism": "Histone marks survive division",
-    "anchors": ["§42"]
-  },
-  "rationale": "A mechanism outside the dichotomy"
-}"""
-_EDIT = """\
-{
-  "operation": "EDIT",
-  "section": "discriminative_tests",
-  "target_id": "T1",
-  "payload": {"score": {"likelihood_ratio": 2, "cost": 3}},
-  "rationale": "The assay became cheaper"
-}"""
-_PREDICTION = """\
-{
-  "operation": "ADD",
-  "section": "predictions_table",
-  "target_id": null,
-  "payload": {
-    "condition": "The marks are inhibited",
-    "predictions": {"H1": "no effect", "H2": "fate is lost"}
-  },
-  "rationale": "It separates H1 from H2"
-}"""
-_REFERENCES = _EDIT.replace(
-    '{"score": {"likelihood_ratio": 2, "cost": 3}}',
-    '{"references": [\n    {"session": "RS-20251228-initial", "item": "T3", '
-    '"relation": "replicates"}\n  ]}',
-)
-
-
-def _message(*blocks: str) -> str:
-    """A DELTA message with these blocks."""
-    fenced = "\n\n".join(f"```delta\n{block}\n```" for block in blocks)
-    return f"Subject: DELTA[opus]: Added a hypothesis\n\n# Delta Contribution\n\n{fenced}\n"
-
 
 def _add(old: str, new: str) -> Example:
-    return Example("block", _HYPOTHESIS.replace(old, new), _HYPOTHESIS)
+    return Example("block", HYPOTHESIS.replace(old, new), HYPOTHESIS)
 
 
 def _edit(old: str, new: str) -> Example:
-    return Example("block", _EDIT.replace(old, new), _EDIT)
+    return Example("block", EDIT.replace(old, new), EDIT)
 
 
-UNCLOSED_FENCE = Code(
-    id="UNCLOSED_FENCE",
-    severity=ERROR,
-    title="A delta block that is never closed",
-    message="The delta block that begins here is never closed{cut}.",
-    fix="Send the whole block, and end it with a line that holds {fence} and nothing else.",
-    why="Without its end nobody can say what belongs to the block; a cut-off message looks just "
-    "like this.",
-    spec="R4",
-    example=Example("message", _message(_HYPOTHESIS)[:-4], _message(_HYPOTHESIS)),
-)
-TOO_MANY_BLOCKS = Code(
-    id="TOO_MANY_BLOCKS",
-    severity=ERROR,
-    title="Too many delta blocks in one message",
-    message="The message has {count} delta blocks; the most is {most}. None was read.",
-    fix="Send them in several messages.",
-    why="The limit holds before parsing, so that no message can exhaust the machine.",
-    spec="R5",
-    example=Example("text", "2,001 delta blocks in one message", "two messages"),
-)
-BLOCK_TOO_LARGE = Code(
-    id="BLOCK_TOO_LARGE",
-    severity=ERROR,
-    title="A delta block is too large",
-    message="The delta block is larger than {most} bytes; it was not read.",
-    fix="Split it, or point to large material by path.",
-    why="The limit holds before parsing, so that no block can exhaust the machine.",
-    spec="R5",
-    example=Example("text", "a block of 300 KB", "three blocks of 100 KB"),
-)
 DELTA_NOT_AN_OBJECT = Code(
     id="DELTA_NOT_AN_OBJECT",
     severity=ERROR,
@@ -97,22 +23,7 @@ DELTA_NOT_AN_OBJECT = Code(
     fix="Write one object with `operation`, `section`, `target_id` and `payload` per block.",
     why="Each block is one operation, so that each can be applied or refused by itself.",
     spec=f"{_DOCUMENT}, Delta Block Format",
-    example=Example("block", f"[{_HYPOTHESIS}]", _HYPOTHESIS),
-)
-SEVERAL_DELTAS_IN_BLOCK = Code(
-    id="SEVERAL_DELTAS_IN_BLOCK",
-    severity=ERROR,
-    title="Something follows the delta inside its block",
-    message="After the first JSON object the block goes on with {what}.",
-    fix="Give each delta a fenced block of its own, and put prose outside.",
-    why="Each block is one operation; taking only the first would lose the rest.",
-    spec=f"{_DOCUMENT}, Multiple Deltas in One Message",
-    also=("MB-005",),
-    example=Example(
-        "message",
-        _message(f"{_HYPOTHESIS}\n{_PREDICTION}"),
-        _message(_HYPOTHESIS, _PREDICTION),
-    ),
+    example=Example("block", f"[{HYPOTHESIS}]", HYPOTHESIS),
 )
 INVALID_OPERATION = Code(
     id="INVALID_OPERATION",
@@ -222,7 +133,7 @@ INVALID_VALUE = Code(
     why="Programs sort and count by this value.",
     spec=_FIELDS,
     example=Example(
-        "block", _EDIT.replace('{"likelihood_ratio": 2, "cost": 3}', '{"cost": 7}'), _EDIT
+        "block", EDIT.replace('{"likelihood_ratio": 2, "cost": 3}', '{"cost": 7}'), EDIT
     ),
 )
 INVALID_RELATION = Code(
@@ -233,7 +144,7 @@ INVALID_RELATION = Code(
     fix="Use one of {expected}.{suggestion}",
     why="The genealogy of ideas is drawn from these six.",
     spec=f"{_DOCUMENT}, Reference Relation Types; R6",
-    example=Example("block", _REFERENCES.replace("replicates", "repeats_it"), _REFERENCES),
+    example=Example("block", REFERENCES.replace("replicates", "repeats_it"), REFERENCES),
 )
 INVALID_ITEM_ID = Code(
     id="INVALID_ITEM_ID",
@@ -244,7 +155,7 @@ INVALID_ITEM_ID = Code(
     "message.{suggestion}",
     why="IDs in these places are followed and rewritten by the compiler; free text there is lost.",
     spec="companion, The artifact; R6, R11",
-    example=Example("block", _PREDICTION.replace('"H2"', '"Gradient"'), _PREDICTION),
+    example=Example("block", PREDICTION.replace('"H2"', '"Gradient"'), PREDICTION),
 )
 EMPTY_EDIT = Code(
     id="EMPTY_EDIT",
@@ -320,7 +231,7 @@ UNKNOWN_REFERENCE = Code(
     fix="Correct the reference; otherwise it is kept as it is.",
     why="Sessions refer to each other before they meet in one project.",
     spec=f"{_DOCUMENT}, Reference Validation; R21",
-    example=Example("block", _REFERENCES.replace('"T3"', '"Test 3"'), _REFERENCES),
+    example=Example("block", REFERENCES.replace('"T3"', '"Test 3"'), REFERENCES),
 )
 INVALID_LOCAL_ID = Code(
     id="INVALID_LOCAL_ID",
@@ -343,13 +254,13 @@ DUPLICATE_LOCAL_ID = Code(
     spec="R11",
     example=Example(
         "message",
-        _message(
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("Cells", "All"),
+        message(
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("Cells", "All"),
         ),
-        _message(
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "two"').replace("Cells", "All"),
+        message(
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "two"').replace("Cells", "All"),
         ),
     ),
 )
@@ -361,7 +272,7 @@ UNKNOWN_LOCAL_ID = Code(
     fix='Give the ADD in this message the `"local_id"`, or use the item\'s number.{suggestion}',
     why="A local name means something only in the message that introduces it.",
     spec="R11",
-    example=Example("block", _PREDICTION.replace('"H2"', '"@epi"'), _PREDICTION),
+    example=Example("block", PREDICTION.replace('"H2"', '"@epi"'), PREDICTION),
 )
 DEPENDS_ON_REFUSED = Code(
     id="DEPENDS_ON_REFUSED",
@@ -373,66 +284,19 @@ DEPENDS_ON_REFUSED = Code(
     spec="R11",
     example=Example(
         "message",
-        _message(
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("claim", "note"),
-            _PREDICTION.replace('"H2"', '"@epi"'),
+        message(
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"').replace("claim", "note"),
+            PREDICTION.replace('"H2"', '"@epi"'),
         ),
-        _message(
-            _HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
-            _PREDICTION.replace('"H2"', '"@epi"'),
+        message(
+            HYPOTHESIS.replace('"target_id": null', '"local_id": "epi"'),
+            PREDICTION.replace('"H2"', '"@epi"'),
         ),
-    ),
-)
-INLINE_DELTA = Code(
-    id="INLINE_DELTA",
-    severity=INFO,
-    title="A delta outside a delta block",
-    message="This looks like a delta, but {where}; it will not be compiled.",
-    fix="Put it into a fenced block that begins with ```delta, if it is a contribution.",
-    why="Only delta blocks are compiled; what looks like one must not be lost in silence.",
-    spec=f"{_DOCUMENT}, Failure Mode 1; R4",
-    example=Example(
-        "message",
-        _message(_EDIT) + "\n" + _HYPOTHESIS + "\n",
-        _message(_EDIT, _HYPOTHESIS),
-    ),
-)
-SWALLOWED_DELTA = Code(
-    id="SWALLOWED_DELTA",
-    severity=INFO,
-    title="A delta block inside another block",
-    message="This delta block is inside {where}, so it is an example and will not be compiled.",
-    fix="Take it out of there, if it is a contribution.",
-    why="A block inside another one shows how a delta looks; it contributes nothing.",
-    spec="R4",
-    example=Example(
-        "message",
-        _message(_EDIT) + "\n~~~markdown\n```delta\n" + _HYPOTHESIS + "\n```\n~~~\n",
-        _message(_EDIT, _HYPOTHESIS),
-    ),
-)
-QUOTED_DELTA = Code(
-    id="QUOTED_DELTA",
-    severity=INFO,
-    title="A delta block inside a quotation",
-    message="This delta block is inside a quotation, so it is somebody else's and will not be "
-    "compiled.",
-    fix="Take the `>` away, if it is your own contribution.",
-    why="Replies quote what they answer; a quoted block must not count twice.",
-    spec="R4",
-    example=Example(
-        "message",
-        _message(_EDIT) + "\n> ```delta\n> {}\n> ```\n",
-        _message(_EDIT),
     ),
 )
 
 CODES = (
-    UNCLOSED_FENCE,
-    TOO_MANY_BLOCKS,
-    BLOCK_TOO_LARGE,
     DELTA_NOT_AN_OBJECT,
-    SEVERAL_DELTAS_IN_BLOCK,
     INVALID_OPERATION,
     INVALID_SECTION,
     OPERATION_NOT_ALLOWED,
@@ -456,7 +320,4 @@ CODES = (
     DUPLICATE_LOCAL_ID,
     UNKNOWN_LOCAL_ID,
     DEPENDS_ON_REFUSED,
-    INLINE_DELTA,
-    SWALLOWED_DELTA,
-    QUOTED_DELTA,
 )
