@@ -14,6 +14,7 @@ from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
 from brenner.delta.render import render_delta
 from brenner.delta.stray import find_strays
+from brenner.diagnostics.model import Severity
 from brenner.diagnostics.nearest import nearest
 from brenner.diagnostics.visible import visible
 from brenner.markdown.blocks import Kind, blocks
@@ -31,7 +32,7 @@ from brenner.thread.subjects import (
 )
 from brenner.thread.templates import compose_body
 from brenner.thread.types import CRITIQUE, TYPES, MessageType
-from strategies import any_text, deltas, filled_text, hostile_text, messages, subjects
+from strategies import any_text, deltas, filled_text, hostile_text, json_like, messages, subjects
 
 pytestmark = pytest.mark.fuzz
 TODAY = date(2026, 11, 15)
@@ -101,6 +102,14 @@ def test_corrected_message_passes(text: str, subject: str) -> None:
     report = check_message(header + text)
     if report.corrected is not None:
         assert check_message(report.corrected).valid
+
+
+@given(st.one_of(any_text, json_like.map(lambda text: f"```delta\n{text}\n```\n")))
+def test_refused_blocks_say_why(body: str) -> None:
+    """A block is refused if and only if an error says why."""
+    for block in read_deltas(body):
+        has_error = any(found.severity is Severity.ERROR for found in block.diagnostics)
+        assert (block.delta is None) == has_error
 
 
 @given(any_text)

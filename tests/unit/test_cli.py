@@ -183,6 +183,7 @@ def test_sender_must_be_the_actor() -> None:
         ("new", "INFO", "--to", "Blue Lake"),
         ("new", "INFO", "--as", "A\nSubject: INFO: forged"),
         ("new", "INFO", "--question", "Why?"),
+        ("new", "INFO", "--role", "opus"),
         ("new",),
         ("new", "LETTER"),
         ("new", "DELTA", "--thread", "RS-x"),

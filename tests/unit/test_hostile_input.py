@@ -55,6 +55,15 @@ CASES = {
         "JSON_NUMBER_TOO_LONG",
     ),
     "a block of 300 KB": (block('{"a": "' + "x" * 300_000 + '"}'), 1, "BLOCK_TOO_LARGE"),
+    "30,000 values and no name": (
+        block(
+            '{"operation":"ADD","section":"hypothesis_slate","payload":{"anchors":['
+            + ",".join(['"§1"'] * 30_000)
+            + "]}}"
+        ),
+        1,
+        "INVALID_JSON",
+    ),
     "a megabyte of backticks": (HEADERS + b"`" * 1_000_000, 1, "MB-004"),
     "a megabyte of fences": (HEADERS + b"```\n" * 250_000, 1, "MB-004"),
     "fences of falling length": (

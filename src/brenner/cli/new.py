@@ -15,7 +15,7 @@ from brenner.grammar import AGENT_NAME
 from brenner.thread.ids import check_thread_id, is_valid
 from brenner.thread.messages import render_message_file
 from brenner.thread.subjects import ROLE_SHORTHANDS
-from brenner.thread.types import KICKOFF, TYPES
+from brenner.thread.types import DELTA, KICKOFF, TYPES
 
 
 @click.command()
@@ -55,6 +55,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
         raise click.UsageError(message)
     if question and message_type is not KICKOFF:
         message = "--question goes with KICKOFF."
+        raise click.UsageError(message)
+    if message_type is not DELTA and (role or operation or section):
+        message = "--role, --operation and --section go with DELTA."
         raise click.UsageError(message)
     for name in (*recipients, *([settings.actor] if settings.actor else [])):
         if not AGENT_NAME.fullmatch(name):

@@ -47,8 +47,8 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
     fence, text = block.fence, block.fence.text
     found = _scanned(text)
     root = found.root
-    if root is None:
-        return block
+    if root is None:  # the scanner sees what the decoder did not: then that is what is wrong
+        return explain_json(block._replace(delta=None))
     repairs = [_repair_edits(root, problem) for problem in problems]
     is_mendable = all(
         edits or problem.code.severity is not ERROR

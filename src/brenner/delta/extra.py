@@ -32,12 +32,11 @@ def deltas_in(text: str, start: int = 0) -> Iterator[tuple[Node, Scan]]:
 
 def _looks_like_a_delta(node: Node) -> bool:
     """Two of the keys of a delta, an operation or a section among them; case does not count."""
-    keys = {key.casefold() for key in node.members} if len(node.members) <= _MOST_KEYS else set()
+    keys = {key.casefold() for key in node.members}
     return bool(keys & {"operation", "section"}) and len(keys & _KEYS) > 1
 
 
 _KEYS = frozenset({"operation", "section", "target_id", "payload"})
-_MOST_KEYS = 30
 
 
 def closing_edit(text: str, end: int, marker: str) -> Edit:

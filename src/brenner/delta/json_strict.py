@@ -8,7 +8,7 @@ whether there *could* be one, and only then the text is scanned.
 import json
 
 from brenner.delta.json_scan import scan
-from brenner.limits import MOST_JSON_DEPTH, MOST_NUMBER_DIGITS
+from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 
 
 class NotJSON(ValueError):  # noqa: N818  (it is a finding about a text, not an error of ours)
@@ -17,7 +17,9 @@ class NotJSON(ValueError):  # noqa: N818  (it is a finding about a text, not an 
 
 def decode(text: str) -> object:
     """The value, or `NotJSON`. What is wrong, and where, `scan` tells."""
-    if text.count("{") + text.count("[") > MOST_JSON_DEPTH:
+    opened = text.count("{") + text.count("[")
+    # There are at most so many levels, and at most one value more than brackets and commas.
+    if opened > MOST_JSON_DEPTH or opened + text.count(",") >= MOST_JSON_VALUES:
         _scan_strictly(text)
     start = 0 if text.startswith("{") else len(text) - len(text.lstrip(_BLANKS))
     try:

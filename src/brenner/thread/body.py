@@ -166,17 +166,16 @@ def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list
     if not name:
         return []
     wrong = [
-        (field.line, field.value)
+        (field.line, f"**{field.name}**: {field.value}")
         for field in fields(blocks)
         if normalised(field.name) == normalised(name) and not VERSION.fullmatch(field.value)
     ]
-    plain = re.compile(rf"\s*{name}\s*:\s*(.*)", re.IGNORECASE)
-    wrong += [
-        (block.line, f"{match[1]} (not in bold)")
-        for block in blocks
-        if block.kind is Kind.PARAGRAPH and not block.quoted and (match := plain.match(block.text))
-    ]
-    return [codes.MALFORMED_VERSION.at(line, name=name, value=value) for line, value in wrong]
+    plain = re.compile(rf"[ \t]*{name}[ \t]*:", re.IGNORECASE)
+    for block in blocks:
+        if block.kind is Kind.PARAGRAPH and not block.quoted:
+            lines = enumerate(block.text.split("\n"), block.line)
+            wrong += [(number, line.strip()) for number, line in lines if plain.match(line)]
+    return [codes.MALFORMED_VERSION.at(line, name=name, written=text) for line, text in wrong]
 
 
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:

@@ -114,6 +114,7 @@ class _HeaderReader:
         self.text = text
         self.position = len(text) - len(text.removeprefix("\ufeff"))
         self.line = 1
+        self.taken = 0
         self.headers: dict[str, Header] = {}
         self.diagnostics: list[Diagnostic] = []
         self.edits: list[Edit] = []
@@ -125,7 +126,8 @@ class _HeaderReader:
             blank = not content.strip(" \t")
             if not blank and not self._take(start, content, started):
                 return
-            if self.line > MOST_HEADERS:
+            self.taken += not blank
+            if self.taken > MOST_HEADERS:
                 self._invalid(content, f"there are more than {MOST_HEADERS} lines of them")
                 return
             self.position, self.line = after, self.line + 1

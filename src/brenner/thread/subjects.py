@@ -114,7 +114,7 @@ def _explain_prefix(text: str) -> tuple[str, str]:
     if reply:
         reason = f"`{reply[0].strip()}` stands before it"
         return reason, " A reply has a prefix of its own and names what it answers in the body."
-    word = re.match(r"\s*([A-Za-z]*)", text)
+    word = re.match(r"\W*([A-Za-z]*)", text)
     known = nearest(word[1], MESSAGE_TYPES) if word else None
     if known == "DELTA":
         reason = "DELTA is followed by the model's shorthand in brackets, small letters only"

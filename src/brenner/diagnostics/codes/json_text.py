@@ -139,7 +139,11 @@ JSON_SUSPICIOUS_ESCAPE = Code(
     fix="Write `\\\\{name}` if you mean the command, with two backslashes.",
     why="`\\tau` in a JSON string is a tab and `au`: valid, and the formula is gone.",
     spec="R5",
-    example=_kill("refuted by T1", "refuted at \\tau = 3"),
+    example=Example(
+        "block",
+        _KILL.replace("refuted by T1", "refuted at \\tau = 3"),
+        _KILL.replace("refuted by T1", "refuted at \\\\tau = 3"),
+    ),
 )
 JSON_BAD_ESCAPE = Code(
     id="JSON_BAD_ESCAPE",
