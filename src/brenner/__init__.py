@@ -98,6 +98,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         message = f"module 'brenner' has no attribute {name!r}"
         raise AttributeError(message)
-    from importlib import import_module  # noqa: PLC0415  (only who asks for a name pays)
+    from importlib import import_module  # only who asks for a name pays
 
     return getattr(import_module(_HOME_OF[name]), name)

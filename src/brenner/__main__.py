@@ -6,11 +6,11 @@ import sys
 def main() -> None:
     """Run the command line and exit with its code."""
     if sys.argv[1:] == ["--version"]:
-        from brenner import __version__  # noqa: PLC0415  (nothing more is needed)
+        from brenner import __version__  # nothing more is needed
 
         sys.stdout.write(f"brenner {__version__}\n")
         return
-    from brenner.cli.main import run  # noqa: PLC0415  (four times as much to import)
+    from brenner.cli.main import run  # four times as much to import
 
     sys.exit(run(sys.argv[1:]))
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from brenner.check.correct import Inspection, correct
 from brenner.check.report import CheckedDelta, Report
-from brenner.delta.blocks import is_delta_fence, read_blocks, with_repairs
-from brenner.delta.model import DeltaBlock
-from brenner.delta.stray import Stray, find_strays
+from brenner.delta.blocks import could_hold_strays, is_delta_fence, read_blocks, with_repairs
+from brenner.delta.model import DeltaBlock, Stray
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import thread_subject as subject_codes
@@ -51,7 +50,7 @@ def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
     strays: list[Stray] = []
     if message_type is DELTA:
         deltas = finish(read_blocks(body, file.message.thread_id))
-        strays = find_strays(file.message.body, body)
+        strays = _strays(file.message.body, body)
     lines_before = file.body_line - 1
     in_body = [*_check_deltas(deltas, strays, body, message_type)]
     if message_type:
@@ -65,6 +64,15 @@ def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
     )
     is_mendable = _is_mendable(file, deltas, strays, violations)
     return Inspection(report, _edits(file, deltas, strays), is_mendable)
+
+
+def _strays(text: str, body: list[Block]) -> list[Stray]:
+    """What looks like a contribution and is none; most messages hold nothing of the kind."""
+    if not could_hold_strays(text, body):
+        return []
+    from brenner.delta.stray import find_strays
+
+    return find_strays(text, body)
 
 
 def _meant_type(subject: str) -> MessageType | None:

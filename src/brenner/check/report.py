@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import is_valid
 
 
@@ -39,6 +38,8 @@ class Report(NamedTuple):
 
     def to_json(self) -> dict[str, object]:
         """The stable form; keys are only ever added."""
+        from brenner.thread.cross_reference import cross_reference
+
         thread = self.thread_id
         reference = cross_reference(thread)._asdict() if thread and is_valid(thread) else None
         return {

@@ -1,13 +1,11 @@
 """`brenner check`: is this message all right, and if not, what is wrong with it?"""
 
 import sys
-from shlex import quote
 from typing import NamedTuple
 
 import click
 
 from brenner.check.message import check_message
-from brenner.check.reply import compose_reply
 from brenner.check.report import Report
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
@@ -103,6 +101,8 @@ def _write_report(checked: _Checked) -> None:
     deltas = f" with {blocks} delta block{'s' * (blocks != 1)}" if blocks else ""
     out.write(f"{visible(checked.shown)}: {verdict}{kind}{deltas}: {counted(report.summary)}\n")
     if report.corrected is not None:
+        from shlex import quote
+
         care = "; read it before you send it" if report.valid else ""
         command = f"brenner check --fix {quote(visible(checked.name))}"
         out.write(f"  `{command}` prints it corrected{care}.\n")
@@ -131,6 +131,8 @@ def _write_reply(checked: _Checked, sender: str) -> int:
     if checked.report.valid:
         sys.stderr.write(f"{visible(checked.shown)}: valid; there is nothing to reply\n")
         return FINE
+    from brenner.check.reply import compose_reply
+
     reply = compose_reply(checked.text, checked.report, sender)
     if reply is None:
         write_diagnostics(checked.report.violations, checked.shown, sys.stderr)

@@ -41,7 +41,7 @@ def width_of(stream: TextIO) -> int:
     """How wide to write: the terminal's width within reason."""
     if not stream.isatty():
         return 0
-    from shutil import get_terminal_size  # noqa: PLC0415  (not needed in a pipe)
+    from shutil import get_terminal_size  # not needed in a pipe
 
     return min(get_terminal_size().columns, _WIDEST)
 
@@ -68,7 +68,7 @@ def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) ->
 
 def folded(text: str, first: str, rest: str, width: int) -> str:
     """The text in lines of that width, with the indentation of the first and of the others."""
-    from textwrap import wrap  # noqa: PLC0415  (not needed in a pipe)
+    from textwrap import wrap  # not needed in a pipe
 
     lines = wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return "\n".join(lines) + "\n"

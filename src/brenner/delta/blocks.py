@@ -2,14 +2,14 @@
 
 One bad block never stops a good one. A sound block takes the short way through here; one with a
 fault goes to `explain`, which scans its text again to name every fault, its line and its repair.
+What only faults and local names need is imported when the first of them is met.
 """
 
 from collections.abc import Iterable
 
-from brenner.delta.explain import explain_json, explain_problems, suspicious
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
-from brenner.delta.names import resolve_names
+from brenner.delta.problems import Problem
 from brenner.delta.validate import validate
 from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.codes import json_text as json_codes
@@ -21,6 +21,8 @@ from brenner.markdown.edits import apply_edits
 INFO_WORD = "delta"
 _INFO_WORD_AND_MORE = ("delta ", "delta\t")
 _MOST_PASSES = 4
+_SURELY_SMALL = MOST_BLOCK_BYTES // 4  # in characters, whatever they are
+FENCE = Kind.FENCE
 
 
 def is_delta_fence(block: Block) -> bool:
@@ -36,31 +38,66 @@ def has_delta_info(fence: Block) -> bool:
 
 def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
     """All delta blocks among the blocks of a body, in order, numbered from 1."""
-    fences = list(filter(is_delta_fence, blocks))
+    fences = [block for block in blocks if block.kind is FENCE and is_delta_fence(block)]
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
+    if not any("@" in fence.text or "local" in fence.text for fence in fences):
+        return read
+    from brenner.delta.names import resolve_names
+
     return resolve_names(read, thread_id)
 
 
 def _read(number: int, fence: Block) -> DeltaBlock:
     text = fence.text
-    if _is_too_large(text):
+    if len(text) > _SURELY_SMALL and len(text.encode("utf-8", "surrogatepass")) > MOST_BLOCK_BYTES:
         found = codes.BLOCK_TOO_LARGE.at(fence.line, most=MOST_BLOCK_BYTES).in_block(number)
-        return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
-    if fence.info[len(INFO_WORD) :].lstrip().startswith("{"):
-        reason = "it begins on the line of the fence, and not on the next one"
-        found = json_codes.INVALID_JSON.at(fence.line, reason=reason).in_block(number)
         return DeltaBlock(number, fence, diagnostics=(found,), is_mendable=False)
     try:
         value = decode(text)
     except NotJSON:
-        return explain_json(DeltaBlock(number, fence))
+        return _explain(DeltaBlock(number, fence), None)
     delta, problems = validate(value)
     block = DeltaBlock(number, fence, value, delta)
-    if problems or not fence.closed:
+    if problems or not fence.closed or "\\" in text:
+        return _explain(block, problems)
+    return block
+
+
+def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
+    """What is wrong with the block; without `problems`, with its JSON."""
+    from brenner.delta.explain import (
+        begins_on_fence_line,
+        explain_json,
+        explain_problems,
+        suspicious,
+    )
+
+    if begins_on_fence_line(block.fence):
+        reason = "it begins on the line of the fence, and not on the next one"
+        found = json_codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
+        return DeltaBlock(block.number, block.fence, diagnostics=(found,), is_mendable=False)
+    if problems is None:
+        return explain_json(block)
+    if problems or not block.fence.closed:
         block = explain_problems(block, problems)
-    return suspicious(block) if "\\" in text else block
+    return suspicious(block)
+
+
+def could_hold_strays(body: str, found: list[Block]) -> bool:
+    """Whether anything outside the delta blocks may look like one: a cheap test for `stray`."""
+    contributions = list(filter(is_delta_fence, found))
+    lowered = body.lower()
+    for word in ("operation", "section"):
+        inside = sum(block.text.lower().count(word) for block in contributions)
+        if lowered.count(word) > inside:
+            return True
+    return any(
+        "delta" in block.text or block.info.casefold().startswith(INFO_WORD)
+        for block in found
+        if block.quoted or (block.kind is not Kind.PARAGRAPH and not has_delta_info(block))
+    )
 
 
 def with_repairs(blocks: list[DeltaBlock]) -> list[DeltaBlock]:
@@ -91,14 +128,6 @@ def _with_repair(block: DeltaBlock) -> DeltaBlock:
     repaired = f"{fence.marker}{INFO_WORD}\n{mended.fence.text}{fence.marker}\n"
     first, *others = sorted(block.diagnostics, key=worst_first)
     return block._replace(diagnostics=(first._replace(repaired=repaired), *others))
-
-
-def _is_too_large(text: str) -> bool:
-    """Compared in bytes; most texts are short enough in characters to need no counting."""
-    return (
-        len(text) * 4 > MOST_BLOCK_BYTES
-        and len(text.encode("utf-8", "surrogatepass")) > MOST_BLOCK_BYTES
-    )
 
 
 def _too_many(fences: list[Block]) -> list[DeltaBlock]:

@@ -68,6 +68,12 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
     return _with_more(block, root, found.end) if has_more else block
 
 
+def begins_on_fence_line(fence: Block) -> bool:
+    """Whether the JSON begins behind the word `delta`, where Markdown sees an info string."""
+    _, _, rest = fence.info.partition(" ")
+    return rest.lstrip().startswith("{")
+
+
 def suspicious(block: DeltaBlock) -> DeltaBlock:
     """The block with warnings about what its JSON says and its author cannot have meant."""
     found = tuple(

@@ -7,7 +7,6 @@ whether there *could* be one, and only then the text is scanned.
 
 import json
 
-from brenner.delta.json_scan import scan
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 
 
@@ -34,6 +33,8 @@ def decode(text: str) -> object:
 
 
 def _scan_strictly(text: str) -> None:
+    from brenner.delta.json_scan import scan
+
     if scan(text).faults:
         raise NotJSON
 

@@ -56,3 +56,10 @@ class DeltaBlock(NamedTuple):
         """The same block, refused for one more reason that nobody can mend for its author."""
         found = (*self.diagnostics, diagnostic)
         return self._replace(delta=None, diagnostics=found, is_mendable=False)
+
+
+class Stray(NamedTuple):
+    """What looks like a delta block and is none, and the edits of the body that make it one."""
+
+    diagnostic: Diagnostic
+    edits: tuple[Edit, ...] = ()

@@ -31,8 +31,6 @@ def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[Delta
 
     A reference to another thread has no local names; without `thread_id` it cannot be told.
     """
-    if not any(map(_may_use_names, blocks)):
-        return blocks
     resolved, owners = _owners([_check_foreign(block, thread_id) for block in blocks])
     mentions = [list(_mentions(b.delta, thread_id)) if b.delta else [] for b in resolved]
     for index, found in enumerate(mentions):
@@ -41,12 +39,6 @@ def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[Delta
                 resolved[index] = _check(resolved[index], mention, owners)
     _refuse_dependents(resolved, mentions, owners)
     return resolved
-
-
-def _may_use_names(block: DeltaBlock) -> bool:
-    """A cheap test; a backslash may spell anything."""
-    text = block.fence.text
-    return "@" in text or "local_id" in text or "\\" in text
 
 
 def _check_foreign(block: DeltaBlock, thread_id: str | None) -> DeltaBlock:

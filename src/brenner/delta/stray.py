@@ -8,13 +8,13 @@ where the message has no real block, so that nothing else can be the contributio
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from brenner.delta.blocks import has_delta_info, is_delta_fence
 from brenner.delta.extra import deltas_in
 from brenner.delta.json_scan import Node, Scan
+from brenner.delta.model import Stray
 from brenner.diagnostics.codes import delta_blocks as codes
-from brenner.diagnostics.model import Code, Diagnostic
+from brenner.diagnostics.model import Code
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.edits import Edit
 from brenner.markdown.line_index import LineIndex
@@ -23,21 +23,11 @@ _INDENT = "    "
 # What its author may take for the start of a delta block, wherever it stands.
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
 _OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
-_MENTIONS = ("operation", "section")
-
-
-class Stray(NamedTuple):
-    """One of them, and the edits of the body that would make it count."""
-
-    diagnostic: Diagnostic
-    edits: tuple[Edit, ...] = ()
 
 
 def find_strays(body: str, found: list[Block]) -> list[Stray]:
     """Everything in a DELTA's body that its author may believe to be a delta block."""
     contributions = list(filter(is_delta_fence, found))
-    if not _could_be_any(body, found, contributions):
-        return []
     index = LineIndex(body)
     strays: list[Stray] = []
     seen: list[Block] = []
@@ -60,20 +50,6 @@ def find_strays(body: str, found: list[Block]) -> list[Stray]:
 
 def _by_line(stray: Stray) -> int:
     return stray.diagnostic.line or 0
-
-
-def _could_be_any(body: str, found: list[Block], contributions: list[Block]) -> bool:
-    """A cheap test that most messages end with: nothing outside the delta blocks looks like one."""
-    lowered = body.lower()
-    for word in _MENTIONS:
-        inside = sum(block.text.lower().count(word) for block in contributions)
-        if lowered.count(word) > inside:
-            return True
-    return any(
-        "delta" in block.text or block.info.casefold().startswith("delta")
-        for block in found
-        if block.quoted or (block.kind is not Kind.PARAGRAPH and not has_delta_info(block))
-    )
 
 
 def _found(

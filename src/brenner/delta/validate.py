@@ -84,13 +84,20 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     section = section or _meant_section(section_id, problems)
     if operation is None or section is None:
         return None, problems
+    payload = value.get("payload")
+    rationale = value.get("rationale")
+    local_id = value.get("local_id")
     delta = Delta(
         operation,
         section.id,
         _target(value.get("target_id"), operation, section, problems),
-        _payload(value, operation, section, problems),
-        _rationale(value.get("rationale"), operation, problems),
-        _local_id(value.get("local_id"), operation, problems),
+        edit_fields(payload, operation, section, problems)
+        if type(payload) is dict and operation is not KILL
+        else _payload(payload, rationale, operation, problems),
+        rationale
+        if type(rationale) is str and rationale.strip(BLANKS)
+        else _rationale(rationale, operation, problems),
+        None if local_id is None else _local_id(local_id, operation, problems),
     )
     if not problems:
         return delta, problems
@@ -195,13 +202,11 @@ def _cell_hint(target: str) -> str:
 
 
 def _payload(
-    value: dict[str, object], operation: Operation, section: Section, problems: Problems
+    payload: object, rationale: object, operation: Operation, problems: Problems
 ) -> dict[str, object]:
-    payload = value.get("payload")
+    """The payload of a KILL; of any other operation it is wrong here."""
     if operation is KILL and (payload is None or type(payload) is dict):
-        return kill_reason(payload or {}, value.get("rationale"), problems)
-    if type(payload) is dict:
-        return edit_fields(payload, operation, section, problems)
+        return kill_reason(payload or {}, rationale, problems)
     if payload is None:
         problems.missing(("payload",), _ASKS["payload"])
     else:
@@ -210,8 +215,7 @@ def _payload(
 
 
 def _rationale(rationale: object, operation: Operation, problems: Problems) -> str:
-    if type(rationale) is str and rationale.strip(BLANKS):
-        return rationale
+    """What a blank rationale, or none, or something else in its place is worth."""
     if rationale is None or type(rationale) is str:
         if operation is not KILL or not problems.are_fatal:  # else its absence is reported already
             problems.report(codes.MISSING_RATIONALE, ("rationale",))
@@ -221,8 +225,6 @@ def _rationale(rationale: object, operation: Operation, problems: Problems) -> s
 
 
 def _local_id(name: object, operation: Operation, problems: Problems) -> str | None:
-    if name is None:
-        return None
     if operation is not ADD:
         reason = f"goes with ADD, not with {operation.value}"
     elif type(name) is str and LOCAL_ID.fullmatch(name):

@@ -30,7 +30,7 @@ def _character(entity: re.Match[str]) -> str:
     hexadecimal, decimal, name = entity.groups()
     if name is not None:
         # A table of two thousand names, wanted by one text in a thousand.
-        from html.entities import html5  # noqa: PLC0415
+        from html.entities import html5
 
         return html5.get(f"{name};", entity[0])
     point = int(hexadecimal, 16) if hexadecimal else int(decimal)
