@@ -1,16 +1,15 @@
 """What a person sees: a real terminal of a given width, with and without colour."""
 
-import fcntl
 import os
 import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
+
+from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 MESSAGE = """\
@@ -23,30 +22,6 @@ Subject: DELTA[opus]: x
 {"operation": "KILL", "section": "hypotheses", "target_id": "H2", "rationale": "T1 failed",}
 ```
 """
-
-
-def in_terminal(width: int, *arguments: str, **environment: str) -> str:
-    """Run the program in a terminal of that width; what it wrote."""
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME")
-    env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm"} | environment
-    process = subprocess.Popen(
-        [sys.executable, "-m", "brenner", *arguments], stdout=follower, env=env
-    )
-    os.close(follower)
-    written = b""
-    while True:
-        try:
-            piece = os.read(leader, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        written += piece
-    process.wait()
-    os.close(leader)
-    return written.decode().replace("\r\n", "\n")
 
 
 @pytest.fixture

@@ -1,0 +1,36 @@
+"""A real terminal to run the program in."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+
+
+def in_terminal(width: int, *arguments: str, **environment: str) -> str:
+    """Run the program in a terminal of that width; what it wrote."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME")
+    env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm"} | environment
+    process = subprocess.Popen(
+        [sys.executable, "-m", "brenner", *arguments],
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env=env,
+    )
+    os.close(follower)
+    written = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        written += piece
+    process.wait()
+    os.close(leader)
+    return written.decode().replace("\r\n", "\n")
