@@ -7,5 +7,5 @@ from hypothesis import HealthCheck, settings
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 settings.register_profile("quick", max_examples=200, **_COMMON)  # type: ignore[arg-type]
-settings.register_profile("fuzz", max_examples=20_000, **_COMMON)  # type: ignore[arg-type]
+settings.register_profile("fuzz", max_examples=5_000, **_COMMON)  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("BRENNER_HYPOTHESIS_PROFILE", "quick"))
