@@ -11,46 +11,21 @@ One pass of recursive descent; the limit on depth holds before each step down.
 import json
 import re
 from contextlib import suppress
-from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
-from brenner.delta.json_faults import MOST_FAULTS, Fault
+from brenner.delta.json_faults import Fault
 from brenner.delta.json_strings import check_string, requoted
+from brenner.delta.json_tokens import StopError, Token, TokenReader
 from brenner.diagnostics.codes import json_text as codes
-from brenner.diagnostics.model import Code
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import Edit
 
-_BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _COLON_NEXT = re.compile(r"[ \t\r\n]*:")
-# No-break and other spaces, zero-width characters: blanks to the eye, not to JSON
-_ODD_BLANKS = frozenset("\u00a0\u2002\u2003\u2007\u2009\u200b\u200c\u200d\u202f\u2060\u3000\ufeff")
 _WORDS = frozenset({"true", "false", "null"})
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _NOT_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _STRINGS = frozenset({"string", "single", "curly"})
-
-
-@cache
-def _token(*, multiline: bool) -> re.Pattern[str]:
-    """One token; compiled when first needed, since sound messages never come here.
-
-    Without `multiline` a string ends with its line, so that a lone quotation mark in prose does
-    not swallow what follows.
-    """
-    inside = r'[^"\\]*(?:\\.[^"\\]*)*' if multiline else r'[^"\\\n]*(?:\\.[^"\\\n]*)*'
-    return re.compile(
-        rf"""
-          (?P<string> "{inside}" )
-        | (?P<mark> [{{}}\[\],:] )
-        | (?P<number> [-+.]?[0-9][0-9A-Za-z.+-]* )
-        | (?P<word> -?[A-Za-z_$][A-Za-z0-9_$]* )
-        | (?P<single> '[^'\\\n]*(?:\\.[^'\\\n]*)*' )
-        | (?P<curly> [“”„][^“”„"\\\n]*[“”] )
-        """,
-        re.VERBOSE | re.DOTALL,
-    )
 
 
 class Node:
@@ -95,8 +70,8 @@ def scan(text: str, start: int = 0) -> Scan:
     """Scan one value from `start` on, with blanks and comments after it."""
     scanner = _Scanner(text, start, multiline=True, comments_end=None)
     root = None
-    with suppress(_StopError):
-        root = scanner.value(MOST_JSON_DEPTH)
+    with suppress(StopError):
+        root = scanner.read_value(MOST_JSON_DEPTH)
         scanner.skip()
     return scanner.result(root)
 
@@ -105,61 +80,40 @@ def scan_in_prose(text: str, start: int, comments_end: int) -> Scan:
     """Scan one value that stands in prose; `comments_end` is where the text's last `*/` stands."""
     scanner = _Scanner(text, start, multiline=False, comments_end=comments_end)
     root = None
-    with suppress(_StopError):
-        root = scanner.value(MOST_JSON_DEPTH)
+    with suppress(StopError):
+        root = scanner.read_value(MOST_JSON_DEPTH)
     return scanner.result(root)
 
 
-class _StopError(Exception):
-    """The scanner cannot go on; the last fault says why."""
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-_END = "end"
-
-
-class _Scanner:
+class _Scanner(TokenReader):
     def __init__(self, text: str, start: int, *, multiline: bool, comments_end: int | None) -> None:
-        self.text = text
-        self.multiline = multiline
-        self.token = _token(multiline=multiline)
-        self.values = 0
-        self.position = start
-        self.comments_end = comments_end
-        self.faults: list[Fault] = []
+        super().__init__(text, start, multiline=multiline, comments_end=comments_end)
         self.objects: list[Node] = []
-        self.cut_off = False
 
     def result(self, root: Node | None) -> Scan:
         return Scan(root, self.position, tuple(self.faults), tuple(self.objects), self.cut_off)
 
     # The grammar
 
-    def value(self, depth: int, token: _Token | None = None) -> Node:
-        token = token or self.next()
+    def read_value(self, depth: int, token: Token | None = None) -> Node:
+        token = token or self.next_token()
         self.values += 1
         if self.values > MOST_JSON_VALUES:
             self.stop(token, f"it has more than {MOST_JSON_VALUES} values")
         if token.text == "{":
-            return self.object(token, depth - 1)
+            return self.read_object(token, depth - 1)
         if token.text == "[":
-            return self.array(token, depth - 1)
+            return self.read_array(token, depth - 1)
         self.scalar(token)
         kind = "string" if token.kind in _STRINGS else token.kind
         return Node(kind, token.start, token.end)
 
-    def object(self, opening: _Token, depth: int) -> Node:
+    def read_object(self, opening: Token, depth: int) -> Node:
         self.check_depth(opening, depth)
         node = Node("object", opening.start, opening.end)
         self.objects.append(node)
         comma = None
-        while (token := self.next()).text != "}":
+        while (token := self.next_token()).text != "}":
             if node.members and comma is None:
                 if token.text == ",":
                     comma = token
@@ -169,18 +123,19 @@ class _Scanner:
             key, start = self.key(token), token.start
             if key in node.members:
                 self.fault(codes.JSON_DUPLICATE_KEY, start, None, key=key)
+            # Known to be there, even if the scanner stops inside its value.
             node.members[key] = Member(start, token.end, Node("word", token.end, token.end))
             self.colon()
-            node.members[key] = Member(start, token.end, self.value(depth))
+            node.members[key] = Member(start, token.end, self.read_value(depth))
             node.end = node.members[key].value.end
         self.closed(node, token, comma)
         return node
 
-    def array(self, opening: _Token, depth: int) -> Node:
+    def read_array(self, opening: Token, depth: int) -> Node:
         self.check_depth(opening, depth)
         node = Node("array", opening.start, opening.end)
         comma = None
-        while (token := self.next()).text != "]":
+        while (token := self.next_token()).text != "]":
             if node.items and comma is None:
                 if token.text == ",":
                     comma = token
@@ -188,12 +143,12 @@ class _Scanner:
                 both_objects = token.text == "{" and node.items[-1].kind == "object"
                 self.comma_missing_before(token, node.end, is_next=both_objects)
             comma = None
-            node.items.append(self.value(depth, token))
+            node.items.append(self.read_value(depth, token))
             node.end = node.items[-1].end
         self.closed(node, token, comma)
         return node
 
-    def key(self, token: _Token) -> str:
+    def key(self, token: Token) -> str:
         if token.kind == "string":
             self.check_string(token)
             return decode_string(token.text)
@@ -206,11 +161,11 @@ class _Scanner:
         return self.stop(token, "a key in double quotes should stand here, not {token}")
 
     def colon(self) -> None:
-        token = self.next()
+        token = self.next_token()
         if token.text != ":":
             self.stop(token, "a colon should stand between key and value, not {token}")
 
-    def scalar(self, token: _Token) -> None:
+    def scalar(self, token: Token) -> None:
         if token.kind == "string":
             self.check_string(token)
         elif token.kind in _STRINGS:
@@ -224,14 +179,14 @@ class _Scanner:
 
     # What is wrong
 
-    def number(self, token: _Token) -> None:
+    def number(self, token: Token) -> None:
         if not _NUMBER.fullmatch(token.text):
             self.fault(codes.INVALID_JSON, token.start, None, reason=f"`{token.text}` is no number")
         elif len(token.text) > MOST_NUMBER_DIGITS:
             length, most = str(len(token.text)), str(MOST_NUMBER_DIGITS)
             self.fault(codes.JSON_NUMBER_TOO_LONG, token.start, None, length=length, most=most)
 
-    def word(self, token: _Token) -> None:
+    def word(self, token: Token) -> None:
         if token.text in _PYTHON_WORDS:
             word = _PYTHON_WORDS[token.text]
             edit = Edit(token.start, token.end, word)
@@ -242,113 +197,36 @@ class _Scanner:
             is_first = self.values == 1
             self.stop(token, "{token} stands before it" if is_first else "{token} is not in quotes")
 
-    def check_string(self, token: _Token) -> None:
+    def check_string(self, token: Token) -> None:
         for fault in check_string(token.text, token.start):
             self.add(fault)
 
-    def requote(self, token: _Token) -> str:
+    def requote(self, token: Token) -> str:
         right = requoted(token.text)
         code = codes.JSON_SINGLE_QUOTES if token.kind == "single" else codes.JSON_CURLY_QUOTES
         self.fault(code, token.start, (Edit(token.start, token.end, right),), string=token.text)
         return right
 
-    def closed(self, node: Node, token: _Token, comma: _Token | None) -> None:
+    def closed(self, node: Node, token: Token, comma: Token | None) -> None:
         node.end = token.end
         if comma is not None:
             edit = Edit(comma.start, comma.end, "")
             self.fault(codes.JSON_TRAILING_COMMA, comma.start, (edit,), mark=token.text)
 
-    def comma_missing_before(self, token: _Token, end: int, *, is_next: bool) -> None:
+    def comma_missing_before(self, token: Token, end: int, *, is_next: bool) -> None:
         """Certain only where the next member has begun on a line of its own."""
         if not is_next or "\n" not in self.text[end : token.start]:
             self.stop(token, "a comma or a closing bracket should stand before {token}")
         self.fault(codes.JSON_MISSING_COMMA, end, (Edit(end, end, ","),), token=token.text)
 
-    def is_key(self, token: _Token) -> bool:
+    def is_key(self, token: Token) -> bool:
         is_name = token.kind in _STRINGS or token.kind == "word"
         return is_name and _COLON_NEXT.match(self.text, token.end) is not None
 
-    def check_depth(self, token: _Token, depth: int) -> None:
+    def check_depth(self, token: Token, depth: int) -> None:
         if depth < 0:
             self.fault(codes.JSON_TOO_DEEP, token.start, None, most=str(MOST_JSON_DEPTH))
-            raise _StopError
-
-    def stop(self, token: _Token, reason: str) -> NoReturn:
-        if token.kind == _END:
-            self.cut_off = True
-            reason = "it ends before everything that was opened is closed"
-            if token.text:
-                reason = "the text in quotes that begins here has no end"
-            elif not self.values or not self.text.strip():
-                reason = "it is empty"
-        shown = token.text if len(token.text) <= 40 else token.text[:40] + "…"  # noqa: PLR2004
-        words = {"reason": reason.replace("{token}", f"`{shown}`")}
-        self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
-        self.position = token.end
-        raise _StopError
-
-    def fault(self, code: Code, offset: int, edits: tuple[Edit, ...] | None, **words: str) -> None:
-        self.add(Fault(code, offset, words, edits))
-
-    def add(self, fault: Fault) -> None:
-        self.faults.append(fault)
-        if len(self.faults) >= MOST_FAULTS:
-            words = {"reason": f"there are {MOST_FAULTS} faults up to here; the rest was not read"}
-            self.faults.append(Fault(codes.INVALID_JSON, fault.offset, words, None))
-            raise _StopError
-
-    # The tokens
-
-    def next(self) -> _Token:
-        """The next token; comments on the way are faults."""
-        self.skip()
-        match = self.token.match(self.text, self.position)
-        if match:
-            self.position = match.end()
-            return _Token(match.lastgroup or "", match[0], match.start(), match.end())
-        start = self.position
-        if start == len(self.text) or self.text[start] == '"':
-            end = len(self.text) if self.multiline else self.line_end(start)
-            return _Token(_END, self.text[start:end], start, end)
-        self.position = start + 1
-        return _Token("stray", self.text[start : start + 1], start, start + 1)
-
-    def skip(self) -> None:
-        """Go over blanks and comments, and over blanks that only look like some."""
-        while True:
-            self.position = start = _after_blanks(self.text, self.position)
-            end = self.comment_end(start)
-            if end is not None:
-                comment = self.text[start:end]
-                edit = Edit(start, end, "")
-                self.fault(codes.JSON_COMMENT, start, (edit,), comment=comment)
-            elif self.text[start : start + 1] in _ODD_BLANKS:
-                end = start + 1
-                edit = Edit(start, end, " ")
-                self.fault(codes.JSON_ODD_BLANK, start, (edit,), character=self.text[start])
-            else:
-                return
-            self.position = end
-
-    def comment_end(self, start: int) -> int | None:
-        """Where the comment ends that begins here, if one does and if it ends."""
-        if self.text.startswith(("//", "#"), start):
-            return self.line_end(start)
-        if self.text.startswith("/*", start):
-            if self.comments_end is None:
-                self.comments_end = self.text.rfind("*/")
-            if start + 2 <= self.comments_end:
-                return self.text.index("*/", start + 2) + 2
-        return None
-
-    def line_end(self, start: int) -> int:
-        end = self.text.find("\n", start)
-        return len(self.text) if end < 0 else end
-
-
-def _after_blanks(text: str, start: int) -> int:
-    match = _BLANK.match(text, start)
-    return match.end() if match else start
+            raise StopError
 
 
 def decode_string(token: str) -> str:
