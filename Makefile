@@ -42,17 +42,18 @@ clean:
 
 # Some systems ship a venv without pip: then the pip outside fills it.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV) || \
+	@echo "Setting up $(VENV) …"
+	@$(PYTHON) -m venv $(VENV) || \
 	  { rm -rf $(VENV); $(PYTHON) -m venv --without-pip $(VENV) && \
 	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 
 # Bytecode is compiled here because editable installs are not, and it is half of the start-up.
 $(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
-	PIP_CONSTRAINT=constraints.txt $(PIP) install --editable .
+	@PIP_CONSTRAINT=constraints.txt $(PIP) install --editable .
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	PIP_CONSTRAINT=constraints.txt $(PIP) install --editable '.[dev]'
+	@PIP_CONSTRAINT=constraints.txt $(PIP) install --editable '.[dev]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@

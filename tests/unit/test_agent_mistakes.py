@@ -135,6 +135,12 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         ["MB-004", "INLINE_DELTA"],
         1,
     ),
+    "a flat delta": (
+        HEADERS
+        + GOOD.replace('"payload": {"reason": "refuted by T1"}', '"reason": "refuted by T1"'),
+        ["MISSING_REQUIRED_FIELD"],
+        None,
+    ),
     "inside a table": (
         f"{HEADERS}| 1 | {KILL.replace(chr(10), '')} |\n",
         ["MB-004", "INLINE_DELTA"],

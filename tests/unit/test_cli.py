@@ -60,7 +60,7 @@ def test_valid_message() -> None:
     """Exit code 0, one line."""
     done = brenner("check", stdin=GOOD)
     assert (done.returncode, done.stderr) == (0, "")
-    expected = "<stdin>: valid DELTA with 1 delta block: nothing to complain of\n"
+    expected = "<stdin>: valid: no problems (DELTA, 1 delta block)\n"
     assert done.stdout == expected
 
 
@@ -71,7 +71,7 @@ def test_invalid_message() -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("<stdin>:10  error JSON_TRAILING_COMMA  A comma stands before")
     assert "  → Remove the comma." in lines[0]
-    assert lines[1] == "<stdin>: not valid DELTA with 1 delta block: 1 error"
+    assert lines[1] == "<stdin>: not valid: 1 error (DELTA, 1 delta block)"
     assert "--fix" in lines[2]
 
 
@@ -158,6 +158,8 @@ def test_reply() -> None:
     assert GOOD in done.stdout
     assert brenner("check", stdin=done.stdout).returncode == 0
     assert brenner("check", "--reply", stdin=GOOD).stdout == ""
+    document = json.loads(brenner("check", "--reply", "--json", stdin=BAD).stdout)
+    assert document["reply"].startswith("Thread: ")
     assert "no reply" in brenner("check", "--reply", stdin="hello").stderr
 
 
@@ -209,6 +211,22 @@ def test_fix_takes_one_file() -> None:
     done = brenner("check", "--fix", "a", "b")
     assert (done.returncode, done.stdout) == (2, "")
     assert len(json.loads(brenner("check", "--json", "--fix", "a", "b").stdout)["results"]) == 2
+
+
+def test_without_a_command() -> None:
+    """The help, and no complaint."""
+    done = brenner()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Usage: brenner")
+
+
+def test_suggestions_are_data() -> None:
+    """What was probably meant is a key of its own, for programs."""
+    text = GOOD.replace("hypothesis_slate", "hypotheses").replace("dichotomy", "Dichotomy")
+    _, document = check_json(stdin=text)
+    found = {each["id"]: each.get("suggestion") for each in document["violations"]}
+    assert found["INVALID_SECTION"] == "hypothesis_slate"
+    assert found["INVALID_RS_THREAD_ID"] == "RS-20251230-cell-fate-dichotomy"
 
 
 def test_suggestions() -> None:

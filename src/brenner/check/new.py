@@ -13,6 +13,7 @@ from brenner.thread.templates import compose_body
 from brenner.thread.types import (
     COMPILED,
     DELTA,
+    HANDOFF,
     KICKOFF,
     UNFILLED_NAME,
     UNFILLED_TOPIC,
@@ -54,6 +55,13 @@ def _body(message_type: MessageType, known: Known) -> str:
     if message_type is DELTA:
         delta = delta_to_fill_in(known.operation, known.section)
         return f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
-    if message_type is KICKOFF and known.question:
-        return compose_body(KICKOFF, {"Research Question": known.question})
-    return compose_body(message_type)
+    title = known.question if message_type is KICKOFF else None
+    return compose_body(message_type, _values(message_type, known), title)
+
+
+def _values(message_type: MessageType, known: Known) -> dict[str, str]:
+    """The sections whose text is known already."""
+    values = {"Research Question": known.question, "From": known.sender, "Agent": known.sender}
+    if message_type is HANDOFF:
+        values["To"] = next(iter(known.recipients), None)
+    return {name: value for name, value in values.items() if value}

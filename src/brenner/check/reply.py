@@ -1,7 +1,7 @@
 """The Validation Error reply of the message document, as an INFO message to the sender."""
 
 from brenner.check.report import Report
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.fencing import fenced, one_paragraph
@@ -21,15 +21,17 @@ def validation_error_body(original: str, report: Report) -> str:
         f"## Message\n{one_paragraph(visible(original))}\n",
         "## Errors",
     ]
-    for found in errors:
-        place = f"line {found.line}: " if found.line else ""
-        parts.append(f"- {place}{found.id}: {found.message}")
+    parts += [f"- {_place(found)}: {found.message}" for found in errors]
     parts.append("\n## Suggestion")
     if report.corrected is not None:
         parts.append("Send it again like this:\n\n" + fenced(report.corrected, "markdown"))
     else:
-        parts += [f"- {found.id}: {found.fix}" for found in errors]
+        parts += [f"- {_place(found)}: {found.fix}" for found in errors]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _place(found: Diagnostic) -> str:
+    return f"line {found.line}: {found.id}" if found.line else found.id
 
 
 def compose_reply(text: str, report: Report, sender: str) -> str | None:

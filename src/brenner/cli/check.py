@@ -30,7 +30,7 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
     With no FILE, or with -, the standard input is read.
 
     Exit code 0: valid; 1: it has errors; 2: it cannot be read. With --fix 0 also means that what
-    was printed is valid.
+    was printed is valid. Redirect it to another file: the shell empties FILE before it is read.
     """
     names = _names(files)
     if fix and reply:
@@ -39,15 +39,16 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
     if (fix or reply) and len(names) > 1 and not settings.as_json:
         message = "--fix and --reply take one FILE at a time."
         raise click.UsageError(message)
+    replier = settings.actor or "Operator"
     # Who replies is not who wrote it, so only the author's own check is about the sender.
     checked = [_check(name, None if reply else settings.actor) for name in names]
     if settings.as_json:
-        documents = [{"file": each.name} | each.report.to_json() for each in checked]
+        documents = [each.to_json(replier if reply else None) for each in checked]
         write_json({"results": documents} if len(names) > 1 else documents[0])
     elif fix:
         return _write_fix(checked[0])
     elif reply:
-        return _write_reply(checked[0], settings.actor or "Operator")
+        return _write_reply(checked[0], replier)
     else:
         for each in checked:
             _write_report(each)
@@ -64,6 +65,17 @@ class _Checked(NamedTuple):
     @property
     def shown(self) -> str:
         return "<stdin>" if self.name == STANDARD_INPUT else self.name
+
+    def reply(self, sender: str) -> str | None:
+        """The Validation Error reply, where there is an error and somebody to tell."""
+        from brenner.check.reply import compose_reply
+
+        return None if self.report.valid else compose_reply(self.text, self.report, sender)
+
+    def to_json(self, replier: str | None) -> dict[str, object]:
+        """The stable form; `reply` only where one was asked for."""
+        reply = {"reply": self.reply(replier)} if replier else {}
+        return {"file": self.name} | self.report.to_json() | reply
 
     @property
     def exit_code(self) -> int:
@@ -96,18 +108,20 @@ def _write_report(checked: _Checked) -> None:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
         verdict = styled("not valid", out, fg="magenta", bold=True)
-    kind = f" {report.type}" if report.type else ""
     blocks = len(report.deltas)
-    deltas = f" with {blocks} delta block{'s' * (blocks != 1)}" if blocks else ""
-    out.write(f"{visible(checked.shown)}: {verdict}{kind}{deltas}: {counted(report.summary)}\n")
+    deltas = [f"{blocks} delta block{'s' * (blocks != 1)}"] if blocks else []
+    details = ", ".join([*([report.type] if report.type else []), *deltas])
+    about = f" ({details})" if details else ""
+    out.write(f"{visible(checked.shown)}: {verdict}: {counted(report.summary)}{about}\n")
     if report.corrected is not None:
         from shlex import quote
 
         care = "; read it before you send it" if report.valid else ""
-        command = f"brenner check --fix {quote(visible(checked.name))}"
+        separator = "-- " if checked.name.startswith("-") and checked.name != "-" else ""
+        command = f"brenner check --fix {separator}{quote(visible(checked.name))}"
         out.write(f"  `{command}` prints it corrected{care}.\n")
     elif checked.text and not report.valid:
-        out.write("  There is no certain correction: some of it only its author can mend.\n")
+        out.write("  There is no certain correction: at least one error needs its author.\n")
 
 
 def _write_fix(checked: _Checked) -> int:
@@ -121,7 +135,7 @@ def _write_fix(checked: _Checked) -> int:
         err.write(f"{visible(checked.shown)}: valid; there is nothing to correct\n")
         sys.stdout.write(checked.text)
     else:
-        err.write(f"{visible(checked.shown)}: not corrected: some of it only its author can mend\n")
+        err.write(f"{visible(checked.shown)}: not corrected: at least one error needs its author\n")
         return checked.exit_code
     return FINE
 
@@ -131,9 +145,7 @@ def _write_reply(checked: _Checked, sender: str) -> int:
     if checked.report.valid:
         sys.stderr.write(f"{visible(checked.shown)}: valid; there is nothing to reply\n")
         return FINE
-    from brenner.check.reply import compose_reply
-
-    reply = compose_reply(checked.text, checked.report, sender)
+    reply = checked.reply(sender)
     if reply is None:
         write_diagnostics(checked.report.violations, checked.shown, sys.stderr)
         sys.stderr.write("There is no reply: the message has no valid thread or sender.\n")

@@ -86,6 +86,9 @@ def run(arguments: list[str]) -> int:
 
 def _usage(error: click.ClickException, *, as_json: bool) -> int:
     context = getattr(error, "ctx", None)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
+        sys.stdout.write(error.format_message() + "\n")
+        return 0
     command = context.command_path if context else "brenner"
     found = codes.WRONG_USAGE.at(reason=error.format_message(), command=command)
     if as_json:

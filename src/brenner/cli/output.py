@@ -81,4 +81,4 @@ def counted(summary: Summary) -> str:
         for count, word in zip(summary, ("error", "warning", "info"), strict=True)
         if count
     ]
-    return ", ".join(words) or "nothing to complain of"
+    return ", ".join(words) or "no problems"

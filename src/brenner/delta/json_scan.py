@@ -216,7 +216,10 @@ class _Scanner(TokenReader):
     def comma_missing_before(self, token: Token, end: int, *, is_next: bool) -> None:
         """Certain only where the next member has begun on a line of its own."""
         if not is_next or "\n" not in self.text[end : token.start]:
-            self.stop(token, "a comma or a closing bracket should stand before {token}")
+            quotes = ', or the quotes before it belong to the text and are written `\\"`'
+            after_text = self.text[end - 1 : end] == '"' and token.kind != "mark"
+            reason = "a comma or a closing bracket should stand before {token}"
+            self.stop(token, reason + quotes * after_text)
         self.fault(codes.JSON_MISSING_COMMA, end, (Edit(end, end, ","),), token=token.text)
 
     def is_key(self, token: Token) -> bool:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from brenner.delta.explain import line_at
 from brenner.delta.model import Delta, DeltaBlock
 from brenner.delta.problems import MOST_PROBLEMS, Path, dotted
-from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Operation
+from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, Operation
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest, perhaps
@@ -15,7 +15,6 @@ from brenner.grammar import LOCAL_ID
 
 _IN_TEXT = re.compile(rf"(?<![\w@])@({LOCAL_ID.pattern})", re.ASCII)
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
-_OUTCOMES = ("predictions", "expected_outcomes")
 
 
 class Mention(NamedTuple):
@@ -84,23 +83,30 @@ def _introduced(block: DeltaBlock) -> str:
 
 def _mentions(delta: Delta, thread_id: str | None) -> Iterator[Mention]:
     """Every `@name` of a delta, wherever IDs live."""
-    payload = delta.payload
     if delta.target_id and delta.target_id.startswith("@"):
         yield Mention(("target_id",), delta.target_id[1:], delta.section)
-    for field in _OUTCOMES:
-        for key in cast("dict[str, str]", payload.get(field, {})):
-            if key.startswith("@"):
-                yield Mention(("payload", field, key), key[1:], HYPOTHESIS_SLATE.id)
-    for index, item in enumerate(cast("list[str]", payload.get("conflicts_with", []))):
-        if item.startswith("@"):
-            yield Mention(("payload", "conflicts_with", index), item[1:])
-    for name in _IN_TEXT.findall(str(payload.get("discriminates", ""))):
-        yield Mention(("payload", "discriminates"), name)
-    references = cast("list[dict[str, str]]", payload.get("references", []))
-    for index, reference in enumerate(references):
-        is_ours = thread_id is None or reference["session"] == thread_id
-        if is_ours and reference["item"].startswith("@"):
-            yield Mention(("payload", "references", index, "item"), reference["item"][1:])
+    for field in SECTIONS[delta.section].fields.values():
+        content = delta.payload.get(field.name)
+        if content is not None:
+            for path, name in _names_in(field, content, thread_id):
+                section = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
+                yield Mention(("payload", field.name, *path), name, section)
+
+
+def _names_in(field: Field, content: Any, thread_id: str | None) -> Iterator[tuple[Path, str]]:
+    """The local names in one field, each with the path inside it."""
+    if field.kind is FieldKind.OUTCOMES:
+        yield from (((key,), key[1:]) for key in content if key.startswith("@"))
+    elif field.kind is FieldKind.ITEMS:
+        items = enumerate(content)
+        yield from (((index,), item[1:]) for index, item in items if item.startswith("@"))
+    elif field.kind is FieldKind.REFERENCES:
+        for index, reference in enumerate(content):
+            is_ours = thread_id is None or reference["session"] == thread_id
+            if is_ours and reference["item"].startswith("@"):
+                yield (index, "item"), reference["item"][1:]
+    elif field.names_items:
+        yield from (((), name) for name in _IN_TEXT.findall(content))
 
 
 def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -> DeltaBlock:

@@ -50,6 +50,7 @@ class Field(NamedTuple):
     holds: str
     required: bool = False
     choices: tuple[str, ...] = ()
+    names_items: bool = False  # a text in which items are named by their IDs
 
     @property
     def asks(self) -> str:
@@ -111,7 +112,7 @@ DISCRIMINATIVE_TESTS = Section(
     "T",
     Field("name", _TEXT, "test name", required=True),
     Field("procedure", _TEXT, "what you do", required=True),
-    Field("discriminates", _TEXT, "H1 vs H2", required=True),
+    Field("discriminates", _TEXT, "H1 vs H2", required=True, names_items=True),
     Field("expected_outcomes", _OUTCOMES, "outcome under each hypothesis", required=True),
     Field("potency_check", _TEXT, "how you verify that the assay worked"),
     Field("feasibility", _TEXT, "what it takes"),

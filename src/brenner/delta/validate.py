@@ -93,7 +93,7 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
         _target(value.get("target_id"), operation, section, problems),
         edit_fields(payload, operation, section, problems)
         if type(payload) is dict and operation is not KILL
-        else _payload(payload, rationale, operation, problems),
+        else _payload(payload, rationale, operation, section, problems),
         rationale
         if type(rationale) is str and rationale.strip(BLANKS)
         else _rationale(rationale, operation, problems),
@@ -202,13 +202,19 @@ def _cell_hint(target: str) -> str:
 
 
 def _payload(
-    payload: object, rationale: object, operation: Operation, problems: Problems
+    payload: object,
+    rationale: object,
+    operation: Operation,
+    section: Section,
+    problems: Problems,
 ) -> dict[str, object]:
     """The payload of a KILL; of any other operation it is wrong here."""
     if operation is KILL and (payload is None or type(payload) is dict):
         return kill_reason(payload or {}, rationale, problems)
     if payload is None:
-        problems.missing(("payload",), _ASKS["payload"])
+        fields = section.required if operation is ADD else section.fields
+        wanted = listed(name for name in section.fields if name in fields)
+        problems.missing(("payload",), f"an object with {wanted}")
     else:
         problems.wrong_type(("payload",), payload, "an object")
     return {}
@@ -240,8 +246,8 @@ def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str,
 
     Only keys that must be there are put right; an optional one is left out like any unknown key.
     """
-    mended = dict(value)
-    for key in [key for key in value if key not in TOP_LEVEL][:MOST_PROBLEMS]:
+    mended = _with_payload_found(value, problems)
+    for key in [key for key in mended if key not in TOP_LEVEL][:MOST_PROBLEMS]:
         absent = [name for name in _ASKS if name not in mended]
         near = _KEY_ALIASES.get(key.casefold()) or nearest(key, absent)
         if near not in absent or (near == "target_id" and value.get("operation") == ADD):
@@ -256,6 +262,23 @@ def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str,
         words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
         problems.report(codes.MISSING_TARGET, (key,), repair, **words)
     return mended
+
+
+def _with_payload_found(value: dict[str, object], problems: Problems) -> dict[str, object]:
+    """The delta with the fields that stand beside `section` put into the payload they belong to."""
+    section = SECTIONS.get(str(value.get("section")))
+    fields = {**section.fields, "reason": None} if section else {}
+    flat = {key: content for key, content in value.items() if key in fields}
+    if "payload" in value or not flat:
+        return dict(value)
+    problems.report(
+        codes.MISSING_REQUIRED_FIELD,
+        ("payload",),
+        reason=f"is missing; {listed(flat)} belong into it",
+        asks="an object with these fields",
+        suggestion="",
+    )
+    return {key: content for key, content in value.items() if key not in flat} | {"payload": flat}
 
 
 def _known_only(payload: Mapping[str, object], problems: Problems) -> Mapping[str, object]:

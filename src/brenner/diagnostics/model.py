@@ -55,7 +55,8 @@ class Code(NamedTuple):
         """An occurrence of this code; `words` fill the places in its message and fix."""
         shown = {name: visible(str(word)) for name, word in words.items()}
         message, fix = self.message.format_map(shown), self.fix.format_map(shown)
-        return Diagnostic(self, message, fix, line, self.also)
+        meant = getattr(words.get("suggestion"), "meant", None)
+        return Diagnostic(self, message, fix, line, self.also, suggestion=meant)
 
 
 class Diagnostic(NamedTuple):
@@ -70,6 +71,7 @@ class Diagnostic(NamedTuple):
     item: str | None = None
     field: str | None = None
     repaired: str | None = None
+    suggestion: str | None = None
 
     @property
     def id(self) -> str:
@@ -98,6 +100,7 @@ class Diagnostic(NamedTuple):
             "field": self.field,
             "spec": self.code.spec,
             "repaired": self.repaired,
+            "suggestion": self.suggestion,
         }
         return {
             "id": self.id,

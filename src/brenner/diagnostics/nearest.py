@@ -45,9 +45,19 @@ def surely(word: str, known: Iterable[str]) -> str | None:
     )
 
 
-def perhaps(word: str | None) -> str:
-    """The end of a fix that names what was probably meant."""
-    return f" Perhaps `{word}`." if word else ""
+class Suggestion(str):
+    """The end of a fix that names what was probably meant; `meant` is the word alone."""
+
+    __slots__ = ("meant",)
+
+    meant: str | None
+
+
+def perhaps(word: str | None) -> Suggestion:
+    """A suggestion for people and, as `meant`, for programs."""
+    suggestion = Suggestion(f" Perhaps `{word}`." if word else "")
+    suggestion.meant = word
+    return suggestion
 
 
 def _folded(word: str) -> str:

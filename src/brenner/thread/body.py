@@ -73,7 +73,7 @@ def _missing(
             empty.line if empty else 1,
             type=message_type.name,
             section=rule.name,
-            asks=rule.asks,
+            asks=rule.wants,
             whom=rule.asks,
             reason="is missing or empty",
             hint=_hint(rule.name, blocks, lines_before),

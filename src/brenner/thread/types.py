@@ -53,7 +53,15 @@ class SectionRule(NamedTuple):
         """What a template puts into the section."""
         if self.is_agent:
             return UNFILLED_NAME
+        if self.values:
+            others = [value for value in self.values if value != self.sample]
+            return f"{self.sample} {placeholder('or ' + ', '.join(others))}"
         return self.sample or placeholder(self.asks)
+
+    @property
+    def wants(self) -> str:
+        """What its author has to give, listed values included."""
+        return f"{self.asks}, one of {', '.join(self.values)}" if self.values else self.asks
 
 
 class MessageType(NamedTuple):
@@ -96,7 +104,10 @@ KICKOFF = MessageType(
             "Context", "two to four sentences of background", codes.MB_003, instead="Current State"
         ),
         SectionRule(
-            "Excerpt", "passages of the source, each with its §n", _RECOMMENDED, holds="a citation"
+            "Excerpt",
+            "passages of the source, each with its number, such as §42",
+            _RECOMMENDED,
+            holds="a citation",
         ),
         SectionRule("Initial Hypotheses", "hypotheses to start from, if there are any"),
         SectionRule("Constraints", "bounds of time, scope or focus"),

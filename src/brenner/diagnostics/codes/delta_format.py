@@ -269,7 +269,8 @@ UNKNOWN_LOCAL_ID = Code(
     severity=ERROR,
     title="A local name that no block of the message has",
     message="`{name}` in `{field_name}` names no item that this message adds.",
-    fix='Give the ADD in this message the `"local_id"`, or use the item\'s number.{suggestion}',
+    fix='Add `"local_id"` with that name to the ADD that creates the item, or use the item\'s '
+    "number.{suggestion}",
     why="A local name means something only in the message that introduces it.",
     spec="R11",
     example=Example("block", PREDICTION.replace('"H2"', '"@epi"'), PREDICTION),
