@@ -75,6 +75,16 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         ["DELTA_NOT_AN_OBJECT", "JSON_COMMENT", "JSON_TRAILING_COMMA"],
         2,
     ),
+    "a list of deltas in an object": (
+        f'{HEADERS}```delta\n{{"deltas": [{KILL}, {OTHER}]}}\n```\n',
+        ["DELTA_NOT_AN_OBJECT"],
+        2,
+    ),
+    "two base versions": (
+        f"{HEADERS}**Base Version**: v1\n**Base Version**: v2\n\n{GOOD}",
+        ["CONFLICTING_VERSIONS"],
+        None,
+    ),
     "prose in the block": (
         f"{HEADERS}```delta\nHere it is: {KILL}\n```\n",
         ["INVALID_JSON"],

@@ -9,6 +9,7 @@ from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
 from brenner.diagnostics.codes import delta_blocks as codes
+from brenner.diagnostics.codes import delta_format as fields
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import Block
 from brenner.markdown.edits import Edit
@@ -59,7 +60,7 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
         is_mendable=block.is_mendable and is_mendable,
     )
-    if root.kind == "array":
+    if any(problem.code is fields.DELTA_NOT_AN_OBJECT for problem in problems):
         structure = tuple(array_edits(root, fence.marker))
         block = block._replace(structure=structure, is_mendable=bool(structure))
     if not fence.closed:

@@ -77,8 +77,9 @@ def split_edits(text: str, root: Node, position: int, marker: str) -> tuple[str,
 
 
 def array_edits(root: Node, marker: str) -> list[Edit]:
-    """A list of deltas becomes one block each."""
-    items = root.items
+    """A list of deltas, alone or as the only member of an object, becomes one block each."""
+    only = next(iter(root.members.values())).value if len(root.members) == 1 else root
+    items = only.items
     if not items or any(item.kind != "object" for item in items):
         return []
     inner = [

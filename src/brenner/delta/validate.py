@@ -72,8 +72,9 @@ _ASKS = {
 def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     """The delta, or None where something makes it unusable; and all problems."""
     problems = Problems()
-    if type(value) is not dict:
-        problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=type_name(value))
+    if type(value) is not dict or _is_a_list_of_deltas(value):
+        what = type_name(value) if type(value) is not dict else "a list of deltas in an object"
+        problems.report(codes.DELTA_NOT_AN_OBJECT, (), what=what)
         return None, problems
     if not TOP_LEVEL.issuperset(value):
         value = _with_keys_mended(value, problems)
@@ -106,6 +107,16 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     if problems.are_fatal:
         return None, problems
     return delta._replace(payload=_known_only(delta.payload, problems)), problems
+
+
+def _is_a_list_of_deltas(value: dict[str, object]) -> bool:
+    """`{"deltas": [{…}, {…}]}`, under whatever name."""
+    if len(value) != 1:
+        return False
+    (only,) = value.values()
+    return isinstance(only, list) and any(
+        type(each) is dict and "operation" in each for each in only
+    )
 
 
 def _meant_operation(name: object, problems: Problems) -> Operation | None:

@@ -7,7 +7,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.fields import fields
+from brenner.markdown.fields import Field, fields
 from brenner.thread.sections import Section, find_section, normalised, sections, title
 from brenner.thread.types import (
     PLACEHOLDER,
@@ -165,17 +165,33 @@ def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list
     name = message_type.version_field
     if not name:
         return []
+    stated = [field for field in fields(blocks) if normalised(field.name) == normalised(name)]
+    versions = [field for field in stated if VERSION.fullmatch(field.value)]
     wrong = [
         (field.line, f"**{field.name}**: {field.value}")
-        for field in fields(blocks)
-        if normalised(field.name) == normalised(name) and not VERSION.fullmatch(field.value)
+        for field in stated
+        if not VERSION.fullmatch(field.value)
     ]
     plain = re.compile(rf"[ \t]*{name}[ \t]*:", re.IGNORECASE)
     for block in blocks:
         if block.kind is Kind.PARAGRAPH and not block.quoted:
             lines = enumerate(block.text.split("\n"), block.line)
             wrong += [(number, line.strip()) for number, line in lines if plain.match(line)]
-    return [codes.MALFORMED_VERSION.at(line, name=name, written=text) for line, text in wrong]
+    return [
+        *(codes.MALFORMED_VERSION.at(line, name=name, written=text) for line, text in wrong),
+        *_conflicting(name, versions),
+    ]
+
+
+def _conflicting(name: str, versions: list[Field]) -> list[Diagnostic]:
+    """Each version that is not the first one that the message names."""
+    return [
+        codes.CONFLICTING_VERSIONS.at(
+            field.line, name=name, first=versions[0].value, second=field.value
+        )
+        for field in versions
+        if field.value != versions[0].value
+    ]
 
 
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:

@@ -43,3 +43,98 @@ def message(*blocks: str) -> str:
     """A DELTA message with these blocks."""
     fenced = "\n\n".join(f"```delta\n{block}\n```" for block in blocks)
     return f"Subject: DELTA[opus]: Added a hypothesis\n\n# Delta Contribution\n\n{fenced}\n"
+
+
+KICKOFF_MESSAGE = """\
+Subject: KICKOFF: Cell fate investigation
+
+# Cell fate
+
+## Research Question
+How do cells decide their fate?
+
+## Context
+Two models compete.
+
+## Excerpt
+§42: "lineage or gradient"
+"""
+CRITIQUE_MESSAGE = """\
+Subject: CRITIQUE: A2 is weak
+
+# Critique: A2
+
+## Target
+A2, the stable gradient
+
+## Attack
+Gradients in tissue decay within minutes.
+
+## Severity
+Major
+"""
+HANDOFF_MESSAGE = """\
+Subject: HANDOFF: bb-5so to RedLake
+
+# Work Handoff
+
+## Item
+bb-5so
+
+## From
+BlueLake
+
+## To
+RedLake
+
+## State
+Half done.
+"""
+DELTA_MESSAGE = """\
+Subject: DELTA[opus]: H1 killed
+
+# Delta Contribution
+
+## Deltas
+
+```delta
+{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H1",
+ "payload": {"reason": "refuted by T1"}, "rationale": "T1 came out negative"}
+```
+"""
+QUESTION_MESSAGE = """\
+Subject: QUESTION: Which rubric?
+
+# Question
+
+## Question
+Which rubric applies?
+
+## Urgency
+Soon
+"""
+BLOCKED_MESSAGE = """\
+Subject: BLOCKED: bb-5so
+
+# Work Blocked
+
+## Item
+bb-5so
+
+## Blocker
+The schema is unclear.
+
+## Type
+Question
+"""
+ACK_MESSAGE = """\
+Subject: ACK: kickoff
+
+# Acknowledgement
+
+## Message ID
+12
+
+## Status
+Received
+"""

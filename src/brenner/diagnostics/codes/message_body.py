@@ -1,104 +1,19 @@
 """Codes of the message body schema (MB-001 … MB-012) and of ruling R3."""
 
+from brenner.diagnostics.codes.examples import (
+    ACK_MESSAGE,
+    BLOCKED_MESSAGE,
+    CRITIQUE_MESSAGE,
+    DELTA_MESSAGE,
+    HANDOFF_MESSAGE,
+    KICKOFF_MESSAGE,
+    QUESTION_MESSAGE,
+)
 from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
 _DOCUMENT = "message_body_schema_v0.1"
 _RULES = f"{_DOCUMENT}, Machine-Checkable Rules"
 _ACKS = f"{_DOCUMENT}, ACK Semantics Summary; R3"
-
-_KICKOFF = """\
-Subject: KICKOFF: Cell fate investigation
-
-# Cell fate
-
-## Research Question
-How do cells decide their fate?
-
-## Context
-Two models compete.
-
-## Excerpt
-§42: "lineage or gradient"
-"""
-_CRITIQUE = """\
-Subject: CRITIQUE: A2 is weak
-
-# Critique: A2
-
-## Target
-A2, the stable gradient
-
-## Attack
-Gradients in tissue decay within minutes.
-
-## Severity
-Major
-"""
-_HANDOFF = """\
-Subject: HANDOFF: bb-5so to RedLake
-
-# Work Handoff
-
-## Item
-bb-5so
-
-## From
-BlueLake
-
-## To
-RedLake
-
-## State
-Half done.
-"""
-_DELTA = """\
-Subject: DELTA[opus]: H1 killed
-
-# Delta Contribution
-
-## Deltas
-
-```delta
-{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H1",
- "payload": {"reason": "refuted by T1"}, "rationale": "T1 came out negative"}
-```
-"""
-_QUESTION = """\
-Subject: QUESTION: Which rubric?
-
-# Question
-
-## Question
-Which rubric applies?
-
-## Urgency
-Soon
-"""
-_BLOCKED = """\
-Subject: BLOCKED: bb-5so
-
-# Work Blocked
-
-## Item
-bb-5so
-
-## Blocker
-The schema is unclear.
-
-## Type
-Question
-"""
-_ACK = """\
-Subject: ACK: kickoff
-
-# Acknowledgement
-
-## Message ID
-12
-
-## Status
-Received
-"""
 
 
 def _with_ack(message: str, value: str) -> str:
@@ -128,8 +43,10 @@ MB_002 = Code(
     spec=f"{_RULES}; R3, R15",
     example=Example(
         "message",
-        _KICKOFF.replace("# Cell fate\n\n", "").replace("How do cells decide their fate?\n", ""),
-        _KICKOFF,
+        KICKOFF_MESSAGE.replace("# Cell fate\n\n", "").replace(
+            "How do cells decide their fate?\n", ""
+        ),
+        KICKOFF_MESSAGE,
     ),
 )
 MB_003 = Code(
@@ -141,7 +58,7 @@ MB_003 = Code(
     "`## Current State` counts).{hint}",
     why="Agents share nothing but the mail: what is not in the kickoff they do not know.",
     spec=f"{_RULES}; R3",
-    example=Example("message", _KICKOFF.replace("## Context\n", ""), _KICKOFF),
+    example=Example("message", KICKOFF_MESSAGE.replace("## Context\n", ""), KICKOFF_MESSAGE),
 )
 MB_004 = Code(
     id="MB-004",
@@ -153,7 +70,7 @@ MB_004 = Code(
     why="Only delta blocks are compiled. A contribution in prose, in a `json` fence or inside "
     "another fence would be lost.",
     spec=f"{_RULES}; delta_output_format_v0.1, Failure Mode 1; R4",
-    example=Example("message", _DELTA.replace("```delta", "```text"), _DELTA),
+    example=Example("message", DELTA_MESSAGE.replace("```delta", "```text"), DELTA_MESSAGE),
 )
 MB_005 = Code(
     id="MB-005",
@@ -164,7 +81,7 @@ MB_005 = Code(
     why="A block that cannot be read is refused whole. Reported under a code that says what is "
     "wrong with the JSON.",
     spec=f"{_RULES}; R5",
-    example=Example("message", _DELTA.replace('"}\n```', '",}\n```'), _DELTA),
+    example=Example("message", DELTA_MESSAGE.replace('"}\n```', '",}\n```'), DELTA_MESSAGE),
 )
 MB_006 = Code(
     id="MB-006",
@@ -175,7 +92,7 @@ MB_006 = Code(
     "version.{hint}",
     why="An attack on nothing in particular cannot be answered.",
     spec=f"{_RULES}; R3",
-    example=Example("message", _CRITIQUE.replace("## Target\n", ""), _CRITIQUE),
+    example=Example("message", CRITIQUE_MESSAGE.replace("## Target\n", ""), CRITIQUE_MESSAGE),
 )
 MB_007 = Code(
     id="MB-007",
@@ -185,7 +102,7 @@ MB_007 = Code(
     fix="Add a section `## Attack` with the challenge itself.{hint}",
     why="The attack is what the critique is for.",
     spec=f"{_RULES}; R3",
-    example=Example("message", _CRITIQUE.replace("## Attack\n", ""), _CRITIQUE),
+    example=Example("message", CRITIQUE_MESSAGE.replace("## Attack\n", ""), CRITIQUE_MESSAGE),
 )
 MB_008 = Code(
     id="MB-008",
@@ -195,7 +112,7 @@ MB_008 = Code(
     fix="Add a section `## {section}` with one agent's name.{hint}",
     why="Work that is handed over by nobody, or to nobody, is dropped.",
     spec=f"{_RULES}; R3",
-    example=Example("message", _HANDOFF.replace("## To\nRedLake\n\n", ""), _HANDOFF),
+    example=Example("message", HANDOFF_MESSAGE.replace("## To\nRedLake\n\n", ""), HANDOFF_MESSAGE),
 )
 MB_009 = Code(
     id="MB-009",
@@ -205,7 +122,7 @@ MB_009 = Code(
     fix="Leave `Ack-Required` out, or set it to false.",
     why="Acknowledgements of acknowledgements never end.",
     spec=_RULES,
-    example=Example("message", _with_ack(_ACK, "true"), _ACK),
+    example=Example("message", _with_ack(ACK_MESSAGE, "true"), ACK_MESSAGE),
 )
 MB_010 = Code(
     id="MB-010",
@@ -215,7 +132,7 @@ MB_010 = Code(
     fix="Leave `Ack-Required` out, or set it to true.",
     why="The operator needs to know that every agent has received the kickoff.",
     spec=_RULES,
-    example=Example("message", _with_ack(_KICKOFF, "false"), _KICKOFF),
+    example=Example("message", _with_ack(KICKOFF_MESSAGE, "false"), KICKOFF_MESSAGE),
 )
 MB_011 = Code(
     id="MB-011",
@@ -225,7 +142,7 @@ MB_011 = Code(
     fix="Leave `Ack-Required` out, or set it to true.",
     why="A question that nobody owes an answer to gets none.",
     spec=_RULES,
-    example=Example("message", _with_ack(_QUESTION, "false"), _QUESTION),
+    example=Example("message", _with_ack(QUESTION_MESSAGE, "false"), QUESTION_MESSAGE),
 )
 MB_012 = Code(
     id="MB-012",
@@ -235,7 +152,7 @@ MB_012 = Code(
     fix="Leave `Ack-Required` out, or set it to true.",
     why="Somebody has to take the blocker up.",
     spec=_RULES,
-    example=Example("message", _with_ack(_BLOCKED, "false"), _BLOCKED),
+    example=Example("message", _with_ack(BLOCKED_MESSAGE, "false"), BLOCKED_MESSAGE),
 )
 ACK_MISMATCH = Code(
     id="ACK_MISMATCH",
@@ -245,7 +162,7 @@ ACK_MISMATCH = Code(
     fix="Leave `Ack-Required` out, or set it to {expected}.",
     why="The type decides who owes an answer; the exception may be meant, so it is only a warning.",
     spec=_ACKS,
-    example=Example("message", _with_ack(_CRITIQUE, "false"), _CRITIQUE),
+    example=Example("message", _with_ack(CRITIQUE_MESSAGE, "false"), CRITIQUE_MESSAGE),
 )
 MISSING_SECTION = Code(
     id="MISSING_SECTION",
@@ -255,7 +172,7 @@ MISSING_SECTION = Code(
     fix="Add a section `## {section}`: {asks}.{hint}",
     why="Each type of message has sections without which its reader cannot act.",
     spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
-    example=Example("message", _BLOCKED.replace("## Blocker\n", ""), _BLOCKED),
+    example=Example("message", BLOCKED_MESSAGE.replace("## Blocker\n", ""), BLOCKED_MESSAGE),
 )
 MISSING_RECOMMENDED_SECTION = Code(
     id="MISSING_RECOMMENDED_SECTION",
@@ -265,7 +182,9 @@ MISSING_RECOMMENDED_SECTION = Code(
     fix="Better add a section `## {section}`: {asks}.{hint}",
     why="The message is valid without it, but its reader will miss it.",
     spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
-    example=Example("message", _CRITIQUE.replace("\n## Severity\nMajor\n", ""), _CRITIQUE),
+    example=Example(
+        "message", CRITIQUE_MESSAGE.replace("\n## Severity\nMajor\n", ""), CRITIQUE_MESSAGE
+    ),
 )
 INVALID_SECTION_VALUE = Code(
     id="INVALID_SECTION_VALUE",
@@ -275,7 +194,7 @@ INVALID_SECTION_VALUE = Code(
     fix="Begin the section with {expected}.",
     why="Programs act on this value; one outside the list would be acted on by nobody.",
     spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
-    example=Example("message", _ACK.replace("Received", "Roger"), _ACK),
+    example=Example("message", ACK_MESSAGE.replace("Received", "Roger"), ACK_MESSAGE),
 )
 UNLISTED_SECTION_VALUE = Code(
     id="UNLISTED_SECTION_VALUE",
@@ -285,7 +204,7 @@ UNLISTED_SECTION_VALUE = Code(
     fix="Begin the section with {expected}.",
     why="Lists are sorted and coloured by this value.",
     spec=f"{_DOCUMENT}, Message Types and Body Schemas; R3",
-    example=Example("message", _CRITIQUE.replace("Major", "Terrible"), _CRITIQUE),
+    example=Example("message", CRITIQUE_MESSAGE.replace("Major", "Terrible"), CRITIQUE_MESSAGE),
 )
 QUESTION_FROM_TITLE = Code(
     id="QUESTION_FROM_TITLE",
@@ -297,8 +216,8 @@ QUESTION_FROM_TITLE = Code(
     spec=f"{_DOCUMENT}, KICKOFF Messages; R15",
     example=Example(
         "message",
-        _KICKOFF.replace("## Research Question\nHow do cells decide their fate?\n", ""),
-        _KICKOFF,
+        KICKOFF_MESSAGE.replace("## Research Question\nHow do cells decide their fate?\n", ""),
+        KICKOFF_MESSAGE,
     ),
 )
 EXCERPT_WITHOUT_CITATION = Code(
@@ -309,7 +228,7 @@ EXCERPT_WITHOUT_CITATION = Code(
     fix='Give the section number of each passage: `§42: "…"`.',
     why="Hypotheses are anchored to sections; agents can only cite what they were given.",
     spec=f"{_DOCUMENT}, KICKOFF Messages",
-    example=Example("message", _KICKOFF.replace("§42: ", ""), _KICKOFF),
+    example=Example("message", KICKOFF_MESSAGE.replace("§42: ", ""), KICKOFF_MESSAGE),
 )
 MISSING_VERSION = Code(
     id="MISSING_VERSION",
@@ -340,8 +259,25 @@ MALFORMED_VERSION = Code(
     also=("AP-009",),
     example=Example(
         "message",
-        _CRITIQUE.replace("## Target\n", "## Target\n**Artifact Version**: latest\n\n"),
-        _CRITIQUE.replace("## Target\n", "## Target\n**Artifact Version**: v2\n\n"),
+        CRITIQUE_MESSAGE.replace("## Target\n", "## Target\n**Artifact Version**: latest\n\n"),
+        CRITIQUE_MESSAGE.replace("## Target\n", "## Target\n**Artifact Version**: v2\n\n"),
+    ),
+)
+CONFLICTING_VERSIONS = Code(
+    id="CONFLICTING_VERSIONS",
+    severity=WARNING,
+    title="The message names two versions",
+    message="The message names both {first} and {second} as its {name}.",
+    fix="Keep the one that you had before you.",
+    why="The version says which numbers the author had before her; the first one is taken.",
+    spec="artifact_publish_spec_v0.1, Referencing Artifacts in Follow-Up Rounds; R11",
+    also=("AP-009",),
+    example=Example(
+        "message",
+        DELTA_MESSAGE.replace(
+            "\n## Deltas", "\n**Base Version**: v1\n\n**Base Version**: v2\n\n## Deltas"
+        ),
+        DELTA_MESSAGE.replace("\n## Deltas", "\n**Base Version**: v2\n\n## Deltas"),
     ),
 )
 DELTA_NOT_CONTRIBUTED = Code(
@@ -354,8 +290,8 @@ DELTA_NOT_CONTRIBUTED = Code(
     spec="R4",
     example=Example(
         "message",
-        _DELTA.replace("DELTA[opus]: H1 killed", "INFO: H1 killed"),
-        _DELTA,
+        DELTA_MESSAGE.replace("DELTA[opus]: H1 killed", "INFO: H1 killed"),
+        DELTA_MESSAGE,
     ),
 )
 PLACEHOLDER_LEFT = Code(
@@ -368,8 +304,8 @@ PLACEHOLDER_LEFT = Code(
     spec=f"{_DOCUMENT}, Message Types and Body Schemas",
     example=Example(
         "message",
-        _CRITIQUE.replace("A2, the stable gradient", "[[fill in: the item under attack]]"),
-        _CRITIQUE,
+        CRITIQUE_MESSAGE.replace("A2, the stable gradient", "[[fill in: the item under attack]]"),
+        CRITIQUE_MESSAGE,
     ),
 )
 CODES = (
@@ -394,6 +330,7 @@ CODES = (
     EXCERPT_WITHOUT_CITATION,
     MISSING_VERSION,
     MALFORMED_VERSION,
+    CONFLICTING_VERSIONS,
     DELTA_NOT_CONTRIBUTED,
     PLACEHOLDER_LEFT,
 )
