@@ -151,6 +151,11 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         ["MISSING_REQUIRED_FIELD"],
         None,
     ),
+    "YAML beside a real block": (
+        f"{HEADERS}{GOOD}\n```yaml\noperation: KILL\nsection: hypothesis_slate\n```\n",
+        ["INLINE_DELTA"],
+        None,
+    ),
     "inside a table": (
         f"{HEADERS}| 1 | {KILL.replace(chr(10), '')} |\n",
         ["MB-004", "INLINE_DELTA"],

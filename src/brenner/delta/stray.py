@@ -22,6 +22,9 @@ from brenner.markdown.line_index import LineIndex
 _INDENT = "    "
 # What its author may take for the start of a delta block, wherever it stands.
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
+# A delta written as YAML, which the document considered and rejected
+_YAML_OPERATION = re.compile(r"^[ \t-]*operation:", re.MULTILINE)
+_YAML_SECTION = re.compile(r"^[ \t-]*section:", re.MULTILINE)
 _OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
 
 
@@ -115,7 +118,8 @@ def _json_in_fence(fence: Block, label: str, index: LineIndex) -> Iterator[Stray
     """JSON under another name; the name is corrected where nothing else stands in the fence."""
     found = list(deltas_in(fence.text))
     where = f"it stands in {label}"
-    if not found and fence.info.casefold().startswith("delta"):
+    is_yaml = _YAML_OPERATION.search(fence.text) and _YAML_SECTION.search(fence.text)
+    if not found and (is_yaml or fence.info.casefold().startswith("delta")):
         yield Stray(codes.INLINE_DELTA.at(fence.line, where=where))
     starts = (node.start for node, _ in found)
     strays = list(_found(codes.INLINE_DELTA, fence.text, starts, fence.line + 1, where))
