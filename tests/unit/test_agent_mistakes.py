@@ -156,6 +156,15 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         ["INLINE_DELTA"],
         None,
     ),
+    "a field missing and a name unknown": (
+        HEADERS
+        + GOOD.replace("KILL", "ADD")
+        .replace("hypothesis_slate", "predictions_table")
+        .replace('"target_id": "H2"', '"target_id": null')
+        .replace('"reason": "refuted by T1"', '"predictions": {"@epi": "refuted by T1"}'),
+        ["MISSING_REQUIRED_FIELD", "UNKNOWN_LOCAL_ID"],
+        None,
+    ),
     "inside a table": (
         f"{HEADERS}| 1 | {KILL.replace(chr(10), '')} |\n",
         ["MB-004", "INLINE_DELTA"],

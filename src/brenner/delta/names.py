@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from brenner.delta.explain import line_at
-from brenner.delta.model import Delta, DeltaBlock
+from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import MOST_PROBLEMS, Path, dotted
 from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, Operation
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.grammar import LOCAL_ID
+from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE
 
 _IN_TEXT = re.compile(rf"(?<![\w@])@({LOCAL_ID.pattern})", re.ASCII)
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
@@ -31,7 +31,7 @@ def resolve_names(blocks: list[DeltaBlock], thread_id: str | None) -> list[Delta
     A reference to another thread has no local names; without `thread_id` it cannot be told.
     """
     resolved, owners = _owners([_check_foreign(block, thread_id) for block in blocks])
-    mentions = [list(_mentions(b.delta, thread_id)) if b.delta else [] for b in resolved]
+    mentions = [list(_mentions(block, thread_id)) for block in resolved]
     for index, found in enumerate(mentions):
         for mention in found:
             if len(resolved[index].diagnostics) < MOST_PROBLEMS:
@@ -81,32 +81,47 @@ def _introduced(block: DeltaBlock) -> str:
     return block.written("local_id") or "" if is_add else ""
 
 
-def _mentions(delta: Delta, thread_id: str | None) -> Iterator[Mention]:
-    """Every `@name` of a delta, wherever IDs live."""
-    if delta.target_id and delta.target_id.startswith("@"):
-        yield Mention(("target_id",), delta.target_id[1:], delta.section)
-    for field in SECTIONS[delta.section].fields.values():
-        content = delta.payload.get(field.name)
-        if content is not None:
-            for path, name in _names_in(field, content, thread_id):
-                section = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
-                yield Mention(("payload", field.name, *path), name, section)
+def _mentions(block: DeltaBlock, thread_id: str | None) -> Iterator[Mention]:
+    """Every `@name` of a block, wherever IDs live; of a refused one as far as it can be read."""
+    section, target = SECTIONS.get(block.written("section") or ""), block.written("target_id")
+    if section is None:
+        return
+    if target and _is_local(target):
+        yield Mention(("target_id",), target[1:], section.id)
+    payload = block.value.get("payload") if isinstance(block.value, dict) else None
+    for name, content in payload.items() if isinstance(payload, dict) else ():
+        if name in section.fields:
+            field = section.fields[name]
+            wanted = HYPOTHESIS_SLATE.id if field.kind is FieldKind.OUTCOMES else None
+            for path, mentioned in _names_in(field, content, thread_id):
+                yield Mention(("payload", name, *path), mentioned, wanted)
 
 
-def _names_in(field: Field, content: Any, thread_id: str | None) -> Iterator[tuple[Path, str]]:
+def _names_in(field: Field, content: object, thread_id: str | None) -> Iterator[tuple[Path, str]]:
     """The local names in one field, each with the path inside it."""
-    if field.kind is FieldKind.OUTCOMES:
-        yield from (((key,), key[1:]) for key in content if key.startswith("@"))
-    elif field.kind is FieldKind.ITEMS:
-        items = enumerate(content)
-        yield from (((index,), item[1:]) for index, item in items if item.startswith("@"))
-    elif field.kind is FieldKind.REFERENCES:
+    if field.kind is FieldKind.OUTCOMES and isinstance(content, dict):
+        yield from (((key,), key[1:]) for key in content if _is_local(key))
+    elif field.kind is FieldKind.ITEMS and isinstance(content, list):
+        yield from (((index,), item[1:]) for index, item in enumerate(content) if _is_local(item))
+    elif field.kind is FieldKind.REFERENCES and isinstance(content, list):
         for index, reference in enumerate(content):
-            is_ours = thread_id is None or reference["session"] == thread_id
-            if is_ours and reference["item"].startswith("@"):
-                yield (index, "item"), reference["item"][1:]
-    elif field.names_items:
+            item, session = _reference(reference)
+            if _is_local(item) and thread_id in (None, session):
+                yield (index, "item"), str(item)[1:]
+    elif field.names_items and isinstance(content, str):
         yield from (((), name) for name in _IN_TEXT.findall(content))
+
+
+def _reference(reference: object) -> tuple[object, object]:
+    """The item and the session of a reference, sound or not."""
+    if not isinstance(reference, dict):
+        return None, None
+    return reference.get("item"), reference.get("session")
+
+
+def _is_local(item: object) -> bool:
+    """Whether it is an `@name`; what only begins like one was reported where it stands."""
+    return isinstance(item, str) and LOCAL_REFERENCE.fullmatch(item) is not None
 
 
 def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -> DeltaBlock:
