@@ -10,6 +10,7 @@ import pytest
 
 from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import ThreadKind, is_valid
+from parts import need
 
 IDS = ("RS-20251230-cell-fate", "brenner_bot-5so.3.4.2", "COORD-daily-sync", "-begins-with-a-dash")
 
@@ -54,12 +55,8 @@ def test_what_is_no_file_name_is_refused(thread_id: str) -> None:
 def tmux(tmp_path: Path) -> Iterator[list[str]]:
     """A tmux server of our own."""
     program = shutil.which("tmux")
-    if program is None:
-        message = "tmux is not installed, so the tmux names are not tested"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    command = [program, "-S", str(tmp_path / "socket"), "-f", os.devnull]
+    need(program, "tmux is not installed, so the tmux names are not tested")
+    command = [str(program), "-S", str(tmp_path / "socket"), "-f", os.devnull]
     yield command
     subprocess.run([*command, "kill-server"], check=False, capture_output=True)
 

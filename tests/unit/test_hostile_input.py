@@ -10,6 +10,7 @@ import pytest
 
 from brenner.check.message import check_message
 from brenner.limits import MOST_BLOCKS, MOST_BODY_BYTES, MOST_JSON_DEPTH
+from parts import need
 
 HEADERS = b"Thread: RS-20251230-cell-fate-dichotomy\nFrom: A\nTo: B\nSubject: DELTA[opus]: x\n\n"
 KILL = '"operation":"KILL","section":"anomaly_register","target_id":"X1","rationale":"r"'
@@ -142,9 +143,9 @@ def test_closed_output(tmp_path: Path) -> None:
     assert len(lines) == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_full_disk() -> None:
     """The output has no room: exit code 3, and it is said."""
+    need(Path("/dev/full").exists(), "there is no /dev/full, so a full disk is not tested")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "brenner", "explain"],
