@@ -91,6 +91,20 @@ MISTAKES: dict[str, tuple[str, list[str], int | None]] = {
         None,
     ),
     "JSON on the line of the fence": (f"{HEADERS}```delta {KILL}\n```\n", ["INVALID_JSON"], None),
+    "one delta on the line of the fence, one below": (
+        f"{HEADERS}```delta {OTHER.replace(chr(10), '')}\n{KILL}\n```\n",
+        ["INVALID_JSON"],
+        None,
+    ),
+    "an unknown name, escaped": (
+        HEADERS
+        + GOOD.replace("KILL", "EDIT")
+        .replace("hypothesis_slate", "predictions_table")
+        .replace("H2", "P1")
+        .replace('"reason": "refuted by T1"', '"predictions": {"\\u0040epi": "refuted by T1"}'),
+        ["UNKNOWN_LOCAL_ID"],
+        None,
+    ),
     "unescaped quotes": (
         HEADERS + GOOD.replace("refuted by T1", 'refuted by "T1"'),
         ["INVALID_JSON"],

@@ -22,7 +22,6 @@ INFO_WORD = "delta"
 _INFO_WORD_AND_MORE = ("delta ", "delta\t")
 _MOST_PASSES = 4
 _SURELY_SMALL = MOST_BLOCK_BYTES // 4  # in characters, whatever they are
-FENCE = Kind.FENCE
 
 
 def is_delta_fence(block: Block) -> bool:
@@ -38,15 +37,21 @@ def has_delta_info(fence: Block) -> bool:
 
 def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[DeltaBlock]:
     """All delta blocks among the blocks of a body, in order, numbered from 1."""
-    fences = [block for block in blocks if block.kind is FENCE and is_delta_fence(block)]
+    fences = list(filter(is_delta_fence, blocks))
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
-    if not any("@" in fence.text or "local" in fence.text for fence in fences):
+    if not any(map(_may_use_names, fences)):
         return read
     from brenner.delta.names import resolve_names
 
     return resolve_names(read, thread_id)
+
+
+def _may_use_names(fence: Block) -> bool:
+    """A cheap test for local names; behind a backslash anything may stand."""
+    text = fence.text
+    return "@" in text or "local_id" in text or "\\" in text
 
 
 def _read(number: int, fence: Block) -> DeltaBlock:
@@ -60,9 +65,8 @@ def _read(number: int, fence: Block) -> DeltaBlock:
         return _explain(DeltaBlock(number, fence), None)
     delta, problems = validate(value)
     block = DeltaBlock(number, fence, value, delta)
-    if problems or not fence.closed or "\\" in text:
-        return _explain(block, problems)
-    return block
+    is_plain = fence.closed and fence.info == INFO_WORD and "\\" not in text
+    return block if is_plain and not problems else _explain(block, problems)
 
 
 def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
@@ -115,11 +119,7 @@ def _with_repair(block: DeltaBlock) -> DeltaBlock:
     fence = block.fence._replace(closed=True)
     mended = block
     for _ in range(_MOST_PASSES):
-        if (
-            mended.delta is not None
-            or not mended.edits
-            or (mended.fence.closed and mended.structure)
-        ):
+        if mended.delta is not None or not mended.edits:
             break
         text = apply_edits(mended.fence.text, mended.edits)
         mended = _read(block.number, fence._replace(text=text))

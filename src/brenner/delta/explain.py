@@ -71,8 +71,7 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
 
 def begins_on_fence_line(fence: Block) -> bool:
     """Whether the JSON begins behind the word `delta`, where Markdown sees an info string."""
-    _, _, rest = fence.info.partition(" ")
-    return rest.lstrip().startswith("{")
+    return fence.info.removeprefix("delta").lstrip().startswith(("{", "["))
 
 
 def suspicious(block: DeltaBlock) -> DeltaBlock:
