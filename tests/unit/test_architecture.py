@@ -16,6 +16,8 @@ LAYERS = (
     {"__main__"},
     {"cli"},
     {"check"},
+    {"lint"},
+    {"artifact"},
     {"delta"},
     {"thread"},
     {"markdown"},

@@ -1,0 +1,43 @@
+"""Blame: for every field of every item, what set it and what that replaced."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+# ("claim",), ("predictions", "H2"), ("score", "cost"), ("anchors", "§42"), ("killed",)
+Path = tuple[str, ...]
+KICKOFF = "KICKOFF"  # what fills the research thread, in the place of an operation (R15)
+
+
+class Source(NamedTuple):
+    """The delta that set something: its message, author, block, and the version that it went into.
+
+    `block` is 0 for a kickoff, which has none.
+    """
+
+    message_id: int
+    agent: str
+    block: int
+    version: int
+    operation: str
+
+
+class Change(NamedTuple):
+    """That a source gave a field its value; `replaced` is the value before, and `before` the change
+    that had set that one. A value that was taken away has a change, too."""
+
+    source: Source
+    value: object
+    replaced: object = None
+    before: "Change | None" = None
+
+    def history(self) -> "Iterator[Change]":
+        """This change and all before it, newest first."""
+        change: Change | None = self
+        while change is not None:
+            yield change
+            change = change.before
+
+
+Blame = Mapping[str, Mapping[Path, Change]]
+NO_BLAME: Blame = MappingProxyType({})

@@ -1,0 +1,69 @@
+"""The ledger: what became of every delta block, to the last one (R7)."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from brenner.diagnostics.model import Diagnostic
+
+
+class Outcome(StrEnum):
+    """How a block ended."""
+
+    APPLIED = "applied"
+    REFUSED = "refused"
+    DUPLICATE = "duplicate"
+
+
+class Rewrite(NamedTuple):
+    """An ID that was rewritten to the number that the item got (R11)."""
+
+    field: str
+    old: str
+    new: str
+
+
+class Entry(NamedTuple):
+    """One block. `operation`, `section` and `target_id` are as written, as far as they could be
+    read; `assigned_id` is what an ADD became (of a duplicate: what the first one became), and
+    `item_id` the item that the block ended on, whatever the operation."""
+
+    message_id: int
+    block: int
+    line: int
+    agent: str
+    operation: str | None
+    section: str | None
+    target_id: str | None
+    state: Outcome
+    assigned_id: str | None = None
+    item_id: str | None = None
+    rewrites: tuple[Rewrite, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The stable form; keys are only ever added."""
+        return {
+            "message_id": self.message_id,
+            "block": self.block,
+            "line": self.line,
+            "agent": self.agent,
+            "operation": self.operation,
+            "section": self.section,
+            "target_id": self.target_id,
+            "assigned_id": self.assigned_id,
+            "item_id": self.item_id,
+            "state": self.state.value,
+            "rewritten": [rewrite._asdict() for rewrite in self.rewrites],
+            "violations": [found.to_json() for found in self.diagnostics],
+        }
+
+
+def counts(entries: tuple[Entry, ...]) -> dict[str, int]:
+    """How many blocks ended how; they always add up."""
+    states = [entry.state for entry in entries]
+    return {outcome.value: states.count(outcome) for outcome in Outcome}
+
+
+def ledger_json(entries: tuple[Entry, ...]) -> dict[str, object]:
+    """The whole ledger as a compile shows it."""
+    return {**counts(entries), "entries": [entry.to_json() for entry in entries]}

@@ -1,0 +1,160 @@
+"""The artifact: one document per thread, as frozen values.
+
+A field that says nothing is not there: no blank text, no flag that is false, no empty list or map.
+So two artifacts that read the same are equal. `fields` builds such a mapping from any values.
+Items stand in the order of their numbers; how tests are ranked is a matter of showing them.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, cast
+
+from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Section
+from brenner.delta.values import is_blank
+from brenner.grammar import ITEM_ID
+
+JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
+
+
+class Reference(NamedTuple):
+    """That an item comes from another one, perhaps of another session."""
+
+    session: str
+    item: str
+    relation: str
+
+
+class Killed(NamedTuple):
+    """Who killed an item, when (ISO 8601), and why."""
+
+    agent: str
+    at: str
+    reason: str
+
+
+# What a field holds, by its kind: text and choice; flag; anchors and items; references;
+# outcomes by hypothesis; the parts of a score.
+Value = str | bool | tuple[str, ...] | tuple[Reference, ...] | Mapping[str, str] | Mapping[str, int]
+Fields = Mapping[str, Value]
+NO_FIELDS: Fields = MappingProxyType({})
+NOTHING: Mapping[str, JSON] = MappingProxyType({})
+
+
+class Item(NamedTuple):
+    """One item. Its ID is a prefix and a number; in a file that a person wrote, any word."""
+
+    id: str
+    fields: Fields = NO_FIELDS
+    killed: Killed | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is not killed."""
+        return self.killed is None
+
+    @property
+    def title(self) -> str:
+        """What people call it: its name, or a prediction's condition, or else its ID."""
+        called = self.fields.get("name") or self.fields.get("condition") or self.id
+        return str(called)
+
+    def text(self, name: str) -> str:
+        """A field that holds text; empty where it is not there."""
+        value = self.fields.get(name, "")
+        return value if isinstance(value, str) else ""
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """A field that holds a list of texts; empty where it is not there."""
+        return cast("tuple[str, ...]", self.fields.get(name, ()))
+
+    def mapped(self, name: str) -> Mapping[str, str]:
+        """A field that holds outcomes by hypothesis; empty where it is not there."""
+        return cast("Mapping[str, str]", self.fields.get(name) or NO_FIELDS)
+
+    @property
+    def score(self) -> Mapping[str, int]:
+        """The parts of a test's score that were given."""
+        return cast("Mapping[str, int]", self.fields.get("score") or NO_FIELDS)
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """Where it comes from."""
+        return cast("tuple[Reference, ...]", self.fields.get("references", ()))
+
+
+class Metadata(NamedTuple):
+    """The front matter: the publish document's and the companion's together (R18).
+
+    Times are ISO 8601 text. `extra` keeps what other programs wrote and we do not know.
+    """
+
+    session_id: str | None = None
+    version: int | None = None
+    created_at: str | None = None
+    updated_at: str | None = None
+    compiled_at: str | None = None
+    compiled_by: str | None = None
+    status: str | None = None
+    contributors: tuple[str, ...] = ()
+    agent_mail_message_id: int | None = None
+    roster: Mapping[str, JSON] = NOTHING
+    research_program: Mapping[str, JSON] = NOTHING
+    extra: Mapping[str, JSON] = NOTHING
+
+
+ITEM_SECTIONS: tuple[Section, ...] = tuple(
+    section for section in SECTIONS.values() if section is not RESEARCH_THREAD
+)
+NO_ITEMS: Mapping[str, tuple[Item, ...]] = MappingProxyType(
+    {section.id: () for section in ITEM_SECTIONS}
+)
+NO_RESEARCH_THREAD = Item(RESEARCH_THREAD.prefix)
+
+
+class Artifact(NamedTuple):
+    """Metadata, the research thread, and the items of the six other sections by section ID."""
+
+    metadata: Metadata
+    research_thread: Item = NO_RESEARCH_THREAD
+    sections: Mapping[str, tuple[Item, ...]] = NO_ITEMS
+
+    def active(self, section: Section) -> tuple[Item, ...]:
+        """The items of a section that are not killed."""
+        return tuple(item for item in self.sections[section.id] if item.killed is None)
+
+    def all_items(self) -> Iterator[tuple[Section, Item]]:
+        """The research thread, then every item, in the order of the sections."""
+        yield RESEARCH_THREAD, self.research_thread
+        for section in ITEM_SECTIONS:
+            for item in self.sections[section.id]:
+                yield section, item
+
+
+def fields(values: Mapping[str, object]) -> Fields:
+    """The fields of an item, from values that may be lists, plain maps, or say nothing."""
+    return MappingProxyType({name: frozen(v) for name, v in values.items() if says_something(v)})
+
+
+def says_something(value: object) -> bool:
+    """Whether a field with this value is there at all."""
+    return value is not None and value is not False and bool(value) and not is_blank(value)
+
+
+def frozen(value: object) -> Value:
+    """A value that nobody can change."""
+    if type(value) is str or type(value) is bool:
+        return value
+    if isinstance(value, Mapping):
+        return MappingProxyType(dict(value))
+    if isinstance(value, list | tuple):
+        return tuple(Reference(**each) if isinstance(each, dict) else each for each in value)
+    raise TypeError(type(value).__name__)
+
+
+_WITHOUT_NUMBER = 1 << 40
+
+
+def order_of(item_id: str) -> tuple[int, str]:
+    """The sort key of items: by number; those without one come last, by their words."""
+    match = ITEM_ID.fullmatch(item_id)
+    return (int(match[2] or 0), "") if match else (_WITHOUT_NUMBER, item_id)
