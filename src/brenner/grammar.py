@@ -43,6 +43,11 @@ ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")
 # R11: the name that an author gives to an item which has no number yet, and how she refers to it
 LOCAL_ID = re.compile(_NAME)
 LOCAL_REFERENCE = re.compile(r"@" + _NAME)
+# R11: what a text such as `H4 vs H1/H2` or `@epi vs H1` names; in other texts an ID is prose
+NAME_IN_DISCRIMINATES = re.compile(
+    rf"(?<![A-Za-z0-9_@])@{_NAME}|(?<![\w@])H[1-9][0-9]{{0,8}}(?!\w)"
+)
+ITEM_ID_IN_PROSE = re.compile(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
 # [axiomatic], [external: source]
@@ -53,3 +58,14 @@ ANCHOR = re.compile(
 )
 # The two usual ways in which the two bytes of § are misread: as Mac Roman, as Latin-1
 MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")
+# companion, Anchors: the sections that a sentence or an anchor cites, one or a range
+CITED_SECTIONS = re.compile(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
+# companion, Anchors: what names in a sentence the source that it comes from
+SOURCE_IN_TEXT = re.compile(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)
+
+# companion, Lint, EM-003: a time in ISO 8601, extended or basic; the zone may be left out
+ISO_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
+    r"|[0-9]{8}(?:T[0-9]{4}(?:[0-9]{2}(?:[.,][0-9]{1,9})?)?(?:Z|[+-][0-9]{2}(?:[0-9]{2})?)?)?"
+)

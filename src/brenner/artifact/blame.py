@@ -23,8 +23,11 @@ class Source(NamedTuple):
 
 
 class Change(NamedTuple):
-    """That a source gave a field its value; `replaced` is the value before, and `before` the change
-    that had set that one. A value that was taken away has a change, too."""
+    """That a source gave a field its value, and what was there before.
+
+    `replaced` is the value before, and `before` the change that had set that one. Where a value
+    was taken away there is a change with the value None.
+    """
 
     source: Source
     value: object
@@ -32,7 +35,7 @@ class Change(NamedTuple):
     before: "Change | None" = None
 
     def history(self) -> "Iterator[Change]":
-        """This change and all before it, newest first."""
+        """All changes up to this one, newest first."""
         change: Change | None = self
         while change is not None:
             yield change

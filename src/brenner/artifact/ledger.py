@@ -23,9 +23,12 @@ class Rewrite(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One block. `operation`, `section` and `target_id` are as written, as far as they could be
-    read; `assigned_id` is what an ADD became (of a duplicate: what the first one became), and
-    `item_id` the item that the block ended on, whatever the operation."""
+    """One block.
+
+    `operation`, `section` and `target_id` are as written, as far as they could be read.
+    `assigned_id` is what an ADD became (of a duplicate: what the first one became), and `item_id`
+    the item that the block ended on, whatever the operation.
+    """
 
     message_id: int
     block: int

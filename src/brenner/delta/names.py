@@ -11,9 +11,8 @@ from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, O
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE
+from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_IN_DISCRIMINATES
 
-_IN_TEXT = re.compile(rf"(?<![\w@])@({LOCAL_ID.pattern})", re.ASCII)
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
 
@@ -109,7 +108,8 @@ def _names_in(field: Field, content: object, thread_id: str | None) -> Iterator[
             if _is_local(item) and thread_id in (None, session):
                 yield (index, "item"), str(item)[1:]
     elif field.names_items and isinstance(content, str):
-        yield from (((), name) for name in _IN_TEXT.findall(content))
+        named = NAME_IN_DISCRIMINATES.findall(content)
+        yield from (((), name[1:]) for name in named if name.startswith("@"))
 
 
 def _reference(reference: object) -> tuple[object, object]:

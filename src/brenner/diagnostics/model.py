@@ -72,6 +72,8 @@ class Diagnostic(NamedTuple):
     field: str | None = None
     repaired: str | None = None
     suggestion: str | None = None
+    message_id: int | None = None
+    readings: tuple[str, ...] = ()  # ready blocks, of which the author has to choose one
 
     @property
     def id(self) -> str:
@@ -101,6 +103,8 @@ class Diagnostic(NamedTuple):
             "spec": self.code.spec,
             "repaired": self.repaired,
             "suggestion": self.suggestion,
+            "message_id": self.message_id,
+            "readings": list(self.readings) or None,
         }
         return {
             "id": self.id,

@@ -1,0 +1,72 @@
+"""What a message of a thread brings to the artifact: delta blocks, or a kickoff's question."""
+
+from typing import NamedTuple
+
+from brenner.delta.blocks import read_blocks, with_repairs
+from brenner.delta.model import DeltaBlock
+from brenner.grammar import VERSION
+from brenner.markdown.blocks import Block, blocks
+from brenner.markdown.fields import fields
+from brenner.thread.posted import Posted
+from brenner.thread.sections import Section, find_section, normalised, sections, title
+from brenner.thread.subjects import Subject, parse_subject
+from brenner.thread.types import DELTA, KICKOFF
+
+
+class Contribution(NamedTuple):
+    """A DELTA message, read: its blocks, and the version that it states as its base."""
+
+    posted: Posted
+    shorthand: str
+    blocks: list[DeltaBlock]
+    stated_base: int | None
+
+
+class Kickoff(NamedTuple):
+    """A KICKOFF message, read. `is_titled` says that the question is only its title (R15)."""
+
+    posted: Posted
+    question: str
+    context: str
+    is_titled: bool
+
+
+def read_posted(posted: Posted) -> Contribution | Kickoff | None:
+    """What the message brings; None for those types that bring nothing."""
+    subject = parse_subject(posted.message.subject)
+    if subject is None:
+        return None
+    if subject.type == DELTA.name:
+        return _contribution(posted, subject)
+    return _kickoff(posted) if subject.type == KICKOFF.name else None
+
+
+def _contribution(posted: Posted, subject: Subject) -> Contribution:
+    found = blocks(posted.message.body)
+    deltas = with_repairs(read_blocks(found, posted.message.thread_id))
+    return Contribution(posted, subject.role or "", deltas, stated_base(found))
+
+
+def stated_base(body: list[Block]) -> int | None:
+    """The version that `**Base Version**: vN` states. Two different ones state nothing."""
+    name = normalised(DELTA.version_field)
+    values = [field.value for field in fields(body) if normalised(field.name) == name]
+    stated = {int(match[1]) for match in map(VERSION.fullmatch, values) if match}
+    return stated.pop() if len(stated) == 1 else None
+
+
+def _kickoff(posted: Posted) -> Kickoff:
+    body = posted.message.body
+    found = blocks(body)
+    under = sections(found)
+    question, context = find_section(under, "Research Question"), find_section(under, "Context")
+    heading = title(found)
+    asked = _text(question, body) if question else (heading.text.strip() if heading else "")
+    return Kickoff(posted, asked, _text(context, body) if context else "", question is None)
+
+
+def _text(section: Section, body: str) -> str:
+    """What stands in a section, as it was written."""
+    lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first, last = section.contents[0], section.contents[-1]
+    return "\n".join(lines[first.line - 1 : last.end]).strip()

@@ -1,0 +1,91 @@
+"""Merging: a published state and the messages that no version has read yet make the next version.
+
+A pure function: the same input gives the same output, byte for byte. Messages are put into the
+order of R9 and taken one after the other, whatever order they come in.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
+
+from brenner.artifact.blame import Blame
+from brenner.artifact.circles import Node
+from brenner.artifact.conflicts import Conflict
+from brenner.artifact.contribution import Contribution, Kickoff, read_posted
+from brenner.artifact.ledger import Entry
+from brenner.artifact.model import Artifact
+from brenner.artifact.round import Round
+from brenner.artifact.shortcomings import shortcomings, unknown_agents
+from brenner.artifact.state import State, Version
+from brenner.diagnostics.model import Diagnostic
+from brenner.thread.posted import Posted, in_thread_order
+
+OPERATOR = "Operator"
+NOWHERE: Mapping[Node, Iterable[Node]] = MappingProxyType({})
+
+
+class Merge(NamedTuple):
+    """The next version, not yet published, with the account of how it came about."""
+
+    state: State
+    ledger: tuple[Entry, ...]
+    warnings: tuple[Diagnostic, ...]
+
+    @property
+    def artifact(self) -> Artifact:
+        """The artifact of the next version."""
+        return self.state.artifact
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """All conflicts that are open now."""
+        return self.state.conflicts
+
+    @property
+    def blame(self) -> Blame:
+        """Who set what."""
+        return self.state.blame
+
+    def publish(self, message_id: int, at: datetime) -> State:
+        """The state after the COMPILED message of this version was posted."""
+        number = self.artifact.metadata.version or 0
+        version = Version(number, at, message_id, self.state.counts)
+        return self.state._replace(versions=(*self.state.versions, version))
+
+
+def merge(
+    state: State,
+    messages: Iterable[Posted],
+    roster: Collection[str] | None = None,
+    operator: str = OPERATOR,
+    elsewhere: Mapping[Node, Iterable[Node]] = NOWHERE,
+) -> Merge:
+    """Merge what KICKOFF and DELTA messages bring; messages of other types bring nothing.
+
+    `roster` are the session's agents, where it has a roster. `elsewhere` are the references
+    between items of other sessions, so that no circle is closed through them.
+    """
+    read = map(read_posted, sorted(messages, key=in_thread_order))
+    brought = [each for each in read if each is not None]
+    return merge_read(state, brought, roster, operator, elsewhere)
+
+
+def merge_read(
+    state: State,
+    brought: Iterable[Contribution | Kickoff],
+    roster: Collection[str] | None = None,
+    operator: str = OPERATOR,
+    elsewhere: Mapping[Node, Iterable[Node]] = NOWHERE,
+) -> Merge:
+    """Merge messages that were read already and stand in their order."""
+    current = Round(state, elsewhere)
+    for each in brought:
+        current.take(each)
+    after = current.end()
+    warnings = (
+        *current.warnings,
+        *unknown_agents(current.senders, roster, operator),
+        *shortcomings(after.artifact, after.has_question),
+    )
+    return Merge(after, tuple(current.ledger), warnings)

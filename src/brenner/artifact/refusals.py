@@ -1,0 +1,108 @@
+"""Why a block is refused at merge, and what else is worth saying of it, in words with lines."""
+
+from collections.abc import Iterable, Mapping
+
+from brenner.artifact.draft import Draft
+from brenner.artifact.mentions import Mention, Path
+from brenner.artifact.numbering import Target
+from brenner.artifact.reading import Reading
+from brenner.delta.explain import line_at
+from brenner.delta.model import DeltaBlock
+from brenner.delta.problems import dotted
+from brenner.delta.schema import SECTIONS
+from brenner.diagnostics.codes import delta_format, merge
+from brenner.diagnostics.model import Code, Diagnostic
+from brenner.diagnostics.nearest import Suggestion, perhaps
+from brenner.grammar import ITEM_ID
+
+MOST_TOLD = 20  # of one kind about one block; more would say nothing new
+
+
+def told(block: DeltaBlock, code: Code, path: Path, **words: str | int) -> Diagnostic:
+    """A diagnostic about a place in a block."""
+    found = code.at(line_at(block, path), **words)
+    return found.in_block(block.number, block.written("target_id"), dotted(path))
+
+
+def unknown(block: DeltaBlock, mention: Mention, draft: Draft) -> Diagnostic:
+    """The ID names nothing."""
+    hint = _nearest(mention.written, draft)
+    if mention.field == "target_id":
+        return told(
+            block,
+            delta_format.INVALID_TARGET,
+            mention.path,
+            target=mention.written,
+            reason="is not in the artifact that the message goes by",
+            example=SECTIONS[block.written("section") or ""].example_id,
+            suggestion=hint,
+        )
+    words = {"where": mention.field, "id": mention.written, "suggestion": hint}
+    return told(block, merge.UNKNOWN_ITEM, mention.path, **words)
+
+
+def _nearest(written: str, draft: Draft) -> Suggestion:
+    """The item of that section whose number is nearest."""
+    match = ITEM_ID.fullmatch(written)
+    highest = draft.counts.get(match[1], 0) if match and match[1] else 0
+    near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else None
+    return perhaps(near if near in draft.items else None)
+
+
+def depends_on_refused(block: DeltaBlock, mention: Mention, first: int) -> Diagnostic:
+    """The ID is that of an item whose ADD in the same message is refused."""
+    code = delta_format.DEPENDS_ON_REFUSED
+    return told(block, code, mention.path, name=mention.written, first=first)
+
+
+def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft) -> Diagnostic:
+    """The two views read the ID differently; a target that is not sure is refused."""
+    words: dict[str, str | int] = {
+        "id": mention.written,
+        "value": title(reading.meaning(mention.written), reading, draft),
+        "other": title(reading.other_meaning(mention.written), reading, draft),
+        "version": reading.base.number,
+    }
+    if mention.field != "target_id":
+        return told(block, merge.AMBIGUOUS_ID, mention.path, **words)
+    words["operation"] = block.written("operation") or ""
+    return told(block, merge.AMBIGUOUS_TARGET, mention.path, **words)
+
+
+def title(target: Target | None, reading: Reading, draft: Draft) -> str:
+    """What people call an item, or one that a block of the message adds."""
+    if isinstance(target, str):
+        return draft.items[target].title
+    if target is None:
+        return "nothing"
+    delta = reading.contribution.blocks[target - 1].delta
+    called = (delta.payload.get("name") or delta.payload.get("condition")) if delta else None
+    return str(called or f"block {target}")
+
+
+def colliding(
+    block: DeltaBlock, meant: Mapping[str, Target | None], found: Iterable[Mention]
+) -> list[Diagnostic]:
+    """Two keys of one map that mean the same item."""
+    seen: dict[tuple[str, Target | None], str] = {}
+    told_of = []
+    for mention in found:
+        if mention.path[-1] != mention.written:
+            continue  # not the key of a map
+        place = (mention.field, meant[mention.written])
+        other = seen.setdefault(place, mention.written)
+        if other != mention.written:
+            words = {"key": other, "other": mention.written, "where": mention.field}
+            code = merge.COLLIDING_KEYS
+            told_of.append(told(block, code, mention.path, id=str(place[1]), **words))
+    return told_of
+
+
+def killed(block: DeltaBlock, path: Path, item_id: str, by: str) -> Diagnostic:
+    """The item takes no more changes."""
+    return told(block, merge.TARGET_KILLED, path, id=item_id, name=by)
+
+
+def section_full(block: DeltaBlock, section: str, most: int) -> Diagnostic:
+    """There is no room for another active item."""
+    return told(block, merge.SECTION_LIMIT_EXCEEDED, ("section",), section=section, most=most)

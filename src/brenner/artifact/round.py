@@ -1,0 +1,278 @@
+"""One round: the messages since the last version, taken one after the other into a draft."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from brenner.artifact.annotate import Settled, settle
+from brenner.artifact.authors import Applied, Author, block_key, edited_paths, is_replaced
+from brenner.artifact.blame import KICKOFF, Source
+from brenner.artifact.circles import Node, References
+from brenner.artifact.contribution import Contribution, Kickoff
+from brenner.artifact.decide import decide
+from brenner.artifact.draft import Draft, Step
+from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.model import Killed, Reference
+from brenner.artifact.numbering import base_of
+from brenner.artifact.reading import read_message
+from brenner.artifact.state import State, Version
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
+from brenner.diagnostics.codes import merge as codes
+from brenner.diagnostics.codes.publish import AP_009
+from brenner.diagnostics.model import Diagnostic
+from brenner.thread.posted import Posted, iso
+
+_MOST_EDITS_TOLD = 10
+
+
+class Round:
+    """A merge under way."""
+
+    def __init__(self, state: State, elsewhere: Mapping[Node, Iterable[Node]]) -> None:
+        metadata = state.artifact.metadata
+        self.ledger: list[Entry] = []
+        self.warnings: list[Diagnostic] = []
+        self.senders: dict[str, int] = {}
+        self._state = state
+        self._thread_id = metadata.session_id or ""
+        self._version = (metadata.version or 0) + 1
+        self._draft = Draft(state)
+        self._authors: dict[str, Author] = {}
+        self._references = References(state.artifact, elsewhere)
+        self._contributors = dict.fromkeys(metadata.contributors)
+        self._created_at = metadata.created_at
+        self._updated = state.updated
+        self._has_question = state.has_question
+
+    def take(self, brought: Contribution | Kickoff) -> None:
+        """Take the next message."""
+        self._created_at = self._created_at or iso(brought.posted.at)
+        if isinstance(brought, Kickoff):
+            self._take_kickoff(brought)
+        else:
+            self._take_contribution(brought)
+
+    def end(self) -> State:
+        """The next version; nothing more is taken."""
+        question, sections, blame = self._draft.freeze()
+        before = self._state.artifact
+        metadata = before.metadata._replace(
+            version=self._version,
+            created_at=self._created_at,
+            updated_at=iso(self._updated) if self._updated else before.metadata.updated_at,
+            contributors=tuple(self._contributors),
+            agent_mail_message_id=None,
+        )
+        artifact = before._replace(metadata=metadata, research_thread=question, sections=sections)
+        return self._state._replace(
+            artifact=artifact,
+            blame=blame,
+            conflicts=self._draft.disputes.still_open(artifact),
+            counts=self._draft.counts,
+            authors={**self._state.authors, **self._authors},
+            has_question=self._has_question,
+            updated=self._updated,
+        )
+
+    # Kickoffs (R15).
+
+    def _take_kickoff(self, kickoff: Kickoff) -> None:
+        """The first one with a question fills the empty fields; later ones change nothing."""
+        if not kickoff.question:
+            return
+        posted = kickoff.posted
+        if not self._has_question:
+            self._has_question = True
+            self._fill("statement", kickoff.question, posted)
+            self._fill("context", kickoff.context, posted)
+            return
+        standing = self._question()
+        if _words(standing) != _words(kickoff.question):
+            self.warnings.append(_question_differs(kickoff, standing))
+
+    def _question(self) -> str:
+        value = self._draft.open(RESEARCH_THREAD.prefix).fields.get("statement")
+        return value if isinstance(value, str) else ""
+
+    def _fill(self, name: str, text: str, posted: Posted) -> None:
+        if text and name not in self._draft.open(RESEARCH_THREAD.prefix).fields:
+            by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
+            self._draft.set(RESEARCH_THREAD.prefix, (name,), text, Step(by, self._version))
+
+    # Contributions.
+
+    def _take_contribution(self, contribution: Contribution) -> None:
+        posted = contribution.posted
+        sender = posted.message.sender
+        self.senders.setdefault(sender, posted.id)
+        base = self._base(contribution)
+        author = self._author(sender)
+        draft = self._draft
+        reading = read_message(contribution, base, draft, author, self._thread_id)
+        verdict = decide(reading, draft, author, self._thread_id)
+        settled = list(settle(reading, verdict, draft, self._thread_id))
+        said = self._apply_all(settled, posted, base)
+        self.ledger += [_entry(each, said[each.block.number], posted) for each in settled]
+        applied = [each for each in settled if each.outcome is Outcome.APPLIED]
+        if applied:
+            self._contributors[contribution.shorthand] = None
+            self._updated = max(self._updated or posted.at, posted.at)
+            _remember(author, applied, posted.id, base.number)
+
+    def _base(self, contribution: Contribution) -> Version:
+        versions = self._state.versions
+        base = base_of(contribution.posted, contribution.stated_base, versions)
+        stated = contribution.stated_base
+        if stated is not None and stated != base.number:
+            found = AP_009.at(version=stated, latest=versions[-1].number)
+            self.warnings.append(found._replace(message_id=contribution.posted.id))
+        return base
+
+    def _author(self, sender: str) -> Author:
+        if sender not in self._authors:
+            self._authors[sender] = Author(self._state.authors.get(sender))
+        return self._authors[sender]
+
+    def _apply_all(
+        self, settled: list[Settled], posted: Posted, base: Version
+    ) -> dict[int, tuple[Diagnostic, ...]]:
+        """Apply what is to be applied; everything that is to be said, by block."""
+        said = {each.block.number: each.diagnostics for each in settled}
+        later: list[Settled] = []
+        for each in settled:
+            if each.outcome is not Outcome.APPLIED:
+                continue
+            is_add = each.block.delta is not None and each.block.delta.target_id is None
+            if is_add or each.item_id in self._draft.items:
+                said[each.block.number] += tuple(self._apply(each, posted, base))
+            else:
+                later.append(each)  # about an item that a block further down adds
+        for each in later:
+            said[each.block.number] += tuple(self._apply(each, posted, base))
+        return said
+
+    def _apply(self, settled: Settled, posted: Posted, base: Version) -> Iterator[Diagnostic]:
+        delta, item_id = cast("Delta", settled.block.delta), settled.item_id or ""
+        section = SECTIONS[delta.section]
+        sender = posted.message.sender
+        by = Source(posted.id, sender, settled.block.number, self._version, delta.operation.value)
+        payload = settled.payload
+        if delta.operation is Operation.KILL:
+            yield from self._unseen_edits(settled, sender, base)
+            killed = Killed(sender, iso(posted.at), str(payload["reason"]))
+            self._draft.kill(item_id, section, killed, by)
+            return
+        if "references" in payload:
+            payload, found = self._without_circles(settled)
+            yield from found
+        if delta.operation is Operation.ADD:
+            self._draft.add(item_id, section, payload, by)
+            return
+        self._draft.edit(item_id, section, payload, Step(by, base.number))
+        for noted in self._draft.disputes.take_noted():
+            label = ".".join(noted.path)
+            found_conflict = codes.CONFLICTING_EDIT.at(
+                settled.block.line, label=label, id=item_id, name=noted.agent, version=base.number
+            )
+            yield found_conflict.in_block(settled.block.number, item_id, label)
+
+    def _without_circles(self, settled: Settled) -> tuple[Mapping[str, object], list[Diagnostic]]:
+        """The payload without the references that would close a circle (R21)."""
+        item_id, payload = settled.item_id or "", settled.payload
+        given = [Reference(**each) for each in cast("list[dict[str, str]]", payload["references"])]
+        standing = set()
+        if item_id in self._draft.items:
+            standing = set(self._draft.references_of(item_id))
+            if is_replaced("references", payload):
+                for reference in standing - set(given):
+                    self._references.forget(item_id, reference)
+        kept, found = [], []
+        for reference in dict.fromkeys(given):
+            circle = reference not in standing and self._references.circle(item_id, reference)
+            if circle:
+                found.append(_circular(settled, reference, circle))
+                continue
+            kept.append(reference._asdict())
+            if reference not in standing:
+                self._references.add(item_id, reference)
+        return {**payload, "references": kept}, found
+
+    def _unseen_edits(self, settled: Settled, sender: str, base: Version) -> Iterator[Diagnostic]:
+        """The edits of the item that its killer cannot have seen (R12)."""
+        item_id = settled.item_id or ""
+        if self._draft.is_killed(item_id):
+            return
+        unseen: dict[str, None] = {}
+        for path, last in self._draft.blame.get(item_id, {}).items():
+            for change in last.history():
+                source = change.source
+                if source.version <= base.number:
+                    break
+                if source.operation == Operation.EDIT and source.agent != sender:
+                    edit = f"`{'.'.join(path)}` by {source.agent}, message {source.message_id}"
+                    unseen[edit] = None
+        if unseen:
+            edits = "; ".join(list(unseen)[:_MOST_EDITS_TOLD])
+            more = len(unseen) - _MOST_EDITS_TOLD
+            edits += f"; and {more} more" if more > 0 else ""
+            found = codes.KILL_OVER_UNSEEN_EDITS.at(
+                settled.block.line, name=sender, id=item_id, edits=edits
+            )
+            yield found.in_block(settled.block.number, item_id)
+
+
+def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
+    block = settled.block
+    is_add = block.written("operation") == Operation.ADD
+    return Entry(
+        posted.id,
+        block.number,
+        block.line,
+        posted.message.sender,
+        block.written("operation"),
+        block.written("section"),
+        block.written("target_id"),
+        settled.outcome,
+        settled.item_id if is_add else None,
+        settled.item_id,
+        settled.rewrites,
+        tuple([each._replace(message_id=posted.id) for each in said]) if said else (),
+    )
+
+
+def _remember(author: Author, applied: list[Settled], message_id: int, base: int) -> None:
+    """What later messages of this author are compared with."""
+    for each in applied:
+        delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
+        here = Applied(message_id, each.block.number, item_id)
+        author.remember(block_key(delta, item_id, each.payload, base), here)
+        if delta.operation is Operation.ADD:
+            author.remember_add(base, SECTIONS[delta.section].prefix, here)
+        elif delta.operation is Operation.EDIT:
+            author.remember_edit(here, edited_paths(delta, each.payload))
+
+
+def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Diagnostic:
+    value = f"{reference.relation} {reference.session} {reference.item}"
+    chain = " → ".join(map(str, circle))
+    words = {"value": value, "id": settled.item_id or "", "chain": chain}
+    found = codes.CIRCULAR_REFERENCE.at(settled.block.line, **words)
+    return found.in_block(settled.block.number, settled.item_id, "references")
+
+
+def _question_differs(kickoff: Kickoff, standing: str) -> Diagnostic:
+    delta = Delta(
+        Operation.EDIT,
+        RESEARCH_THREAD.id,
+        RESEARCH_THREAD.prefix,
+        {"statement": kickoff.question},
+        "The question of a later kickoff",
+    )
+    found = codes.QUESTION_DIFFERS.at(value=kickoff.question, other=standing)
+    return found._replace(message_id=kickoff.posted.id, repaired=render_delta(delta))
+
+
+def _words(text: str) -> list[str]:
+    """A question as compared: how its lines are broken does not matter."""
+    return text.split()

@@ -1,0 +1,47 @@
+"""What an artifact still lacks after a merge, as warnings (companion, Merging)."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from brenner.artifact.layout import LAYOUT
+from brenner.artifact.model import Artifact
+from brenner.delta.schema import ASSUMPTION_LEDGER, HYPOTHESIS_SLATE, RESEARCH_THREAD
+from brenner.diagnostics.codes import lint
+from brenner.diagnostics.codes import merge as codes
+from brenner.diagnostics.model import Diagnostic
+
+# The lint rule that says the same of the section
+_LEAST_RULES = {
+    "hypothesis_slate": lint.hypotheses.EH_001,
+    "predictions_table": lint.predictions.EP_001,
+    "discriminative_tests": lint.tests.ET_001,
+    "assumption_ledger": lint.assumptions.EA_001,
+    "adversarial_critique": lint.critiques.EC_001,
+}
+
+
+def shortcomings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]:
+    """No question, too few items, no third alternative, no scale check."""
+    if not has_question and not artifact.research_thread.text("statement"):
+        yield codes.NO_KICKOFF.at(thread_id=artifact.metadata.session_id or "")
+    for layout in LAYOUT:
+        if layout.section is RESEARCH_THREAD:
+            continue
+        count = len(artifact.active(layout.section))
+        if count < layout.least:
+            section = layout.section.id
+            found = codes.BELOW_MINIMUM.at(section=section, count=count, least=layout.least)
+            yield found._replace(also=(_LEAST_RULES[section].id,))
+    hypotheses = artifact.active(HYPOTHESIS_SLATE)
+    if not any("third_alternative" in item.fields for item in hypotheses):
+        yield codes.NO_THIRD_ALTERNATIVE.at()
+    if not any("scale_check" in item.fields for item in artifact.active(ASSUMPTION_LEDGER)):
+        yield codes.NO_SCALE_CHECK.at()
+
+
+def unknown_agents(
+    senders: Mapping[str, int], roster: Collection[str] | None, operator: str
+) -> Iterator[Diagnostic]:
+    """The senders, each with her first message, who are not in the session's roster."""
+    for name, message_id in senders.items() if roster is not None else ():
+        if name not in roster and name != operator:  # type: ignore[operator]
+            yield codes.UNKNOWN_AGENT.at(name=name)._replace(message_id=message_id)
