@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from brenner.artifact import refusals
-from brenner.artifact.decide import Fate, Verdict, final_ids, is_ambiguous
+from brenner.artifact.decide import Verdict, final_ids
 from brenner.artifact.draft import Draft
 from brenner.artifact.ledger import Outcome, Rewrite
 from brenner.artifact.mentions import Mention, in_prose, with_ids
-from brenner.artifact.reading import Reading
+from brenner.artifact.reading import Reading, is_as_written
 from brenner.delta.model import DeltaBlock
 from brenner.delta.render import render_delta
 from brenner.diagnostics.codes import merge as codes
@@ -28,21 +28,22 @@ class Settled(NamedTuple):
 
 def settle(reading: Reading, verdict: Verdict, draft: Draft, thread_id: str) -> Iterator[Settled]:
     """Every block of a message, settled, in order."""
-    moved = _moved(reading, verdict.numbers)
+    may_have_moved = _may_have_moved(reading, verdict, draft)
     for block, fate in zip(reading.contribution.blocks, verdict.fates, strict=True):
-        if fate.outcome is Outcome.REFUSED or block.delta is None:
+        delta = block.delta
+        if fate.outcome is Outcome.REFUSED or delta is None:
             said = tuple(_with_readings(each, block, reading, verdict) for each in fate.diagnostics)
             yield Settled(block, Outcome.REFUSED, said)
             continue
+        said, payload, target = fate.diagnostics, delta.payload, delta.target_id
+        rewrites: tuple[Rewrite, ...] = ()
         ids = final_ids(fate.meant, verdict.numbers)
-        rewrites = _rewrites(reading.mentions[block.number], ids)
-        payload = with_ids(block.delta, ids, thread_id) if rewrites else block.delta.payload
-        target = block.delta.target_id
+        if not is_as_written(ids.items()):
+            rewrites = _rewrites(reading.mentions[block.number], ids)
+            payload = with_ids(delta, ids, thread_id)
+        if fate.outcome is Outcome.APPLIED and (may_have_moved or rewrites or reading.doubtful):
+            said += tuple(_remarks(block, rewrites, reading, verdict, draft))
         item_id = verdict.numbers[block.number] if target is None else ids[target]
-        said = fate.diagnostics
-        if fate.outcome is Outcome.APPLIED and (rewrites or moved or ids):
-            said = (*said, *_doubts(block, fate, reading, draft))
-            said = (*said, *_rewritten(block, rewrites, reading), *_in_prose(block, moved))
         yield Settled(block, fate.outcome, said, item_id, payload, rewrites)
 
 
@@ -56,44 +57,35 @@ def _rewrites(found: list[Mention], ids: Mapping[str, str]) -> tuple[Rewrite, ..
     return tuple(Rewrite(field, old, new) for (field, old), new in changed.items())
 
 
-def _moved(reading: Reading, numbers: Mapping[int, str]) -> dict[str, str]:
-    """The author's own items whose numbers are not the ones that she counted on."""
-    view = reading.views.chosen
-    moved = {}
-    for prefix, own in view.own.items():
-        for number, target in enumerate(own, view.counts[prefix] + 1):
-            final = numbers.get(target) if isinstance(target, int) else target
-            if final is not None and final != f"{prefix}{number}":
-                moved[f"{prefix}{number}"] = final
-    return moved
+def _may_have_moved(reading: Reading, verdict: Verdict, draft: Draft) -> bool:
+    """Whether the author's own items can have other numbers than she counted on."""
+    counts = reading.views.chosen.counts
+    applied = sum(fate.outcome is Outcome.APPLIED for fate in verdict.fates)
+    return applied < len(verdict.fates) or any(counts[p] != draft.counts[p] for p in counts)
 
 
-def _doubts(block: DeltaBlock, fate: Fate, reading: Reading, draft: Draft) -> Iterator[Diagnostic]:
-    """The IDs that the thread view would read otherwise."""
-    found = reading.mentions[block.number]
-    doubtful = {e.written: e for e in found if is_ambiguous(reading, e.written, fate.meant)}
+def _remarks(
+    block: DeltaBlock,
+    rewrites: tuple[Rewrite, ...],
+    reading: Reading,
+    verdict: Verdict,
+    draft: Draft,
+) -> Iterator[Diagnostic]:
+    """Doubtful IDs, rewritten ones, and mentions in prose of items that are called otherwise."""
+    places = {(each.field, each.written): each for each in reversed(reading.mentions[block.number])}
+    doubtful = {each.written: each for each in places.values() if each.written in reading.doubtful}
     for mention in list(doubtful.values())[: refusals.MOST_TOLD]:
         yield refusals.ambiguous(block, mention, reading, draft)
-
-
-def _rewritten(
-    block: DeltaBlock, rewrites: tuple[Rewrite, ...], reading: Reading
-) -> Iterator[Diagnostic]:
-    """Each ID that was rewritten; a local name is exact, and is always replaced."""
-    places = {(e.field, e.written): e.path for e in reversed(reading.mentions[block.number])}
     for field, old, new in rewrites[: refusals.MOST_TOLD]:
-        if not old.startswith("@"):
-            path = places[field, old]
+        if not old.startswith("@"):  # a local name is exact, and is always replaced
+            path = places[field, old].path
             yield refusals.told(block, codes.ID_REWRITTEN, path, id=old, where=field, other=new)
-
-
-def _in_prose(block: DeltaBlock, moved: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Each mention, in a text that is never altered, of an item that is now called otherwise."""
-    if moved and block.delta is not None:
-        for path, item_id in in_prose(block.delta):
-            if item_id in moved:
-                words = {"where": str(path[1]), "id": item_id, "other": moved[item_id]}
-                yield refusals.told(block, codes.REWRITTEN_ID_IN_PROSE, path, **words)
+    for path, item_id in in_prose(block.delta) if block.delta else ():
+        target = reading.views.chosen.meaning(item_id)
+        final = verdict.numbers.get(target) if isinstance(target, int) else target
+        if final is not None and final != item_id:
+            words = {"where": str(path[1]), "id": item_id, "other": final}
+            yield refusals.told(block, codes.REWRITTEN_ID_IN_PROSE, path, **words)
 
 
 def _with_readings(
@@ -102,11 +94,12 @@ def _with_readings(
     """A target that can mean two items: the block for each of them, ready to send."""
     if found.code is not codes.AMBIGUOUS_TARGET or block.delta is None:
         return found
-    written = [each.written for each in reading.mentions[block.number]]
+    meant = reading.meant(block.number)
     ready = []
-    for meaning in (reading.meaning, reading.other_meaning):
-        ids = final_ids({each: meaning(each) for each in written}, verdict.numbers)
-        if len(ids) == len(set(written)):
+    other = {written: reading.doubtful.get(written, each) for written, each in meant.items()}
+    for reading_of in (meant, other):
+        ids = final_ids(reading_of, verdict.numbers)
+        if len(ids) == len(meant):
             thread_id = reading.contribution.posted.message.thread_id
             payload = with_ids(block.delta, ids, thread_id)
             target_id = ids[block.delta.target_id or ""]

@@ -1,6 +1,6 @@
 """What each author has had applied: for telling duplicates (R8) and for her numbering (R11)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.artifact.blame import Path
@@ -29,9 +29,9 @@ class Author:
         )
         self.edits: dict[tuple[str, Path], Applied] = dict(before.edits) if before else {}
 
-    def added_on(self, base: int, prefix: str) -> list[str]:
+    def added_on(self, base: int, prefix: str) -> Sequence[str]:
         """Her items on that base, in the order in which they were added."""
-        return self.adds.get((base, prefix), [])
+        return self.adds.get((base, prefix), ())
 
     def has_changed_since(self, first: Applied, paths: Iterable[Path]) -> bool:
         """Whether she has edited one of these fields after that block of hers."""

@@ -17,14 +17,13 @@ from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.ledger import Outcome
 from brenner.artifact.mentions import with_ids
 from brenner.artifact.numbering import Target
-from brenner.artifact.reading import Reading
+from brenner.artifact.reading import Meanings, Reading, is_as_written
 from brenner.delta.model import Delta, DeltaBlock
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, SECTIONS, Operation
 from brenner.diagnostics.codes import merge as codes
 from brenner.diagnostics.model import Diagnostic
 
-Meant = Mapping[str, Target | None]
-_NOTHING_MEANT: Meant = MappingProxyType({})
+_NOTHING_MEANT: Meanings = MappingProxyType({})
 
 
 class Fate(NamedTuple):
@@ -32,7 +31,7 @@ class Fate(NamedTuple):
 
     outcome: Outcome
     diagnostics: tuple[Diagnostic, ...] = ()
-    meant: Meant = _NOTHING_MEANT
+    meant: Meanings = _NOTHING_MEANT
     first: Applied | None = None
 
 
@@ -76,6 +75,7 @@ class _Walk:
         self._counts = dict(draft.counts)
         self._active = draft.active_hypotheses
         self._killed: set[Target] = set()
+        self._edits: list[tuple[Target, Delta, Meanings]] = []
         self._edited: set[tuple[Target, Path]] = set()
         self._counts_on: list[tuple[int, int]] = []
 
@@ -83,11 +83,12 @@ class _Walk:
         """The fate of the next block."""
         delta = block.delta
         if delta is None:
-            return Fate(Outcome.REFUSED, block.diagnostics)
-        reading = self.reading
-        found = reading.mentions[block.number]
-        meant = {each.written: reading.meaning(each.written) for each in found} if found else {}
-        refused = [*self._unclear(block, meant)] if found else []
+            # Where there are too many blocks the first one carries the reason for all.
+            reasons = block.diagnostics or self.reading.contribution.blocks[0].diagnostics
+            return Fate(Outcome.REFUSED, reasons)
+        meant = self.reading.meant(block.number)
+        is_plain = is_as_written(meant.items()) and self.reading.doubtful.keys().isdisjoint(meant)
+        refused = [] if is_plain else [*self._unclear(block, meant)]
         if not refused:
             first = self._first(block, delta, meant)
             if first is not None:
@@ -107,7 +108,7 @@ class _Walk:
         """The blocks that counted on an ADD further down, which is refused after all."""
         return {number: on for number, on in self._counts_on if on in self.refused}
 
-    def _unclear(self, block: DeltaBlock, meant: Meant) -> Iterator[Diagnostic]:
+    def _unclear(self, block: DeltaBlock, meant: Meanings) -> Iterator[Diagnostic]:
         """What keeps the IDs of a block from being understood."""
         reading = self.reading
         found = reading.mentions[block.number]
@@ -124,29 +125,40 @@ class _Walk:
                 return
         target_id = found[0]
         is_target = target_id.field == "target_id"
-        if is_target and is_ambiguous(reading, target_id.written, meant):
+        if is_target and target_id.written in reading.doubtful:
             yield refusals.ambiguous(block, target_id, reading, self.draft)
         yield from refusals.colliding(block, meant, found)
 
-    def _first(self, block: DeltaBlock, delta: Delta, meant: Meant) -> Applied | None:
+    def _first(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Applied | None:
         """The applied block of an earlier message that this one repeats (R8)."""
         if delta.operation is Operation.ADD:
             return self.reading.resent.get(block.number)
-        known = {written: each for written, each in meant.items() if isinstance(each, str)}
-        if len(known) < len(meant) or not self.author.blocks:
+        ids = {written: each for written, each in meant.items() if isinstance(each, str)}
+        if len(ids) < len(meant) or not self.author.blocks:
             return None
-        item_id = known[delta.target_id or ""]
-        payload = with_ids(delta, known, self.thread_id)
-        first = self.author.blocks.get(block_key(delta, item_id, payload, self.reading.base.number))
+        item_id, payload = ids[delta.target_id or ""], delta.payload
+        if not is_as_written(ids.items()):
+            payload = with_ids(delta, ids, self.thread_id)
+        key = block_key(delta, item_id, payload, self.reading.base.number)
+        self.reading.keys[block.number] = key
+        first = self.author.blocks.get(key)
         if first is None or delta.operation is Operation.KILL:
             return first
         paths = edited_paths(delta, payload)
         is_changed = self.author.has_changed_since(first, paths) or any(
-            (item_id, path) in self._edited for path in paths
+            (item_id, path) in self._edited_here() for path in paths
         )
         return None if is_changed else first
 
-    def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meant) -> Iterator[Diagnostic]:
+    def _edited_here(self) -> set[tuple[Target, Path]]:
+        """The fields that the blocks so far have edited."""
+        for target, delta, meant in self._edits:
+            paths = edited_paths(delta, delta.payload)
+            self._edited |= {(target, _meant_path(path, meant)) for path in paths}
+        self._edits = []
+        return self._edited
+
+    def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Iterator[Diagnostic]:
         """What the state of the artifact forbids."""
         if delta.operation is Operation.EDIT:
             target = meant[delta.target_id or ""]
@@ -173,11 +185,11 @@ class _Walk:
         killed = self.draft.items[item_id].killed if item_id in self.draft.items else None
         return refusals.killed(block, path, item_id, killed.agent if killed else own)
 
-    def _remember(self, number: int, delta: Delta, meant: Meant) -> None:
+    def _remember(self, number: int, delta: Delta, meant: Meanings) -> None:
         """What the blocks further down must know of an applied one."""
-        self._counts_on += [
-            (number, each) for each in meant.values() if isinstance(each, int) and each > number
-        ]
+        for each in meant.values():
+            if isinstance(each, int) and each > number:
+                self._counts_on.append((number, each))
         prefix = SECTIONS[delta.section].prefix
         if delta.operation is Operation.ADD:
             self._counts[prefix] += 1
@@ -186,27 +198,18 @@ class _Walk:
             return
         target = cast("Target", meant[delta.target_id or ""])
         if delta.operation is Operation.EDIT:
-            paths = edited_paths(delta, delta.payload)
-            self._edited |= {(target, _meant_path(path, meant)) for path in paths}
+            self._edits.append((target, delta, meant))
         elif not self._is_killed(target):
             self._killed.add(target)
             self._active -= delta.section == HYPOTHESIS_SLATE.id
 
 
-def _meant_path(path: Path, meant: Meant) -> Path:
+def _meant_path(path: Path, meant: Meanings) -> Path:
     """The path with the key that its author means, as far as it has a number yet."""
     return (path[0], *(str(meant.get(key, key)) for key in path[1:]))
 
 
-def is_ambiguous(reading: Reading, written: str, meant: Meant) -> bool:
-    """Whether the base view holds only because nothing was stated, and reads the ID otherwise."""
-    if reading.is_stated or reading.views.is_thread:
-        return False
-    other = reading.other_meaning(written)
-    return other is not None and other != meant[written]
-
-
-def final_ids(meant: Meant, numbers: Mapping[int, str]) -> dict[str, str]:
+def final_ids(meant: Meanings, numbers: Mapping[int, str]) -> dict[str, str]:
     """What each ID is finally called; an ADD that was refused is called nothing."""
     return {
         written: target if isinstance(target, str) else numbers[target]

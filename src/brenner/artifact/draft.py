@@ -7,7 +7,7 @@ place, and frozen again at the end, so that a thousand edits of one list cost a 
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from brenner.artifact.authors import is_replaced
 from brenner.artifact.blame import Blame, Change, Path, Source
@@ -27,6 +27,7 @@ from brenner.artifact.opened import (
 )
 from brenner.artifact.state import State
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, RESEARCH_THREAD, Section
+from brenner.delta.values import BLANKS, is_blank
 
 KILLED: Path = ("killed",)
 
@@ -63,13 +64,16 @@ class Draft:
 
     # Changes.
 
-    def add(
-        self, item_id: str, section: Section, payload: Mapping[str, object], by: Source
-    ) -> None:
+    def add(self, item_id: str, section: Section, payload: Mapping[str, Any], by: Source) -> None:
         """A new item."""
         fields: dict[str, Value] = {}
         changes: dict[Path, Change] = {}
         for name, value in payload.items():
+            if name in section.texts:
+                if value[:1] not in BLANKS or not is_blank(value):
+                    fields[name] = value
+                    changes[(name,)] = Change(by, value)
+                continue
             field = section.fields.get(name)
             if field is not None and says_something(value):
                 content = opened(field.kind, value)

@@ -6,10 +6,9 @@ thread as it stood just before her message. One of the two holds for her whole m
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.authors import Author
 from brenner.artifact.state import Counts, Version
 from brenner.delta.model import DeltaBlock
 from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation, Section
@@ -23,11 +22,19 @@ _ADD_IN_TEXT = re.compile(r'"operation"\s*:\s*"ADD"')
 _SECTION_IN_TEXT = re.compile(r'"section"\s*:\s*"([a-z_]+)"')
 
 
+def _nothing(_prefix: str) -> Sequence[str]:
+    return ()
+
+
 class View(NamedTuple):
-    """A numbering: the first so many numbers are items; the author's own ADDs go on from there."""
+    """A numbering: the first so many numbers are items; the author's own ADDs go on from there.
+
+    `own` are those of the message, by the prefix of the section; after them come `earlier` ones.
+    """
 
     counts: Counts
-    own: Mapping[str, list[Target]]
+    own: Mapping[str, Sequence[int]]
+    earlier: Callable[[str], Sequence[str]] = _nothing
 
     def meaning(self, item_id: str) -> Target | None:
         """What an ID means in this view; None where it means nothing."""
@@ -38,8 +45,12 @@ class View(NamedTuple):
         beyond = number - self.counts[prefix]
         if beyond <= 0:
             return item_id
-        own = self.own.get(prefix, [])
-        return own[beyond - 1] if beyond <= len(own) else None
+        own = self.own.get(prefix, ())
+        if beyond <= len(own):
+            return own[beyond - 1]
+        earlier = self.earlier(prefix)
+        beyond -= len(own)
+        return earlier[beyond - 1] if beyond <= len(earlier) else None
 
 
 class Views(NamedTuple):
@@ -68,9 +79,9 @@ def base_of(posted: Posted, stated: int | None, versions: tuple[Version, ...]) -
     )
 
 
-def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[Target]]:
+def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:
     """The ADDs of a message by section prefix, refused ones included: their author counts them."""
-    own: dict[str, list[Target]] = {}
+    own: dict[str, list[int]] = {}
     for block in blocks:
         section = _section_of_add(block)
         if section is not None and section is not RESEARCH_THREAD:
@@ -90,22 +101,40 @@ def _section_of_add(block: DeltaBlock) -> Section | None:
     return SECTIONS.get(section[1]) if section and _ADD_IN_TEXT.search(block.fence.text) else None
 
 
-def views(
-    named: Iterable[str],
-    own: dict[str, list[Target]],
-    base: Version,
-    counts: Counts,
-    author: Author,
-) -> Views:
+class OwnItems(NamedTuple):
+    """What an author may count on from her own numbering, by the prefix of the section.
+
+    `adds` are the ADDs of her message; those that were `resent` stand for an item that she had
+    added before. `earlier` are her items of earlier messages on the same base.
+    """
+
+    adds: Mapping[str, Sequence[int]]
+    resent: Mapping[int, str]
+    earlier: Callable[[str], Sequence[str]]
+
+    def others(self, prefix: str) -> Sequence[str]:
+        """The earlier ones without those that the message has again: an item is counted once."""
+        before = self.earlier(prefix)
+        if not self.resent:
+            return before
+        known = set(self.resent.values())
+        return [item_id for item_id in before if item_id not in known]
+
+    def new(self) -> Mapping[str, Sequence[int]]:
+        """The ADDs of the message without those that the thread has already."""
+        return {
+            prefix: [number for number in numbers if number not in self.resent]
+            for prefix, numbers in self.adds.items()
+        }
+
+
+def views(named: Iterable[str], own: OwnItems, base: Version, counts: Counts) -> Views:
     """Both views of a message that names these IDs; `counts` are the thread's, just before it.
 
     The thread view has every ID that the base view has. So the base view holds, unless the message
     names one that only the thread view has: then she had read the thread.
     """
-    continued = {
-        prefix: [*own.get(prefix, []), *author.added_on(base.number, prefix)] for prefix in counts
-    }
-    in_base, in_thread = View(base.counts, continued), View(counts, own)
+    in_base, in_thread = View(base.counts, own.adds, own.others), View(dict(counts), own.new())
     is_thread = any(
         in_base.meaning(item_id) is None and in_thread.meaning(item_id) is not None
         for item_id in named

@@ -29,6 +29,12 @@ def schema_of(item_id: str) -> Mapping[str, Field]:
     return _FIELDS_OF[item_id if item_id == RESEARCH_THREAD.prefix else item_id[0]]
 
 
+def is_list(item_id: str, name: str) -> bool:
+    """Whether the field is a list, whose elements are no fields of their own."""
+    field = schema_of(item_id).get(name)
+    return field is not None and field.kind in LISTS
+
+
 def opened(kind: FieldKind, value: object) -> object:
     """A value that can be changed, from a frozen one or from a payload."""
     if kind in LISTS:

@@ -1,52 +1,43 @@
 """A message as its author means it: what each ID in it stands for (R8, R11)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
-from brenner.artifact.authors import Applied, Author, block_key
+from brenner.artifact.authors import Applied, Author, Key, block_key
 from brenner.artifact.contribution import Contribution
 from brenner.artifact.draft import Draft
 from brenner.artifact.mentions import Mention, mentions, with_ids
-from brenner.artifact.numbering import Target, Views, own_adds, views
+from brenner.artifact.numbering import OwnItems, Target, View, Views, own_adds, views
 from brenner.artifact.state import Version
 from brenner.delta.model import Delta
 from brenner.delta.schema import Operation
 
+Meanings = Mapping[str, Target | None]
+
 
 class Reading(NamedTuple):
-    """The mentions of every block, and what they mean in the view that holds.
+    """What the IDs of a message mean.
 
-    `resent` are the ADDs that equal an applied one of an earlier message: they stand for its item.
+    `meanings` has every ID and `@name` that its blocks mention, as the view that holds reads it:
+    an item, the number of the block that adds it, or nothing. `doubtful` are those that the thread
+    view reads otherwise, where nothing says which view was meant. `resent` are the ADDs that equal
+    an applied one of an earlier message: they stand for its item.
     """
 
     contribution: Contribution
     base: Version
     views: Views
-    names: Mapping[str, int]
     mentions: Mapping[int, list[Mention]]
-    items: Mapping[str, object]
+    meanings: Meanings
+    doubtful: Meanings
     resent: Mapping[int, Applied]
+    keys: dict[int, Key]
 
-    @property
-    def is_stated(self) -> bool:
-        """Whether the message states the base that it is read by."""
-        return self.contribution.stated_base == self.base.number
-
-    def meaning(self, written: str) -> Target | None:
-        """What an ID or an `@name` means: an item, an ADD of this message, or nothing."""
-        target = self.names.get(written) or self.views.chosen.meaning(written)
-        return self._known(target)
-
-    def other_meaning(self, written: str) -> Target | None:
-        """What it would mean in the thread view, where the base view holds."""
-        target = self.names.get(written) or self.views.thread.meaning(written)
-        return self._known(target)
-
-    def _known(self, target: Target | None) -> Target | None:
-        if isinstance(target, int):
-            first = self.resent.get(target)
-            return first.item_id if first else target
-        return target if target in self.items else None
+    def meant(self, number: int) -> Meanings:
+        """What the IDs in one block mean."""
+        meanings = self.meanings
+        return {each.written: meanings[each.written] for each in self.mentions[number]}
 
 
 def read_message(
@@ -61,11 +52,52 @@ def read_message(
             if block.delta.local_id is not None:
                 names[f"@{block.delta.local_id}"] = block.number
     ids = {each.written for found in named.values() for each in found}
-    both = views(ids, own_adds(contribution.blocks), base, draft.counts, author)
-    reading = Reading(contribution, base, both, names, named, draft.items, {})
-    if not author.blocks:
-        return reading
-    return reading._replace(resent=_resent(reading, draft, author, thread_id))
+    again = {} if not author.blocks else _again(contribution, named, draft, author)
+    earlier = partial(author.added_on, base.number)
+    own = OwnItems(own_adds(contribution.blocks), again, earlier)
+    both = views(ids - names.keys(), own, base, draft.counts)
+    meanings = {each: names.get(each) or _item(both.chosen, each, draft) for each in ids}
+    keys: dict[int, Key] = {}
+    resent: dict[int, Applied] = {}
+    reading = Reading(contribution, base, both, named, meanings, {}, resent, keys)
+    if author.blocks:
+        resent |= _resent(reading, draft, author, thread_id)
+        meanings = _standing_for(meanings, resent)
+    doubtful: Meanings = {}
+    if not both.is_thread and contribution.stated_base != base.number:
+        others = {each: _item(both.thread, each, draft) for each in ids - names.keys()}
+        others = _standing_for(others, resent)
+        doubtful = {each: other for each, other in others.items() if other != meanings[each]}
+    return reading._replace(meanings=meanings, doubtful=doubtful)
+
+
+def _again(
+    contribution: Contribution, named: Mapping[int, list[Mention]], draft: Draft, author: Author
+) -> dict[int, str]:
+    """The ADDs that name nothing, and so can be seen to be resent before any view is chosen."""
+    again = {}
+    for block in contribution.blocks:
+        delta = block.delta
+        if delta is not None and delta.operation is Operation.ADD and not named[block.number]:
+            first = author.blocks.get(block_key(delta, None, delta.payload, 0))
+            if first is not None and not draft.is_killed(first.item_id):
+                again[block.number] = first.item_id
+    return again
+
+
+def _item(view: View, written: str, draft: Draft) -> Target | None:
+    target = view.meaning(written)
+    return target if isinstance(target, int) or target in draft.items else None
+
+
+def _standing_for(
+    meanings: dict[str, Target | None], resent: Mapping[int, Applied]
+) -> dict[str, Target | None]:
+    """The meanings with the items that resent ADDs stand for."""
+    return {
+        written: resent[target].item_id if isinstance(target, int) and target in resent else target
+        for written, target in meanings.items()
+    }
 
 
 def _resent(reading: Reading, draft: Draft, author: Author, thread_id: str) -> dict[int, Applied]:
@@ -88,16 +120,12 @@ def _resent(reading: Reading, draft: Draft, author: Author, thread_id: str) -> d
     waiting = [number for number, wanted in needs.items() if not wanted]
     while waiting:
         number = waiting.pop()
-        first = _applied_before(
-            adds[number], reading._replace(resent=resent), author, thread_id, number
-        )
-        is_new = (
-            first is None
-            or draft.is_killed(first.item_id)
-            or killed.get(first.item_id, number) < number
-        )
-        if first is None or is_new:
+        key = _key(adds[number], reading, number, resent, thread_id)
+        first = author.blocks.get(key) if key else None
+        if first is None or draft.is_killed(first.item_id):
             continue
+        if killed.get(first.item_id, number) < number:
+            continue  # the message kills it first, and so adds it anew
         resent[number] = first
         for dependent in needed_by.get(number, ()):
             needs[dependent].discard(number)
@@ -107,8 +135,7 @@ def _resent(reading: Reading, draft: Draft, author: Author, thread_id: str) -> d
 
 
 def _named_adds(reading: Reading, number: int) -> set[int]:
-    meanings = (reading.meaning(each.written) for each in reading.mentions[number])
-    return {target for target in meanings if isinstance(target, int)}
+    return {target for target in reading.meant(number).values() if isinstance(target, int)}
 
 
 def _kills(reading: Reading) -> dict[str, int]:
@@ -116,18 +143,29 @@ def _kills(reading: Reading) -> dict[str, int]:
     kills: dict[str, int] = {}
     for block in reading.contribution.blocks:
         if block.delta is not None and block.delta.operation is Operation.KILL:
-            target = reading.meaning(block.delta.target_id or "")
+            target = reading.meanings[block.delta.target_id or ""]
             if isinstance(target, str):
                 kills.setdefault(target, block.number)
     return kills
 
 
-def _applied_before(
-    delta: Delta, reading: Reading, author: Author, thread_id: str, number: int
-) -> Applied | None:
-    meant = {each.written: reading.meaning(each.written) for each in reading.mentions[number]}
-    known = {written: target for written, target in meant.items() if isinstance(target, str)}
-    if len(known) < len(meant):
+def _key(
+    delta: Delta,
+    reading: Reading,
+    number: int,
+    resent: Mapping[int, Applied],
+    thread_id: str,
+) -> Key | None:
+    """What the ADD is compared by; nothing, if it names something that does not exist."""
+    meant = _standing_for(dict(reading.meant(number)), resent)
+    ids = {written: target for written, target in meant.items() if isinstance(target, str)}
+    if len(ids) < len(meant):
         return None
-    payload = with_ids(delta, known, thread_id) if known else delta.payload
-    return author.blocks.get(block_key(delta, None, payload, reading.base.number))
+    payload = delta.payload if is_as_written(ids.items()) else with_ids(delta, ids, thread_id)
+    key = reading.keys[number] = block_key(delta, None, payload, reading.base.number)
+    return key
+
+
+def is_as_written(ids: Iterable[tuple[str, Target | None]]) -> bool:
+    """Whether every ID means the item that has that number."""
+    return all(written == target for written, target in ids)

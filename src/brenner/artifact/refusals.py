@@ -59,8 +59,8 @@ def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draf
     """The two views read the ID differently; a target that is not sure is refused."""
     words: dict[str, str | int] = {
         "id": mention.written,
-        "value": title(reading.meaning(mention.written), reading, draft),
-        "other": title(reading.other_meaning(mention.written), reading, draft),
+        "value": title(reading.meanings[mention.written], reading, draft),
+        "other": title(reading.doubtful[mention.written], reading, draft),
         "version": reading.base.number,
     }
     if mention.field != "target_id":

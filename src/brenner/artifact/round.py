@@ -1,6 +1,7 @@
 """One round: the messages since the last version, taken one after the other into a draft."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import cast
 
 from brenner.artifact.annotate import Settled, settle
@@ -13,7 +14,8 @@ from brenner.artifact.draft import Draft, Step
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Killed, Reference
 from brenner.artifact.numbering import base_of
-from brenner.artifact.reading import read_message
+from brenner.artifact.opened import is_list
+from brenner.artifact.reading import Reading, read_message
 from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
@@ -61,6 +63,9 @@ class Round:
             version=self._version,
             created_at=self._created_at,
             updated_at=iso(self._updated) if self._updated else before.metadata.updated_at,
+            compiled_at=None,
+            compiled_by=None,
+            status="draft",  # until it is published
             contributors=tuple(self._contributors),
             agent_mail_message_id=None,
         )
@@ -69,8 +74,8 @@ class Round:
             artifact=artifact,
             blame=blame,
             conflicts=self._draft.disputes.still_open(artifact),
-            counts=self._draft.counts,
-            authors={**self._state.authors, **self._authors},
+            counts=MappingProxyType(self._draft.counts),
+            authors=MappingProxyType({**self._state.authors, **self._authors}),
             has_question=self._has_question,
             updated=self._updated,
         )
@@ -118,7 +123,7 @@ class Round:
         if applied:
             self._contributors[contribution.shorthand] = None
             self._updated = max(self._updated or posted.at, posted.at)
-            _remember(author, applied, posted.id, base.number)
+            _remember(author, applied, reading)
 
     def _base(self, contribution: Contribution) -> Version:
         versions = self._state.versions
@@ -205,12 +210,13 @@ class Round:
             return
         unseen: dict[str, None] = {}
         for path, last in self._draft.blame.get(item_id, {}).items():
+            label = path[0] if is_list(item_id, path[0]) else ".".join(path)
             for change in last.history():
                 source = change.source
                 if source.version <= base.number:
                     break
                 if source.operation == Operation.EDIT and source.agent != sender:
-                    edit = f"`{'.'.join(path)}` by {source.agent}, message {source.message_id}"
+                    edit = f"`{label}` by {source.agent}, message {source.message_id}"
                     unseen[edit] = None
         if unseen:
             edits = "; ".join(list(unseen)[:_MOST_EDITS_TOLD])
@@ -241,12 +247,14 @@ def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> En
     )
 
 
-def _remember(author: Author, applied: list[Settled], message_id: int, base: int) -> None:
+def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
     """What later messages of this author are compared with."""
+    message_id, base = reading.contribution.posted.id, reading.base.number
     for each in applied:
         delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
         here = Applied(message_id, each.block.number, item_id)
-        author.remember(block_key(delta, item_id, each.payload, base), here)
+        key = reading.keys.get(each.block.number)
+        author.remember(key or block_key(delta, item_id, each.payload, base), here)
         if delta.operation is Operation.ADD:
             author.remember_add(base, SECTIONS[delta.section].prefix, here)
         elif delta.operation is Operation.EDIT:
