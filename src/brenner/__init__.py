@@ -6,6 +6,18 @@ each is imported when it is first asked for, so that `import brenner` costs noth
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs as much as the interpreter
 if TYPE_CHECKING:
+    from brenner.artifact.blame import Change, Source
+    from brenner.artifact.conflicts import Conflict
+    from brenner.artifact.diff import Diff, diff
+    from brenner.artifact.json_form import artifact_json
+    from brenner.artifact.ledger import Entry
+    from brenner.artifact.merge import Merge, merge
+    from brenner.artifact.model import Artifact, Item, Metadata
+    from brenner.artifact.parse import parse_artifact
+    from brenner.artifact.parsed import ParsedArtifact
+    from brenner.artifact.render import render_artifact
+    from brenner.artifact.state import State, empty_state
+    from brenner.artifact.summary import summary
     from brenner.check.message import check_message
     from brenner.check.report import CheckedDelta, Report
     from brenner.delta.model import Delta, DeltaBlock
@@ -14,6 +26,8 @@ if TYPE_CHECKING:
     from brenner.delta.schema import Operation
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
     from brenner.diagnostics.model import Code, Diagnostic, Severity, Summary
+    from brenner.lint.report import LintReport
+    from brenner.lint.run import lint, lint_text
     from brenner.thread.cross_reference import CrossReference, cross_reference
     from brenner.thread.ids import (
         ThreadKind,
@@ -28,11 +42,24 @@ if TYPE_CHECKING:
         render_message_file,
     )
     from brenner.thread.new_ids import generate_thread_id
+    from brenner.thread.posted import Posted
     from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "brenner.artifact.blame": ("Change", "Source"),
+    "brenner.artifact.conflicts": ("Conflict",),
+    "brenner.artifact.diff": ("Diff", "diff"),
+    "brenner.artifact.json_form": ("artifact_json",),
+    "brenner.artifact.ledger": ("Entry",),
+    "brenner.artifact.merge": ("Merge", "merge"),
+    "brenner.artifact.model": ("Artifact", "Item", "Metadata"),
+    "brenner.artifact.parse": ("parse_artifact",),
+    "brenner.artifact.parsed": ("ParsedArtifact",),
+    "brenner.artifact.render": ("render_artifact",),
+    "brenner.artifact.state": ("State", "empty_state"),
+    "brenner.artifact.summary": ("summary",),
     "brenner.check.message": ("check_message",),
     "brenner.check.report": ("CheckedDelta", "Report"),
     "brenner.delta.model": ("Delta", "DeltaBlock"),
@@ -41,6 +68,8 @@ _HOMES = {
     "brenner.delta.schema": ("Operation",),
     "brenner.diagnostics.catalogue": ("CATALOGUE", "find_code"),
     "brenner.diagnostics.model": ("Code", "Diagnostic", "Severity", "Summary"),
+    "brenner.lint.report": ("LintReport",),
+    "brenner.lint.run": ("lint", "lint_text"),
     "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
     "brenner.thread.ids": (
         "ThreadKind",
@@ -55,41 +84,64 @@ _HOMES = {
         "render_message_file",
     ),
     "brenner.thread.new_ids": ("generate_thread_id",),
+    "brenner.thread.posted": ("Posted",),
     "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CATALOGUE",
+    "Artifact",
+    "Change",
     "CheckedDelta",
     "Code",
+    "Conflict",
     "CrossReference",
     "Delta",
     "DeltaBlock",
     "Diagnostic",
+    "Diff",
+    "Entry",
+    "Item",
+    "LintReport",
+    "Merge",
     "Message",
     "MessageFile",
+    "Metadata",
     "Operation",
+    "ParsedArtifact",
+    "Posted",
     "Report",
     "Severity",
+    "Source",
+    "State",
     "Subject",
     "Summary",
     "ThreadKind",
     "__version__",
+    "artifact_json",
     "check_message",
     "check_subject",
     "check_thread_id",
     "classify_thread_id",
     "compose_subject",
     "cross_reference",
+    "diff",
+    "empty_state",
     "find_code",
     "generate_thread_id",
+    "lint",
+    "lint_text",
+    "merge",
+    "parse_artifact",
     "parse_message_file",
     "parse_subject",
     "read_deltas",
+    "render_artifact",
     "render_delta",
     "render_message_file",
     "suggest_thread_id",
+    "summary",
 ]
 
 

@@ -38,11 +38,14 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft, thread_id: str) -> 
         said, payload, target = fate.diagnostics, delta.payload, delta.target_id
         rewrites: tuple[Rewrite, ...] = ()
         ids = final_ids(fate.meant, verdict.numbers)
-        if not is_as_written(ids.items()):
+        if not is_as_written(ids):
             rewrites = _rewrites(reading.mentions[block.number], ids)
             payload = with_ids(delta, ids, thread_id)
-        if fate.outcome is Outcome.APPLIED and (may_have_moved or rewrites or reading.doubtful):
-            said += tuple(_remarks(block, rewrites, reading, verdict, draft))
+        if fate.outcome is Outcome.APPLIED:
+            if rewrites or not reading.doubtful.keys().isdisjoint(ids):
+                said += tuple(_on_ids(block, rewrites, reading, draft))
+            if may_have_moved:
+                said += tuple(_on_prose(block, reading, verdict))
         item_id = verdict.numbers[block.number] if target is None else ids[target]
         yield Settled(block, fate.outcome, said, item_id, payload, rewrites)
 
@@ -64,14 +67,10 @@ def _may_have_moved(reading: Reading, verdict: Verdict, draft: Draft) -> bool:
     return applied < len(verdict.fates) or any(counts[p] != draft.counts[p] for p in counts)
 
 
-def _remarks(
-    block: DeltaBlock,
-    rewrites: tuple[Rewrite, ...],
-    reading: Reading,
-    verdict: Verdict,
-    draft: Draft,
+def _on_ids(
+    block: DeltaBlock, rewrites: tuple[Rewrite, ...], reading: Reading, draft: Draft
 ) -> Iterator[Diagnostic]:
-    """Doubtful IDs, rewritten ones, and mentions in prose of items that are called otherwise."""
+    """The IDs in doubt, and those that were rewritten."""
     places = {(each.field, each.written): each for each in reversed(reading.mentions[block.number])}
     doubtful = {each.written: each for each in places.values() if each.written in reading.doubtful}
     for mention in list(doubtful.values())[: refusals.MOST_TOLD]:
@@ -80,8 +79,13 @@ def _remarks(
         if not old.startswith("@"):  # a local name is exact, and is always replaced
             path = places[field, old].path
             yield refusals.told(block, codes.ID_REWRITTEN, path, id=old, where=field, other=new)
+
+
+def _on_prose(block: DeltaBlock, reading: Reading, verdict: Verdict) -> Iterator[Diagnostic]:
+    """The mentions, in texts that are never altered, of items that are called otherwise now."""
+    meaning = reading.views.chosen.meaning
     for path, item_id in in_prose(block.delta) if block.delta else ():
-        target = reading.views.chosen.meaning(item_id)
+        target = meaning(item_id)
         final = verdict.numbers.get(target) if isinstance(target, int) else target
         if final is not None and final != item_id:
             words = {"where": str(path[1]), "id": item_id, "other": final}

@@ -87,7 +87,7 @@ class _Walk:
             reasons = block.diagnostics or self.reading.contribution.blocks[0].diagnostics
             return Fate(Outcome.REFUSED, reasons)
         meant = self.reading.meant(block.number)
-        is_plain = is_as_written(meant.items()) and self.reading.doubtful.keys().isdisjoint(meant)
+        is_plain = is_as_written(meant) and self.reading.doubtful.keys().isdisjoint(meant)
         refused = [] if is_plain else [*self._unclear(block, meant)]
         if not refused:
             first = self._first(block, delta, meant)
@@ -137,7 +137,7 @@ class _Walk:
         if len(ids) < len(meant) or not self.author.blocks:
             return None
         item_id, payload = ids[delta.target_id or ""], delta.payload
-        if not is_as_written(ids.items()):
+        if not is_as_written(ids):
             payload = with_ids(delta, ids, self.thread_id)
         key = block_key(delta, item_id, payload, self.reading.base.number)
         self.reading.keys[block.number] = key

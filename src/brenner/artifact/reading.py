@@ -1,6 +1,6 @@
 """A message as its author means it: what each ID in it stands for (R8, R11)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -52,12 +52,15 @@ def read_message(
             if block.delta.local_id is not None:
                 names[f"@{block.delta.local_id}"] = block.number
     ids = {each.written for found in named.values() for each in found}
-    again = {} if not author.blocks else _again(contribution, named, draft, author)
+    keys: dict[int, Key] = {}
+    again: dict[int, str] = {}
+    if author.blocks:
+        keys = _plain_keys(contribution, named, base)
+        again = _again(keys, draft, author)
     earlier = partial(author.added_on, base.number)
     own = OwnItems(own_adds(contribution.blocks), again, earlier)
     both = views(ids - names.keys(), own, base, draft.counts)
     meanings = {each: names.get(each) or _item(both.chosen, each, draft) for each in ids}
-    keys: dict[int, Key] = {}
     resent: dict[int, Applied] = {}
     reading = Reading(contribution, base, both, named, meanings, {}, resent, keys)
     if author.blocks:
@@ -71,18 +74,27 @@ def read_message(
     return reading._replace(meanings=meanings, doubtful=doubtful)
 
 
-def _again(
-    contribution: Contribution, named: Mapping[int, list[Mention]], draft: Draft, author: Author
-) -> dict[int, str]:
-    """The ADDs that name nothing, and so can be seen to be resent before any view is chosen."""
-    again = {}
-    for block in contribution.blocks:
-        delta = block.delta
-        if delta is not None and delta.operation is Operation.ADD and not named[block.number]:
-            first = author.blocks.get(block_key(delta, None, delta.payload, 0))
-            if first is not None and not draft.is_killed(first.item_id):
-                again[block.number] = first.item_id
-    return again
+def _plain_keys(
+    contribution: Contribution, named: Mapping[int, list[Mention]], base: Version
+) -> dict[int, Key]:
+    """What the ADDs are compared by that name nothing, and so mean the same in every view."""
+    return {
+        block.number: block_key(block.delta, None, block.delta.payload, base.number)
+        for block in contribution.blocks
+        if block.delta is not None
+        and block.delta.operation is Operation.ADD
+        and not named[block.number]
+    }
+
+
+def _again(keys: Mapping[int, Key], draft: Draft, author: Author) -> dict[int, str]:
+    """The ADDs that can be seen to be resent before any view is chosen, with their items."""
+    found = {number: author.blocks[key] for number, key in keys.items() if key in author.blocks}
+    return {
+        number: first.item_id
+        for number, first in found.items()
+        if not draft.is_killed(first.item_id)
+    }
 
 
 def _item(view: View, written: str, draft: Draft) -> Target | None:
@@ -157,15 +169,17 @@ def _key(
     thread_id: str,
 ) -> Key | None:
     """What the ADD is compared by; nothing, if it names something that does not exist."""
+    if number in reading.keys:
+        return reading.keys[number]
     meant = _standing_for(dict(reading.meant(number)), resent)
     ids = {written: target for written, target in meant.items() if isinstance(target, str)}
     if len(ids) < len(meant):
         return None
-    payload = delta.payload if is_as_written(ids.items()) else with_ids(delta, ids, thread_id)
+    payload = delta.payload if is_as_written(ids) else with_ids(delta, ids, thread_id)
     key = reading.keys[number] = block_key(delta, None, payload, reading.base.number)
     return key
 
 
-def is_as_written(ids: Iterable[tuple[str, Target | None]]) -> bool:
+def is_as_written(ids: Mapping[str, Target | None]) -> bool:
     """Whether every ID means the item that has that number."""
-    return all(written == target for written, target in ids)
+    return [*ids] == [*ids.values()]

@@ -21,6 +21,7 @@ from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
 from brenner.diagnostics.codes import merge as codes
+from brenner.diagnostics.codes.message_body import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publish import AP_009
 from brenner.diagnostics.model import Diagnostic
 from brenner.thread.posted import Posted, iso
@@ -89,6 +90,9 @@ class Round:
         posted = kickoff.posted
         if not self._has_question:
             self._has_question = True
+            if kickoff.is_titled:
+                found = QUESTION_FROM_TITLE.at(title=kickoff.question)
+                self.warnings.append(found._replace(message_id=posted.id))
             self._fill("statement", kickoff.question, posted)
             self._fill("context", kickoff.context, posted)
             return
@@ -229,18 +233,17 @@ class Round:
 
 
 def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
-    block = settled.block
-    is_add = block.written("operation") == Operation.ADD
+    block, delta = settled.block, settled.block.delta
     return Entry(
         posted.id,
         block.number,
-        block.line,
+        block.fence.line,
         posted.message.sender,
-        block.written("operation"),
-        block.written("section"),
-        block.written("target_id"),
+        delta.operation.value if delta else block.written("operation"),
+        delta.section if delta else block.written("section"),
+        delta.target_id if delta else block.written("target_id"),
         settled.outcome,
-        settled.item_id if is_add else None,
+        settled.item_id if delta and delta.target_id is None else None,
         settled.item_id,
         settled.rewrites,
         tuple([each._replace(message_id=posted.id) for each in said]) if said else (),
