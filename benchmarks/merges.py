@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import MappingProxyType
+from typing import cast
 
 from brenner.artifact.blame import Change, Source
 from brenner.artifact.contribution import Contribution, read_posted
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge_read
-from brenner.artifact.model import Item
+from brenner.artifact.model import Fields, Item
 from brenner.artifact.state import State, empty_state
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
@@ -86,7 +87,7 @@ def _built(deltas: list[Delta]) -> Iterator[object]:
         paths = {(name,): Change(source, value) for name, value in delta.payload.items()}
         item_id = f"A{number}"
         if delta.operation is Operation.ADD:
-            yield Item(item_id, MappingProxyType(dict(delta.payload)))
+            yield Item(item_id, MappingProxyType(dict(cast("Fields", delta.payload))))
         yield paths
         yield Entry(
             number, 1, 7, "BlueLake", operation, delta.section, delta.target_id, Outcome.APPLIED,
@@ -101,7 +102,7 @@ def start() -> State:
 
 
 def run() -> None:
-    """100, 1,000 and 10,000 deltas of each kind; growth is per delta, from the first to the last."""
+    """100, 1,000 and 10,000 deltas of each kind; growth is per delta, from first to last."""
     counts = (100, 1_000, 10_000)
     columns = ("deltas", "building alone", "merge", "ratio", "growth per delta", "aim")
     heading("Merging", *columns)

@@ -105,8 +105,23 @@ class _Walk:
         return Fate(Outcome.APPLIED, block.diagnostics, meant)
 
     def newly_disappointed(self) -> dict[int, int]:
-        """The blocks that counted on an ADD further down, which is refused after all."""
-        return {number: on for number, on in self._counts_on if on in self.refused}
+        """The blocks that counted on an ADD further down which is refused after all.
+
+        And those that count on them, and so on, so that a long chain takes one walk more, not one
+        for each of its links.
+        """
+        counting_on: dict[int, list[int]] = {}
+        for number, on in self._counts_on:
+            counting_on.setdefault(on, []).append(number)
+        found: dict[int, int] = {}
+        waiting = [on for on in counting_on if on in self.refused]
+        while waiting:
+            on = waiting.pop()
+            for number in counting_on.get(on, ()):
+                if number not in found:
+                    found[number] = on
+                    waiting.append(number)
+        return found
 
     def _unclear(self, block: DeltaBlock, meant: Meanings) -> Iterator[Diagnostic]:
         """What keeps the IDs of a block from being understood."""
@@ -188,7 +203,7 @@ class _Walk:
     def _remember(self, number: int, delta: Delta, meant: Meanings) -> None:
         """What the blocks further down must know of an applied one."""
         for each in meant.values():
-            if isinstance(each, int) and each > number:
+            if isinstance(each, int):
                 self._counts_on.append((number, each))
         prefix = SECTIONS[delta.section].prefix
         if delta.operation is Operation.ADD:
