@@ -116,7 +116,7 @@ class Draft:
 
     def set(self, item_id: str, path: Path, value: object, step: Step) -> None:
         """Give one field, or one key of a map, a value; None takes it away."""
-        item = self.open(item_id)
+        item = self.touched(item_id)
         holder, key = item.fields, path[0]
         if len(path) > 1:
             holder = cast("dict[str, object]", item.fields.setdefault(path[0], {}))
@@ -137,7 +137,7 @@ class Draft:
         given = cast("dict[str, object]", value)
         if is_whole:
             killed = set(self._killed_hypotheses) if name == "predictions" else set()
-            standing = cast("dict[str, object]", self.open(item_id).fields.get(name, {}))
+            standing = cast("dict[str, object]", self.touched(item_id).fields.get(name, {}))
             for key in [key for key in standing if key not in given and key not in killed]:
                 self.set(item_id, (name, key), None, step)
         for key, each in given.items():
@@ -146,7 +146,7 @@ class Draft:
     def _edit_list(
         self, item_id: str, name: str, given: "dict[object, None]", is_whole: bool, step: Step
     ) -> None:
-        item = self.open(item_id)
+        item = self.touched(item_id)
         standing = cast("dict[object, None]", item.fields.setdefault(name, {}))
         dropped = [each for each in standing if each not in given] if is_whole else []
         lost = [(each, item.changes.get((name, shown(each)))) for each in dropped]
@@ -168,7 +168,7 @@ class Draft:
         if item.killed is not None:
             return
         self.items[item_id] = item._replace(killed=killed)
-        self.open(item_id).changes[KILLED] = Change(by, killed.reason)
+        self.touched(item_id).changes[KILLED] = Change(by, killed.reason)
         self.disputes.close_item(item_id)
         if section is HYPOTHESIS_SLATE:
             self.active_hypotheses -= 1
@@ -186,7 +186,7 @@ class Draft:
 
     # Opening and freezing.
 
-    def open(self, item_id: str) -> Opened:
+    def touched(self, item_id: str) -> Opened:
         """The item in a form that can be changed."""
         item = self._opened.get(item_id)
         if item is None:

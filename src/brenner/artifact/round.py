@@ -101,11 +101,11 @@ class Round:
             self.warnings.append(_question_differs(kickoff, standing))
 
     def _question(self) -> str:
-        value = self._draft.open(RESEARCH_THREAD.prefix).fields.get("statement")
+        value = self._draft.touched(RESEARCH_THREAD.prefix).fields.get("statement")
         return value if isinstance(value, str) else ""
 
     def _fill(self, name: str, text: str, posted: Posted) -> None:
-        if text and name not in self._draft.open(RESEARCH_THREAD.prefix).fields:
+        if text and name not in self._draft.touched(RESEARCH_THREAD.prefix).fields:
             by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
             self._draft.set(RESEARCH_THREAD.prefix, (name,), text, Step(by, self._version))
 
