@@ -2,6 +2,7 @@
 
 import platform
 
+import artifact
 import cold_start
 import delta_blocks
 import hostile
@@ -10,7 +11,7 @@ import hostile
 def main() -> None:
     """Run them all."""
     print(f"Python {platform.python_version()} on {platform.machine()}")
-    for benchmark in (cold_start, delta_blocks, hostile):
+    for benchmark in (cold_start, delta_blocks, artifact, hostile):
         benchmark.run()
 
 

@@ -18,6 +18,8 @@ from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.thread.ids import check_thread_id
 from brenner.thread.subjects import check_subject
+from conformance.lint_kind import check_lint
+from conformance.thread_kind import check_thread, expected_codes
 
 HERE = Path(__file__).parent
 Case = dict[str, Any]
@@ -40,7 +42,10 @@ def load(folder: str, table: str) -> list[Case]:
 
 
 REQUIREMENTS = load("requirements", "requirement")
-CASES = load("cases", "case")
+CASES = [
+    {"codes": expected_codes(case)} | case if case["kind"] == "thread" else case
+    for case in load("cases", "case")
+]
 
 
 def message_file(case: Case) -> str:
@@ -61,12 +66,16 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
     "file": lambda case: list(check_message(case["input"], case.get("actor")).violations),
     "body": lambda case: list(check_message(message_file(case)).violations),
     "block": _block,
+    "lint": check_lint,
 }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_case(case: Case) -> None:
     """The case gives exactly its codes, and everything else that it states."""
+    if case["kind"] == "thread":
+        check_thread(case)
+        return
     found = CHECKS[case["kind"]](case)
     ignored = set(case.get("ignore", []))
     assert Counter(d.id for d in found if d.id not in ignored) == Counter(case["codes"]), [

@@ -26,7 +26,7 @@ class Settled(NamedTuple):
     rewrites: tuple[Rewrite, ...] = ()
 
 
-def settle(reading: Reading, verdict: Verdict, draft: Draft, thread_id: str) -> Iterator[Settled]:
+def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled]:
     """Every block of a message, settled, in order."""
     may_have_moved = _may_have_moved(reading, verdict, draft)
     for block, fate in zip(reading.contribution.blocks, verdict.fates, strict=True):
@@ -40,7 +40,7 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft, thread_id: str) -> 
         ids = final_ids(fate.meant, verdict.numbers)
         if not is_as_written(ids):
             rewrites = _rewrites(reading.mentions[block.number], ids)
-            payload = with_ids(delta, ids, thread_id)
+            payload = with_ids(delta, ids, draft.thread_id)
         if fate.outcome is Outcome.APPLIED:
             if rewrites or not reading.doubtful.keys().isdisjoint(ids):
                 said += tuple(_on_ids(block, rewrites, reading, draft))

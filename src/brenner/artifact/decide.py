@@ -42,11 +42,11 @@ class Verdict(NamedTuple):
     numbers: Mapping[int, str]
 
 
-def decide(reading: Reading, draft: Draft, author: Author, thread_id: str) -> Verdict:
+def decide(reading: Reading, draft: Draft, author: Author) -> Verdict:
     """Decide about a whole message."""
     disappointed: dict[int, int] = {}
     while True:
-        walk = _Walk(reading, draft, author, thread_id, disappointed)
+        walk = _Walk(reading, draft, author, disappointed)
         fates = [walk.decide(block) for block in reading.contribution.blocks]
         more = walk.newly_disappointed()
         if not more:
@@ -62,13 +62,11 @@ class _Walk:
         reading: Reading,
         draft: Draft,
         author: Author,
-        thread_id: str,
         disappointed: Mapping[int, int],
     ) -> None:
         self.reading = reading
         self.draft = draft
         self.author = author
-        self.thread_id = thread_id
         self.disappointed = disappointed
         self.numbers = {number: first.item_id for number, first in reading.resent.items()}
         self.refused = {b.number for b in reading.contribution.blocks if b.delta is None}
@@ -133,15 +131,15 @@ class _Walk:
                 refusals.unknown(block, each, self.draft) for each in lost[: refusals.MOST_TOLD]
             )
             return
+        target_id = found[0]
+        if target_id.field == "target_id" and target_id.written in reading.doubtful:
+            yield refusals.ambiguous(block, target_id, reading, self.draft)
+            return
         for each in found:
             target = meant[each.written]
             if target in self.refused or self.disappointed.get(block.number) == target:
                 yield refusals.depends_on_refused(block, each, cast("int", target))
                 return
-        target_id = found[0]
-        is_target = target_id.field == "target_id"
-        if is_target and target_id.written in reading.doubtful:
-            yield refusals.ambiguous(block, target_id, reading, self.draft)
         yield from refusals.colliding(block, meant, found)
 
     def _first(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Applied | None:
@@ -153,7 +151,7 @@ class _Walk:
             return None
         item_id, payload = ids[delta.target_id or ""], delta.payload
         if not is_as_written(ids):
-            payload = with_ids(delta, ids, self.thread_id)
+            payload = with_ids(delta, ids, self.draft.thread_id)
         key = block_key(delta, item_id, payload, self.reading.base.number)
         self.reading.keys[block.number] = key
         first = self.author.blocks.get(key)

@@ -12,7 +12,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from brenner.artifact.blame import Path
-from brenner.artifact.model import NO_FIELDS, Artifact, Item, Killed, Metadata, order_of
+from brenner.artifact.model import (
+    NO_FIELDS,
+    NO_RESEARCH_THREAD,
+    Artifact,
+    Item,
+    Killed,
+    Metadata,
+    order_of,
+)
 from brenner.artifact.ranking import shown, total
 from brenner.delta.schema import (
     DISCRIMINATIVE_TESTS,
@@ -97,7 +105,9 @@ def diff(old: Artifact, new: Artifact) -> Diff:
         items += _section_changes(section, before, after)
     modified = sum(change.kinds[0] not in (Kind.ADDED, Kind.REMOVED) for change in items)
     metadata = _metadata_changes(old.metadata, new.metadata)
-    return Diff(tuple(items), metadata, both - modified)
+    # A research thread that says nothing is always there, and nobody would count it.
+    is_silent = old.research_thread == new.research_thread == NO_RESEARCH_THREAD
+    return Diff(tuple(items), metadata, both - modified - is_silent)
 
 
 def ranks(tests: Iterable[Item]) -> list[int]:
@@ -165,7 +175,10 @@ def _item_change(
     before, after = old.fields if old else NO_FIELDS, new.fields if new else NO_FIELDS
     names = [*section.fields, *sorted((before.keys() | after.keys()) - section.fields.keys())]
     changes = [
-        change for name in names for change in _changes((name,), before.get(name), after.get(name))
+        change
+        for name in names
+        if before.get(name) != after.get(name)
+        for change in _changes((name,), before.get(name), after.get(name))
     ]
     kill = list(_changes((KILLED,), _kill(old), _kill(new)))
     title = (new or old or Item(key[0])).title
@@ -207,11 +220,15 @@ def _said(value: object) -> object:
 
 def _changes(path: Path, old: object, new: object) -> Iterator[FieldChange]:
     """The changes of one field, key by key where it is a map."""
+    if type(old) is str and type(new) is str:
+        if old != new:
+            yield FieldChange(path, old, new)
+        return
     before = old if isinstance(old, Mapping) else NO_FIELDS
     after = new if isinstance(new, Mapping) else NO_FIELDS
     one = None if isinstance(old, Mapping) else old
     other = None if isinstance(new, Mapping) else new
-    if not is_same(one, other):
+    if not _is_same(one, other):
         yield _field_change(path, one, other)
     for key in sorted({*before, *after}, key=_by_key):
         yield from _changes((*path, key), before.get(key), after.get(key))
@@ -225,11 +242,13 @@ def _by_key(key: str) -> tuple[int, tuple[int, str], str]:
     return (_KEYS.get(key, len(_KEYS)), order_of(key), key)
 
 
-def is_same(old: object, new: object) -> bool:
+def _is_same(old: object, new: object) -> bool:
     """Whether two values read the same; unlike in Python, 1 is neither true nor 1.0."""
     if isinstance(old, list) and isinstance(new, list):
         return json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
-    return type(old) is type(new) and (old == new or repr(old) == repr(new))
+    if type(old) is float and type(new) is float:
+        return repr(old) == repr(new)  # of numbers that are none, none equals itself
+    return type(old) is type(new) and old == new
 
 
 def _field_change(path: Path, old: object, new: object) -> FieldChange:

@@ -25,7 +25,7 @@ from brenner.artifact.opened import (
     schema_of,
     shown,
 )
-from brenner.artifact.state import State
+from brenner.artifact.state import Counts, Moment, State, Version
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, RESEARCH_THREAD, Section
 from brenner.delta.values import BLANKS, is_blank
 
@@ -44,7 +44,9 @@ class Draft:
 
     def __init__(self, state: State) -> None:
         artifact = state.artifact
+        self.thread_id = artifact.metadata.session_id or ""
         self.counts = dict(state.counts)
+        self.added = dict(state.added)
         self.items = {item.id: item for _section, item in artifact.all_items()}
         self.blame: dict[str, Mapping[Path, Change]] = dict(state.blame)
         self.disputes = Disputes(state.conflicts)
@@ -57,14 +59,38 @@ class Draft:
             for section in ITEM_SECTIONS
         }
         self._opened: dict[str, Opened] = {}
+        self._published = state.versions[-1]
 
     def is_killed(self, item_id: str) -> bool:
         """Whether the item is killed; it exists."""
         return self.items[item_id].killed is not None
 
+    def is_late(self, moment: Moment) -> bool:
+        """Whether a message of this moment ought to have been read by a published version."""
+        published = self._published
+        return published.at is not None and moment < (published.at, published.message_id)
+
+    def counts_before(self, moment: Moment, base: Version) -> Counts:
+        """The numbering as it stood just before a message; later items she cannot have seen."""
+        if not self.is_late(moment):
+            return dict(self.counts)
+        counts = {}
+        for prefix, count in base.counts.items():
+            number = count + 1
+            while self.was_added_before(f"{prefix}{number}", moment):
+                number += 1
+            counts[prefix] = number - 1
+        return counts
+
+    def was_added_before(self, item_id: str, moment: Moment) -> bool:
+        """Whether the item's ADD stands before that moment in the thread."""
+        return item_id in self.added and self.added[item_id] < moment
+
     # Changes.
 
-    def add(self, item_id: str, section: Section, payload: Mapping[str, Any], by: Source) -> None:
+    def add(
+        self, item_id: str, section: Section, payload: Mapping[str, Any], by: Source, at: Moment
+    ) -> None:
         """A new item."""
         fields: dict[str, Value] = {}
         changes: dict[Path, Change] = {}
@@ -83,6 +109,7 @@ class Draft:
             self._without_killed(fields, changes, by)
         self.items[item_id] = Item(item_id, MappingProxyType(fields))
         self.blame[item_id] = changes
+        self.added[item_id] = at
         self._order[section.id].append(item_id)
         self.counts[section.prefix] += 1
         self.active_hypotheses += section is HYPOTHESIS_SLATE

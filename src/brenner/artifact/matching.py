@@ -1,9 +1,9 @@
 """What two sequences have in common, in order, at a cost that stays linear.
 
 The classic comparison takes the square of the length, or worse. So what is equal at both ends is
-set aside first; what is left is split at the elements that stand exactly once on either side; and
-only stretches short enough are compared in full. A longer stretch without any such element counts
-as replaced.
+set aside first; what is left is split at the elements that stand exactly once on either side, then
+at short series that do; and only stretches short enough are compared in full. A longer stretch
+without any of these counts as replaced.
 """
 
 from bisect import bisect_left
@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 MOST_COMPARISONS = 10_000  # old × new elements of a stretch that is compared in full
+_UNIQUE = (1, 8)  # how long a series is that must be unique; the next where one does not suffice
 
 
 class Match(NamedTuple):
@@ -36,7 +37,7 @@ def matches(old: Sequence[str], new: Sequence[str]) -> list[Match]:
     """The common runs in ascending order; what lies between two of them was replaced."""
     whole = _Stretch(0, len(old), 0, len(new))
     runs: list[Match] = []
-    for found in _common(old, new, whole, may_split=True):
+    for found in _common(old, new, whole, _UNIQUE):
         if not found.length:
             continue
         last = runs[-1] if runs else Match(0, 0, 0)
@@ -48,22 +49,21 @@ def matches(old: Sequence[str], new: Sequence[str]) -> list[Match]:
 
 
 def _common(
-    old: Sequence[str], new: Sequence[str], whole: _Stretch, *, may_split: bool
+    old: Sequence[str], new: Sequence[str], whole: _Stretch, unique: tuple[int, ...]
 ) -> Iterator[Match]:
     inner = _without_ends(old, new, whole)
     yield Match(whole.old, whole.new, inner.old - whole.old)
     size = (inner.old_end - inner.old) * (inner.new_end - inner.new)
     if 0 < size <= MOST_COMPARISONS:
         yield from _compared(old, new, inner)
-    elif size and may_split:
+    elif size and unique:
         place = inner
-        for anchor in _anchors(old, new, inner):
+        for anchor in _anchors(old, new, inner, unique[0]):
             before = place._replace(old_end=anchor.old, new_end=anchor.new)
-            yield from _common(old, new, before, may_split=False)
+            yield from _common(old, new, before, unique[1:])
             yield anchor
             place = inner._replace(old=anchor.old + 1, new=anchor.new + 1)
-        if place is not inner:
-            yield from _common(old, new, place, may_split=False)
+        yield from _common(old, new, place, unique[1:])
     yield Match(inner.old_end, inner.new_end, whole.old_end - inner.old_end)
 
 
@@ -82,19 +82,23 @@ def _compared(old: Sequence[str], new: Sequence[str], part: _Stretch) -> Iterato
         yield Match(part.old + found.a, part.new + found.b, found.size)
 
 
-def _anchors(old: Sequence[str], new: Sequence[str], part: _Stretch) -> list[Match]:
-    """Elements that stand once on either side: the longest series of them in both orders."""
-    one = Counter(old[part.old : part.old_end])
-    other = Counter(new[part.new : part.new_end])
-    places = {
-        new[place]: place for place in range(part.new, part.new_end) if other[new[place]] == 1
-    }
+def _anchors(old: Sequence[str], new: Sequence[str], part: _Stretch, length: int) -> list[Match]:
+    """Elements that begin a series which stands once on either side, as many as are in order."""
+    one = _once(old[part.old : part.old_end], length)
+    other = _once(new[part.new : part.new_end], length)
     pairs = [
-        Match(place, places[old[place]], 1)
-        for place in range(part.old, part.old_end)
-        if one[old[place]] == 1 and old[place] in places
+        Match(part.old + place, part.new + other[series], 1)
+        for series, place in one.items()
+        if series in other
     ]
     return _ascending(pairs)
+
+
+def _once(sequence: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
+    """The series of that length that stand there exactly once, and where."""
+    series = list(zip(*(sequence[start:] for start in range(length)), strict=False))
+    counts = Counter(series)
+    return {each: place for place, each in enumerate(series) if counts[each] == 1}
 
 
 def _ascending(pairs: list[Match]) -> list[Match]:

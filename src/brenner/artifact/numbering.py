@@ -134,7 +134,7 @@ def views(named: Iterable[str], own: OwnItems, base: Version, counts: Counts) ->
     The thread view has every ID that the base view has. So the base view holds, unless the message
     names one that only the thread view has: then she had read the thread.
     """
-    in_base, in_thread = View(base.counts, own.adds, own.others), View(dict(counts), own.new())
+    in_base, in_thread = View(base.counts, own.adds, own.others), View(counts, own.new())
     is_thread = any(
         in_base.meaning(item_id) is None and in_thread.meaning(item_id) is not None
         for item_id in named

@@ -1,6 +1,6 @@
 """A message as its author means it: what each ID in it stands for (R8, R11)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from brenner.artifact.contribution import Contribution
 from brenner.artifact.draft import Draft
 from brenner.artifact.mentions import Mention, mentions, with_ids
 from brenner.artifact.numbering import OwnItems, Target, View, Views, own_adds, views
-from brenner.artifact.state import Version
+from brenner.artifact.state import Moment, Version
 from brenner.delta.model import Delta
 from brenner.delta.schema import Operation
 
@@ -41,14 +41,14 @@ class Reading(NamedTuple):
 
 
 def read_message(
-    contribution: Contribution, base: Version, draft: Draft, author: Author, thread_id: str
+    contribution: Contribution, base: Version, draft: Draft, author: Author
 ) -> Reading:
     """Find out what the IDs of a message mean."""
     named: dict[int, list[Mention]] = {}
     names: dict[str, int] = {}
     for block in contribution.blocks:
         if block.delta is not None:
-            named[block.number] = mentions(block.delta, thread_id)
+            named[block.number] = mentions(block.delta, draft.thread_id)
             if block.delta.local_id is not None:
                 names[f"@{block.delta.local_id}"] = block.number
     ids = {each.written for found in named.values() for each in found}
@@ -57,21 +57,34 @@ def read_message(
     if author.blocks:
         keys = _plain_keys(contribution, named, base)
         again = _again(keys, draft, author)
-    earlier = partial(author.added_on, base.number)
+    here = (contribution.posted.at, contribution.posted.id)
+    earlier = partial(_earlier, author, base, draft, here)
     own = OwnItems(own_adds(contribution.blocks), again, earlier)
-    both = views(ids - names.keys(), own, base, draft.counts)
+    both = views(ids - names.keys(), own, base, draft.counts_before(here, base))
     meanings = {each: names.get(each) or _item(both.chosen, each, draft) for each in ids}
     resent: dict[int, Applied] = {}
     reading = Reading(contribution, base, both, named, meanings, {}, resent, keys)
     if author.blocks:
-        resent |= _resent(reading, draft, author, thread_id)
+        resent |= _resent(reading, draft, author)
         meanings = _standing_for(meanings, resent)
     doubtful: Meanings = {}
     if not both.is_thread and contribution.stated_base != base.number:
         others = {each: _item(both.thread, each, draft) for each in ids - names.keys()}
         others = _standing_for(others, resent)
-        doubtful = {each: other for each, other in others.items() if other != meanings[each]}
+        doubtful = {
+            each: other for each, other in others.items() if other not in (None, meanings[each])
+        }
     return reading._replace(meanings=meanings, doubtful=doubtful)
+
+
+def _earlier(
+    author: Author, base: Version, draft: Draft, here: Moment, prefix: str
+) -> Sequence[str]:
+    """Her items of earlier messages on that base."""
+    added = author.added_on(base.number, prefix)
+    if not draft.is_late(here):
+        return added
+    return [item_id for item_id in added if draft.was_added_before(item_id, here)]
 
 
 def _plain_keys(
@@ -112,7 +125,7 @@ def _standing_for(
     }
 
 
-def _resent(reading: Reading, draft: Draft, author: Author, thread_id: str) -> dict[int, Applied]:
+def _resent(reading: Reading, draft: Draft, author: Author) -> dict[int, Applied]:
     """The ADDs that equal an applied one, while that item is active.
 
     An ADD can be compared only when those that it names are: one that names a new item is new.
@@ -132,7 +145,7 @@ def _resent(reading: Reading, draft: Draft, author: Author, thread_id: str) -> d
     waiting = [number for number, wanted in needs.items() if not wanted]
     while waiting:
         number = waiting.pop()
-        key = _key(adds[number], reading, number, resent, thread_id)
+        key = _key(adds[number], reading, number, resent, draft.thread_id)
         first = author.blocks.get(key) if key else None
         if first is None or draft.is_killed(first.item_id):
             continue

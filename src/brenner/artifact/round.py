@@ -16,6 +16,7 @@ from brenner.artifact.model import Killed, Reference
 from brenner.artifact.numbering import base_of
 from brenner.artifact.opened import is_list
 from brenner.artifact.reading import Reading, read_message
+from brenner.artifact.refusals import told
 from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
@@ -38,7 +39,6 @@ class Round:
         self.warnings: list[Diagnostic] = []
         self.senders: dict[str, int] = {}
         self._state = state
-        self._thread_id = metadata.session_id or ""
         self._version = (metadata.version or 0) + 1
         self._draft = Draft(state)
         self._authors: dict[str, Author] = {}
@@ -77,6 +77,7 @@ class Round:
             conflicts=self._draft.disputes.still_open(artifact),
             counts=MappingProxyType(self._draft.counts),
             authors=MappingProxyType({**self._state.authors, **self._authors}),
+            added=MappingProxyType(self._draft.added),
             has_question=self._has_question,
             updated=self._updated,
         )
@@ -118,9 +119,9 @@ class Round:
         base = self._base(contribution)
         author = self._author(sender)
         draft = self._draft
-        reading = read_message(contribution, base, draft, author, self._thread_id)
-        verdict = decide(reading, draft, author, self._thread_id)
-        settled = list(settle(reading, verdict, draft, self._thread_id))
+        reading = read_message(contribution, base, draft, author)
+        verdict = decide(reading, draft, author)
+        settled = list(settle(reading, verdict, draft))
         said = self._apply_all(settled, posted, base)
         self.ledger += [_entry(each, said[each.block.number], posted) for each in settled]
         applied = [each for each in settled if each.outcome is Outcome.APPLIED]
@@ -176,15 +177,19 @@ class Round:
             payload, found = self._without_circles(settled)
             yield from found
         if delta.operation is Operation.ADD:
-            self._draft.add(item_id, section, payload, by)
+            self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
             return
         self._draft.edit(item_id, section, payload, Step(by, base.number))
         for noted in self._draft.disputes.take_noted():
-            label = ".".join(noted.path)
-            found_conflict = codes.CONFLICTING_EDIT.at(
-                settled.block.line, label=label, id=item_id, name=noted.agent, version=base.number
+            yield told(
+                settled.block,
+                codes.CONFLICTING_EDIT,
+                ("payload", *noted.path),
+                label=".".join(noted.path),
+                id=item_id,
+                name=noted.agent,
+                version=base.number,
             )
-            yield found_conflict.in_block(settled.block.number, item_id, label)
 
     def _without_circles(self, settled: Settled) -> tuple[Mapping[str, object], list[Diagnostic]]:
         """The payload without the references that would close a circle (R21)."""

@@ -33,8 +33,12 @@ class Version(NamedTuple):
 EMPTY_VERSION = Version(0, None, 0, NO_COUNTS)
 
 
+# A place in the thread's order (R9): the store's time of a message, and its id
+Moment = tuple[datetime, int]
+
+
 class State(NamedTuple):
-    """The latest version of a thread and its memory."""
+    """The latest version of a thread and its memory; `added` is the moment of every item's ADD."""
 
     artifact: Artifact
     blame: Blame = NO_BLAME
@@ -42,6 +46,7 @@ class State(NamedTuple):
     versions: tuple[Version, ...] = (EMPTY_VERSION,)
     counts: Counts = NO_COUNTS
     authors: Mapping[str, Author] = MappingProxyType({})
+    added: Mapping[str, Moment] = MappingProxyType({})
     has_question: bool = False
     updated: datetime | None = None
 

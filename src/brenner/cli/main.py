@@ -6,51 +6,28 @@ outside is unavailable.
 
 import os
 import sys
-from importlib import import_module
 
 import click
 
 from brenner import __version__
+from brenner.cli.groups import Command, Commands
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.diagnostics.codes import input as codes
-from brenner.diagnostics.nearest import nearest
 
-# name: (module, what `brenner --help` says of it)
 COMMANDS = {
-    "check": ("brenner.cli.check", "Check a message before sending it."),
-    "explain": ("brenner.cli.explain", "Say what a code means and how to mend it."),
-    "new": ("brenner.cli.new", "Print a message of a type to fill in."),
+    "artifact": Command(
+        "brenner.cli.artifact", "command", "Show, compare and lint artifacts that are files."
+    ),
+    "check": Command("brenner.cli.check", "command", "Check a message before sending it."),
+    "explain": Command(
+        "brenner.cli.explain", "command", "Say what a code means and how to mend it."
+    ),
+    "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
 }
 _INTERRUPTED = 130
 
 
-class _Commands(click.Group):
-    """A group that imports a command only to run it, not to list it."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = nearest(args[0], COMMANDS)
-            hint = f" Did you mean `{near}`?" if near else ""
-            ctx.fail(f"There is no command `{args[0]}`.{hint}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="brenner %(version)s")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME).")

@@ -3,6 +3,7 @@
 import re
 
 from brenner.diagnostics.codes import (
+    artifact_text,
     delta_blocks,
     delta_format,
     input,  # noqa: A004  (the file's subject)
@@ -26,6 +27,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "JSON in delta blocks": json_text.CODES,
     "Delta format": delta_format.CODES,
     "Merging": merge.CODES,
+    "Artifact files": artifact_text.CODES,
     "Linting the artifact": lint.CODES,
     "Publishing": publish.CODES,
     "Rosters": roster.CODES,

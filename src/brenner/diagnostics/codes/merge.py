@@ -30,7 +30,7 @@ TARGET_KILLED = Code(
     title="The item is killed",
     message="`{id}` was killed by {name} and takes no more changes.",
     fix="Send what you still hold to be true as an ADD; it may name `{id}` under `references`. "
-    "Leave killed hypotheses out of `predictions` and `expected_outcomes`.",
+    "Leave killed hypotheses out of `predictions`.",
     why="A KILL is final, or the record of why an idea was dropped would no longer fit the idea. "
     "An EDIT that came before the KILL was applied; one after it is refused.",
     spec="companion, Merging; R9, R12",

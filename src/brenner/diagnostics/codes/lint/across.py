@@ -13,8 +13,8 @@ EP_P01 = Code(
     fix="Look the passage up in the source text and send an EDIT of `{id}` with the right anchors; "
     "`anchors_replace` set to true takes the wrong one out.",
     why="A wrong number sends readers to another passage, or shows that nobody read it. The rule "
-    "needs `source_text` in `brenner.toml`. As that file is outside the thread, the rule does not "
-    "keep an artifact at `draft`.",
+    "needs a source text (`brenner artifact lint --source-text FILE`). As that file is outside the "
+    "thread, the rule does not keep an artifact at `draft`.",
     spec="companion, Anchors; companion, Lint; R18",
     example=Example("text", "**Anchors**: §1421", "**Anchors**: §142"),
 )
@@ -51,9 +51,9 @@ WS_101 = Code(
     id="WS-101",
     severity=WARNING,
     title="Anchors are written in more than one way",
-    message="Anchors are written in more than one way: `{value}` and `{other}`.",
-    fix="Choose one form, say `§42-45`, and send an EDIT with the whole list under `anchors`, and "
-    "`anchors_replace` set to true, for each item that has the other.",
+    message="Anchors are written in more than one way: `{value}` here, `{other}` in `{first}`.",
+    fix="Choose one form, say `§42-45`, and send an EDIT (`{section}`, `{id}`) with the whole list "
+    "under `anchors`, and `anchors_replace` set to true.",
     why="Two spellings of one anchor look like two sources, and a search finds only one of them.",
     spec=_ANCHORS,
     example=Example("text", "**Anchors**: §42-45, §50-§53", "**Anchors**: §42-45, §50-53"),

@@ -102,7 +102,7 @@ WA_003 = Code(
 IA_001 = Code(
     id="IA-001",
     severity=INFO,
-    title="The status of an assumption is not valid",
+    title="The status of an assumption is missing or not valid",
     message="The status of `{id}` is not one of `unchecked`, `verified`, `falsified`: {reason}.",
     fix="Send an EDIT (`assumption_ledger`, `{id}`) with `status`: `unchecked`, `verified` or "
     "`falsified`.",

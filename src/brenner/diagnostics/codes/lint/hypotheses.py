@@ -94,7 +94,7 @@ WH_002 = Code(
     title="An anchor is malformed",
     message="`{id}` has an anchor that is not well formed, `{value}`: {reason}.",
     fix="Write `§42`, `§42-45`, `EV-001`, `EV-001#E1`, `inference`, `[axiomatic]` or "
-    "`[external: source]`. Send an EDIT (`hypothesis_slate`, `{id}`) with the whole list under "
+    "`[external: source]`. Send an EDIT (`{section}`, `{id}`) with the whole list under "
     "`anchors`, and `anchors_replace` set to true.",
     why="An anchor in another form leads nowhere, and no program can check that its section "
     "exists.",
@@ -105,7 +105,7 @@ WH_003 = Code(
     id="WH-003",
     severity=WARNING,
     title="A pure inference is not labelled in the item",
-    message="`{id}` rests on inference alone, but its text does not say `[inference]`.",
+    message="`{id}` rests on inference alone, but nothing in it says `[inference]`.",
     fix="Send an EDIT (`hypothesis_slate`, `{id}`) whose `claim` or `mechanism` says "
     "`[inference]` after the sentence, or name a source under `anchors`.",
     why="Sentences are quoted without their anchors. The label goes with them, so that a guess is "

@@ -95,8 +95,9 @@ IM_001 = Code(
     id="IM-001",
     severity=INFO,
     title="The session ID is not a valid thread ID",
-    message="`session_id` is `{value}`, which is not a valid thread ID: {reason}.",
-    fix="Write the ID of the thread that the artifact was compiled from, letter for letter.",
+    message="`session_id` in the front matter names no thread: {reason}",
+    fix="Write the ID of the thread that the artifact was compiled from, letter for "
+    "letter.{suggestion}",
     why="The session ID, the thread and the file's name are one and the same ID. One that is not "
     "valid leads to no thread. `brenner explain INVALID_RS_THREAD_ID` tells the form.",
     spec="companion, Lint; R1",

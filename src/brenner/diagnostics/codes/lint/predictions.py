@@ -62,7 +62,7 @@ WP_001 = Code(
     id="WP-001",
     severity=WARNING,
     title="All hypotheses predict the same",
-    message="All cells of `{id}` say the same.",
+    message="All cells of `{id}` {say}.",
     fix="Send an EDIT (`predictions_table`, `{id}`) that makes `predictions` say where the "
     "hypotheses differ, or a KILL with a `reason` if they do not.",
     why="An observation that every hypothesis expects decides nothing. Cells that only use other "
@@ -91,10 +91,10 @@ WP_002 = Code(
 IP_001 = Code(
     id="IP-001",
     severity=INFO,
-    title="A cell of the third alternative is empty",
-    message="The third alternative's cell `{id}` is empty.",
-    fix="Send an EDIT (`predictions_table`) that gives this cell, under `predictions`, what the "
-    "third alternative expects, or the word `indeterminate` where it expects nothing.",
+    title="A cell of the third alternative says nothing",
+    message="The third alternative's cell `{cell}` says nothing.",
+    fix="Send an EDIT (`predictions_table`, `{id}`) that gives this cell, under `predictions`, "
+    "what the third alternative expects, or the word `indeterminate` where it expects nothing.",
     why="An empty cell may be forgotten or meant. The word tells which, and keeps in view how "
     "little a third alternative may predict.",
     spec=_TABLE,

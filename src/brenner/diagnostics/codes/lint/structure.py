@@ -25,8 +25,8 @@ ES_002 = Code(
     id="ES-002",
     severity=ERROR,
     title="The sections are out of order",
-    message="The section `{heading}` stands after `{other}` but belongs before it.",
-    fix="Move `{heading}` with all its items to before `{other}`: the sections stand in the order "
+    message="The section `{heading}` stands {where} `{other}` but belongs {place} it.",
+    fix="Move `{heading}` with all its items to {place} `{other}`: the sections stand in the order "
     "of their numbers, 1 to 7.",
     why="Readers and programs find a section by its place. The rule applies to files only.",
     spec=_SECTIONS,
@@ -69,7 +69,7 @@ WS_001 = Code(
     id="WS-001",
     severity=WARNING,
     title="The numbering has a gap",
-    message="The section `{section}` has no `{missing}`, though it has higher numbers.",
+    message="The section `{section}` has no {missing}, though it has `{id}`.",
     fix="Bring the item back from an earlier version (`brenner artifact history THREAD` lists "
     "them). To take an item out send a KILL: it then stays in its place, struck through.",
     why="IDs are given in order and nothing is ever deleted, so a gap means that an item was "

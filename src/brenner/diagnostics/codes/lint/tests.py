@@ -75,8 +75,8 @@ WT_002 = Code(
     id="WT-002",
     severity=WARNING,
     title="The tests are not ranked by score",
-    message="`{id}` has a higher score than `{other}` but stands after it.",
-    fix="Move `{id}` up: highest score first, tests without a score last, equal ones by number. "
+    message="`{id}` has a {score} score than `{other}` but stands {where} it.",
+    fix="Move `{id}` {way}: highest score first, tests without a score last, equal ones by number. "
     "A compiled version is ranked already; its IDs stay as they are.",
     why="The first test is the one that gets run. The rule applies to files only.",
     spec=_SCORE,

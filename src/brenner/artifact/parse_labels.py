@@ -1,0 +1,107 @@
+"""Labels: what begins a field, and which field that is, ours or as others write it."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from brenner.artifact.layout import (
+    CONDITION_COLUMN,
+    KILLED_BY,
+    LAYOUT,
+    REASON,
+    REFERENCES,
+    Layout,
+)
+from brenner.artifact.parse_items import KILLED_BY_FIELD, REASON_FIELD, OpenItem
+from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind
+from brenner.markdown.escaping import unescape
+
+# `**Claim**: text`. Others put the colon inside, or strike the line through as a whole.
+_LABEL = re.compile(
+    r"(~~)?\*\*((?:[^*\\\n]|\\.)+?)(:\*\*|\*\*[ \t]*+:)[ \t]*+(.*)",
+)
+
+
+class Label(NamedTuple):
+    """A label, as it is to be read, and the rest of its line, still escaped."""
+
+    text: str
+    rest: str
+    written: str
+    is_form: bool
+
+
+def read_label(line: str) -> Label | None:
+    """The label that a line begins with."""
+    match = _LABEL.match(line) if line.startswith(("**", "~~**")) else None
+    if match is None:
+        return None
+    struck, name, colon, rest = match.groups()
+    written = line[: match.start(4)].strip()
+    return Label(unescape(name).strip(), f"{struck or ''}{rest}", written, colon == "**:")
+
+
+def folded(label: str) -> str:
+    """A label as it is compared."""
+    return " ".join(label.replace("_", " ").casefold().split())
+
+
+def _names(layout: Layout) -> dict[str, str]:
+    """The fields of a section by the words that may stand as their label."""
+    names = {folded(name): name for name in layout.section.fields}
+    names |= {folded(label): name for name, label in layout.labels.items()}
+    if layout.section is PREDICTIONS_TABLE:
+        names[folded(CONDITION_COLUMN)] = "condition"
+    if layout.section is not RESEARCH_THREAD:
+        names |= {folded(KILLED_BY): KILLED_BY_FIELD, folded(REASON): REASON_FIELD}
+    return names
+
+
+_NAMES = {layout.section.id: _names(layout) for layout in LAYOUT}
+_LABELS = {
+    layout.section.id: layout.labels | {KILLED_BY_FIELD: KILLED_BY, REASON_FIELD: REASON}
+    for layout in LAYOUT
+}
+# What stands under the table for one of its rows: `**P2 Killed by**: …`.
+_ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
+
+
+class Named(NamedTuple):
+    """The field of an item that a label names; `right` is the label as the layout has it."""
+
+    item: OpenItem
+    name: str
+    right: str | None
+
+    @property
+    def kind(self) -> FieldKind:
+        """What the field holds."""
+        field = self.item.section.fields.get(self.name)
+        return field.kind if field else FieldKind.TEXT
+
+
+def named(label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]) -> Named | None:
+    """What a label names, in the open item or in a row of the table above."""
+    for ending, name in _ROW_LABELS.items() if rows else ():
+        if label.casefold().endswith(f" {ending.casefold()}"):
+            row = rows.get(label[: -len(ending) - 1])
+            if row:
+                return Named(row, name, f"{row.id} {ending}")
+    if item is None:
+        return None
+    section_id = item.section.id
+    field = _NAMES[section_id].get(folded(label))
+    return Named(item, field, _LABELS[section_id].get(field)) if field else None
+
+
+def odd_form(label: Label, field: Named, nested: bool) -> tuple[str, str, str] | None:
+    """The kind of a form that is not ours, what it is, and what would be right."""
+    if field.right is None:
+        right = "it into the heading" if field.name == "name" else "it into the table"
+        return "own line", f"`**{label.text}**` has a line of its own", right
+    right = f"`**{field.right}**: …` as a paragraph of its own"
+    if nested:
+        return "entry", f"`**{label.text}**` is the entry of a list", right
+    if not label.is_form or label.text != field.right:
+        return "label", f"The label `**{field.right}**:` is written `{label.written}`", right
+    return None

@@ -1,0 +1,34 @@
+"""Linting: of a model, and of a Markdown file, with the same result either way."""
+
+from brenner.artifact.model import Artifact
+from brenner.artifact.parse import parse_artifact
+from brenner.artifact.parsed import ParsedArtifact
+from brenner.lint.context import Context, context_of
+from brenner.lint.report import LintReport
+from brenner.lint.rules import RULES
+from brenner.lint.source_text import SourceText
+
+
+def lint(artifact: Artifact, source: SourceText | None = None) -> LintReport:
+    """What the rules find in an artifact."""
+    return _examine(context_of(artifact, source=source))
+
+
+def lint_text(text: str, source: SourceText | None = None) -> LintReport:
+    """What the rules find in the text of an artifact, with lines.
+
+    Rules about the text itself hold here, and the report tells where the text departs from the
+    format.
+    """
+    return lint_parsed(parse_artifact(text), source)
+
+
+def lint_parsed(parsed: ParsedArtifact, source: SourceText | None = None) -> LintReport:
+    """The same, of a text that was read already."""
+    on = context_of(parsed.artifact, parsed.outline, parsed.lines, source)
+    report = _examine(on)
+    return LintReport.of((*parsed.diagnostics, *report.violations))
+
+
+def _examine(on: Context) -> LintReport:
+    return LintReport.of(found for rule in RULES.values() for found in rule(on))

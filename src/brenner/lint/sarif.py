@@ -1,0 +1,68 @@
+"""A report as SARIF 2.1.0, the format in which code hosts and editors take what linters find."""
+
+from brenner.diagnostics.codes.lint import CODES
+from brenner.diagnostics.model import Code, Diagnostic, Severity
+from brenner.lint.report import LintReport
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, object]:
+    """The SARIF log of one file. `uri` is its path, encoded as a URI."""
+    codes = {code.id: code for code in (*CODES, *(found.code for found in report.violations))}
+    places = {code_id: index for index, code_id in enumerate(codes)}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "brenner",
+                        "version": program_version,
+                        "rules": [_rule(code) for code in codes.values()],
+                    }
+                },
+                "artifacts": [{"location": {"uri": uri}}],
+                "results": [_result(found, places[found.id], uri) for found in report.violations],
+            }
+        ],
+    }
+
+
+def _rule(code: Code) -> dict[str, object]:
+    return {
+        "id": code.id,
+        "shortDescription": {"text": f"{code.title}."},
+        "fullDescription": {"text": code.why},
+        "help": {"text": f"{code.why} See `brenner explain {code.id}`."},
+        "defaultConfiguration": {"level": _LEVELS[code.severity]},
+        "properties": {"spec": code.spec},
+    }
+
+
+def _result(found: Diagnostic, rule: int, uri: str) -> dict[str, object]:
+    place: dict[str, object] = {"artifactLocation": {"uri": uri, "index": 0}}
+    if found.line:
+        place["region"] = {"startLine": found.line}
+    location: dict[str, object] = {"physicalLocation": place}
+    name = ".".join(filter(None, (found.item, found.field)))
+    if name:
+        location["logicalLocations"] = [{"fullyQualifiedName": name}]
+    known = {"item": found.item, "field": found.field, "delta": found.repaired}
+    also = {"also": list(found.also)} if found.also else {}
+    return {
+        "ruleId": found.id,
+        "ruleIndex": rule,
+        "level": _LEVELS[found.severity],
+        "message": {"text": f"{found.message} {found.fix}"},
+        "locations": [location],
+        "properties": {
+            "fix": found.fix,
+            **{key: value for key, value in known.items() if value is not None},
+            **also,
+        },
+    }

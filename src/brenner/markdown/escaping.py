@@ -1,0 +1,214 @@
+r"""Text put into Markdown so that it is shown as it is, and read back exactly.
+
+Only what could be taken for markup is escaped, so that prose stays readable: a backslash before
+punctuation, a numeric reference for what cannot be seen or would be trimmed. Line breaks are
+`\` at the end of a line in a paragraph, `<br>` in a table cell and `&#xA;` in a heading.
+`docs/artifact-format.md` explains the rules to people.
+"""
+
+import re
+
+# Not to be seen, or able to turn the text around them: controls but tab and line feed, line and
+# paragraph separators, the byte order mark, marks and embeddings of writing direction.
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
+)
+_SUSPECT = re.compile(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
+_MARKS = re.compile(
+    rf"""(?x)
+    (?P<hidden> [{_HIDDEN}] | \A\s | \s\Z )
+  | (?P<line> \n )
+  | [\\`*~|$]
+  | <(?![ 0-9=])                    # `p < 0.05` begins no tag
+  | (?<![^\W_])_ | _(?![^\W_])      # `snake_case` is no emphasis
+  | &(?=\#?[0-9A-Za-z]+;)           # a character reference
+  | \](?=\()                        # a link
+    """
+)
+# What begins a block at the start of a line, or a definition, or is a row of dashes under a table.
+_LINE_START = re.compile(
+    r"(?<=\n)(?:(\s)|([0-9]+)(?=[.)](?:[\s\\]|\Z))|(?=[#>=:\[]|[-+](?![0-9A-Za-z])))"
+)
+# Links that viewers make of themselves reach over escapes and would show them.
+_WORD = re.compile(r"[^ \t\n]+")
+
+
+def escape(text: str, indent: str = "") -> str:
+    """Text that follows other text in a paragraph; `indent` stands before its further lines."""
+    if not _SUSPECT.search(text) and not _has_blank_edge(text):
+        return text
+    escaped = _escaped(text, "\\\n")
+    if "\n" in escaped:
+        escaped = _LINE_START.sub(_line_start, escaped)
+        if indent:
+            escaped = escaped.replace("\n", "\n" + indent)
+    return escaped
+
+
+def escape_heading(text: str) -> str:
+    """Text of a heading, or at its end."""
+    if _SUSPECT.search(text) or _has_blank_edge(text):
+        text = _escaped(text, "&#xA;")
+    return f"{text[:-1]}\\#" if text.endswith("#") else text
+
+
+def escape_cell(text: str) -> str:
+    """Text of a table cell."""
+    if _SUSPECT.search(text) or _has_blank_edge(text):
+        return _escaped(text, "<br>")
+    return text
+
+
+def escape_word(text: str) -> str:
+    """Text that is read up to the next blank, colon or comma, and may begin a line."""
+    if text.isalnum():
+        return text
+    word = re.sub(r"\s", lambda blank: _reference(blank[0]), _marked(text, "&#xA;"))
+    word = re.sub(r"[:,\[]", r"\\\g<0>", word).replace("www.", "www\\.")
+    return _LINE_START.sub(_line_start, "\n" + word)[1:]
+
+
+def escape_also(escaped: str, marks: str) -> str:
+    """Escaped text in which these marks are escaped, too."""
+    if not any(mark in escaped for mark in marks):
+        return escaped
+    pattern = rf"\\.|[{re.escape(marks)}]"
+    return re.sub(pattern, lambda each: each[0] if each[0][0] == "\\" else f"\\{each[0]}", escaped)
+
+
+def _has_blank_edge(text: str) -> bool:
+    return text[:1].isspace() or text[-1:].isspace()
+
+
+def _escaped(text: str, line_break: str) -> str:
+    escaped = _marked(text, line_break)
+    return _WORD.sub(_plain_address, escaped) if "://" in text or "www." in text else escaped
+
+
+def _marked(text: str, line_break: str) -> str:
+    def mark(match: re.Match[str]) -> str:
+        if match.lastgroup is None:
+            return "\\" + match[0]
+        return line_break if match.lastgroup == "line" else _reference(match[0])
+
+    return _MARKS.sub(mark, text)
+
+
+def _reference(character: str) -> str:
+    return f"&#x{ord(character):X};"
+
+
+def _plain_address(word: re.Match[str]) -> str:
+    """An address that holds escapes, so written that no viewer makes a link of it."""
+    if "\\" not in word[0] and "&#" not in word[0]:
+        return word[0]
+    return word[0].replace("://", "\\://").replace("www.", "www\\.")
+
+
+def _line_start(match: re.Match[str]) -> str:
+    blank, number = match.groups()
+    return _reference(blank) if blank else f"{number or ''}\\"
+
+
+# Reading
+
+_PUNCTUATION = r"[!-/:-@\[-`{-~]"
+_ESCAPES = re.compile(
+    rf"""(?x)
+    \\ (?P<plain> {_PUNCTUATION} )
+  | (?P<line> \\\n | (?<![ \t])[ \t]++(?=\n) | <[bB][rR][ ]?/?> )
+  | & (?: \#[xX](?P<hexadecimal> [0-9A-Fa-f]{{1,6}} )
+        | \#(?P<decimal> [0-9]{{1,7}} )
+        | (?P<name> [A-Za-z][A-Za-z0-9]{{1,31}} ) ) ;
+    """
+)
+_CODE = re.compile(r"\\[\s\S]|`+")
+_RUN = re.compile("`+")
+_SURROGATES = range(0xD800, 0xE000)
+_LAST_CODE_POINT = 0x10FFFF
+
+
+def unescape(raw: str) -> str:
+    """The text that Markdown shows, for text that was escaped: exactly what was escaped.
+
+    In text of others emphasis and links stay as they are written, and so does code.
+    """
+    if "\\" not in raw and "&" not in raw and "<" not in raw and "\n" not in raw:
+        return raw
+    if "`" not in raw:
+        return _ESCAPES.sub(_meant, raw)
+    parts = []
+    position = 0
+    for start, end in _code_spans(raw):
+        parts += [_ESCAPES.sub(_meant, raw[position:start]), raw[start:end]]
+        position = end
+    return "".join(parts) + _ESCAPES.sub(_meant, raw[position:])
+
+
+def _meant(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind == "plain":
+        return match["plain"]
+    if kind == "line":
+        return "" if match[0][0] in " \t" else "\n"
+    if kind == "name":
+        # A table of two thousand names, wanted only by files of other programs.
+        from html.entities import html5
+
+        return html5.get(f"{match['name']};", match[0])
+    point = int(match["hexadecimal"], 16) if match["hexadecimal"] else int(match["decimal"])
+    is_scalar = point <= _LAST_CODE_POINT and point not in _SURROGATES
+    return chr(point) if is_scalar else match[0]
+
+
+def _code_spans(raw: str) -> list[tuple[int, int]]:
+    """Where code stands between runs of backticks of one length; no run is looked at twice."""
+    ends: dict[int, list[int]] = {}
+    for run in reversed(list(_RUN.finditer(raw))):
+        ends.setdefault(len(run[0]), []).append(run.end())
+    spans = []
+    position = 0
+    while opening := _CODE.search(raw, position):
+        position = opening.end()
+        length = len(opening[0])
+        if opening[0][0] == "\\":
+            continue
+        closings = ends.get(length, [])
+        while closings and closings[-1] <= position:
+            closings.pop()
+        if closings:
+            spans.append((opening.start(), closings[-1]))
+            position = closings[-1]
+    return spans
+
+
+def unstruck(raw: str) -> str | None:
+    """What stands between `~~` and `~~`; None where the text is not struck as a whole."""
+    if len(raw) <= len("~~~~") or not raw.startswith("~~") or not raw.endswith("~~"):
+        return None
+    inner = raw[2:-2]
+    backslashes = len(inner) - len(inner.rstrip("\\"))
+    return None if backslashes % 2 else inner
+
+
+_UP_TO_COLON = re.compile(r"((?:[^:\\]|\\.)*+):[ \t]*(.*)", re.DOTALL)
+
+
+def split_key(raw: str) -> tuple[str, str] | None:
+    """`key: value`, at the first colon that is not escaped; still escaped, both."""
+    match = _UP_TO_COLON.fullmatch(raw)
+    return (match[1].strip(" \t"), match[2]) if match else None
+
+
+def split_list(raw: str, brackets: str = "[]") -> list[str]:
+    """`one, two`, at the commas that are neither escaped nor in brackets; still escaped."""
+    parts = []
+    start = 0
+    in_brackets = False
+    for mark in re.finditer(r"\\.|[\[\],]", raw, re.DOTALL):
+        if mark[0] == "," and not in_brackets:
+            parts.append(raw[start : mark.start()])
+            start = mark.end()
+        elif mark[0] in brackets:
+            in_brackets = mark[0] == "["
+    return [part.strip(" \t\n") for part in (*parts, raw[start:])]

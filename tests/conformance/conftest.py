@@ -1,0 +1,5 @@
+"""Failed comparisons in the kinds of cases are shown in full, as those in tests are."""
+
+import pytest
+
+pytest.register_assert_rewrite("conformance.lint_kind", "conformance.thread_kind")

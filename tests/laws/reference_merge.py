@@ -1,0 +1,284 @@
+"""The merge once more: small, slow, written from the specification alone (companion 2, R4 to R21).
+
+Nothing is kept between versions. Each time the whole thread is played from the beginning, block by
+block, on plain dicts. Where the specification leaves something open, a comment that begins with
+"Reading:" says what is taken here.
+"""
+
+from copy import deepcopy
+from typing import cast
+
+from brenner.delta.model import Delta, DeltaBlock
+from brenner.delta.read import read_deltas
+from brenner.delta.schema import SECTIONS
+from brenner.grammar import VERSION
+from brenner.markdown.blocks import blocks
+from brenner.markdown.fields import fields
+from brenner.thread.posted import Posted, in_thread_order
+from brenner.thread.sections import find_section, normalised, sections, title
+from brenner.thread.subjects import parse_subject
+from laws.reference_fields import NOT_APPLICABLE, kill, touched, write
+from laws.reference_ids import REFUSED, Meaning, Views, translate
+from laws.reference_model import Applied, Compiled, Item, Letter, Line, Model, Source
+
+MOST_ACTIVE = 6
+LEAST = {"H": 3, "P": 3, "T": 2, "A": 3, "C": 2}
+
+
+def replay(
+    thread_id: str,
+    rounds: list[list[Posted]],
+    published: list[Compiled],
+    roster: set[str] | None = None,
+) -> Model:
+    """The whole thread: the messages of each round, and the COMPILED messages between them."""
+    model = Model(thread_id)
+    for version, messages in enumerate(rounds, 1):
+        model.counts.append({prefix: model.count(prefix) for prefix in "HPTAXC"})
+        model.ledger, model.warnings = [], set()
+        for posted in sorted(messages, key=in_thread_order):
+            subject = parse_subject(posted.message.subject)
+            if subject and subject.type == "KICKOFF":
+                _kickoff(model, posted, version)
+            elif subject and subject.type == "DELTA":
+                model = _play(model, posted, version, published[: version - 1])
+                if any(line[0] == posted.id and line.state == "applied" for line in model.ledger):
+                    model.contributors.add(str(subject.role))
+                if roster is not None and posted.message.sender not in roster:
+                    model.warnings.add("UNKNOWN_AGENT")
+        _warn(model)
+    return model
+
+
+def _warn(model: Model) -> None:
+    """The warnings after a merge."""
+    if not any(("third_alternative",) in item.leaves for item in model.active("H")):
+        model.warnings.add("NO_THIRD_ALTERNATIVE")
+    if not any(("scale_check",) in item.leaves for item in model.active("A")):
+        model.warnings.add("NO_SCALE_CHECK")
+    if any(len(model.active(prefix)) < least for prefix, least in LEAST.items()):
+        model.warnings.add("BELOW_MINIMUM")
+    # Reading: where an EDIT has given the question, nothing is missing.
+    if ("statement",) not in model.items["RT"].leaves:
+        model.warnings.add("NO_KICKOFF")
+
+
+def _kickoff(model: Model, posted: Posted, version: int) -> None:
+    """R15: the first one with a question fills what is empty; a different question is told."""
+    found = blocks(posted.message.body)
+    asked, context = (
+        find_section(sections(found), name) for name in ("Research Question", "Context")
+    )
+    heading = title(found)
+    if asked is None and heading is None:
+        return
+    question = asked.first_line if asked else heading.text.strip() if heading else ""
+    rt = model.items["RT"].leaves
+    is_first, model.asked = not model.asked, True
+    if is_first:
+        model.step += 1
+        source = Source(posted.id, posted.message.sender, 0, version, "KICKOFF")
+        filled = {"statement": question, "context": context.first_line if context else None}
+        for name, text in filled.items():
+            if (name,) not in rt:
+                model.put("RT", (name,), text, source)
+    elif rt.get(("statement",)) != question:
+        model.warnings.add("QUESTION_DIFFERS")
+
+
+def _play(model: Model, posted: Posted, version: int, published: list[Compiled]) -> Model:
+    """One DELTA message. What its blocks name may be added by a later block, so what becomes of
+    the ADDs is guessed, the message is played, and where it came otherwise, played again.
+    """
+    stated = _stated(posted.message.body)
+    latest = version - 1
+    if stated is not None and stated > latest:
+        model.warnings.add("AP-009")
+        stated = None
+    before = [
+        number
+        for number, compiled in enumerate(published, 1)
+        if (compiled.at, compiled.id) < (posted.at, posted.id)
+    ]
+    base = max(before, default=0) if stated is None else stated
+    read = read_deltas(posted.message.body, model.thread_id)
+    views = _views(model, posted.message.sender, read, base, stated is not None)
+    letter = Letter(posted, read, base, version, views)
+    guess = {block.number: _likely(model, letter, block) for block in read}
+    for _ in range(20):
+        played, outcome = _attempt(model, letter, guess)
+        if outcome == guess:
+            return played
+        guess = outcome
+    raise Paradox(posted)
+
+
+class Paradox(Exception):  # noqa: N818 - it is not the model that is wrong
+    """An ADD that can be applied only if it is refused: no outcome agrees with itself.
+
+    One way: five hypotheses are active, and a message adds two, the first with a reference to the
+    second. If the first is applied there is no room for the second, so the first is refused.
+    """
+
+
+def _stated(body: str) -> int | None:
+    """R11: the base that the message states, the first that is a version."""
+    for each in fields(blocks(body)):
+        if normalised(each.name) == "base version" and (match := VERSION.fullmatch(each.value)):
+            return int(match[1])
+    return None
+
+
+def _views(model: Model, sender: str, read: list[DeltaBlock], base: int, stated: bool) -> Views:
+    """What each number means, by prefix: in the base view, and in the thread view (R11)."""
+    base_view: dict[str, list[Meaning]] = {}
+    thread_view: dict[str, list[Meaning]] = {}
+    for section in SECTIONS.values():
+        prefix = section.prefix
+        if prefix == "RT":
+            continue
+        own: list[Meaning] = [
+            block.number
+            for block in read
+            # Reading: an ADD that cannot be read still takes a number, if it says ADD and where.
+            if (block.written("operation"), block.written("section")) == ("ADD", section.id)
+        ]
+        hers: list[Meaning] = [
+            done.item
+            for done in model.applied
+            if (done.sender, done.base) == (sender, base)
+            and (done.delta.operation, done.delta.section) == ("ADD", section.id)
+        ]
+        there = [f"{prefix}{number + 1}" for number in range(model.counts[base][prefix])]
+        now = [f"{prefix}{number + 1}" for number in range(model.count(prefix))]
+        base_view[prefix] = [*there, *own, *hers]
+        thread_view[prefix] = [*now, *own]
+    return Views.of(model.thread_id, base_view, thread_view, stated, read)
+
+
+def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
+    """A first guess of what an ADD becomes: what she has added under that name, or a new item.
+
+    Any guess would do but for ADDs that name each other: guessed new, they would seem new.
+    """
+    if block.delta is None or block.delta.operation != "ADD":
+        return REFUSED
+    for done in model.applied:
+        if (done.sender, done.delta.operation) == (letter.sender, "ADD") and all(
+            done.delta.payload.get(name) == block.delta.payload.get(name)
+            for name in ("name", "condition")
+        ):
+            return done.item
+    return f"new {block.number}"
+
+
+def _attempt(model: Model, letter: Letter, guess: dict[int, str]) -> tuple[Model, dict[int, str]]:
+    """Play the message on a copy; what a later block becomes is guessed. And what became of all."""
+    played = deepcopy(model)
+    outcome: dict[int, str] = {}
+    for block in letter.read:
+        played.step += 1
+        line = _block(played, letter, block, guess | outcome)
+        played.ledger.append(line)
+        outcome[block.number] = line.assigned or REFUSED
+    return played, outcome
+
+
+def _block(model: Model, letter: Letter, block: DeltaBlock, guess: dict[int, str]) -> Line:
+    """One block ends applied, refused or duplicate (R7)."""
+    codes = {found.id for found in block.diagnostics}
+    state, item, rewrites, mentions = "refused", None, [], (False, False)
+    if block.delta is not None:
+        meant = translate(block, block.delta, letter.views, guess)
+        codes |= meant.warnings | meant.errors
+        delta, mentions = meant.delta, meant.mentions
+        if not meant.errors:
+            first = _first(model, letter, delta)
+            errors = set() if first else _refusals(model, delta)
+            codes |= errors
+            if first:
+                state, item = "duplicate", first.item
+                codes.add("DUPLICATE_BLOCK")
+            elif not errors:
+                state, rewrites = "applied", meant.rewrites
+                item, told = _apply(model, letter, block, delta)
+                codes |= told
+    is_add = block.delta is not None and block.delta.operation == "ADD"
+    return Line(
+        letter.posted.id,
+        block.number,
+        letter.sender,
+        block.written("operation"),
+        block.written("section"),
+        block.written("target_id"),
+        state,
+        item if is_add else None,
+        item,
+        tuple(rewrites),
+        frozenset(codes),
+        mentions,
+    )
+
+
+def _first(model: Model, letter: Letter, delta: Delta) -> Applied | None:
+    """R8: the applied block of an earlier message of hers that this one repeats."""
+    for done in model.applied:
+        same = (done.delta.operation, done.delta.section, done.delta.target_id) == (
+            delta.operation,
+            delta.section,
+            delta.target_id,
+        )
+        if not same or done.delta.payload != delta.payload or done.sender != letter.sender:
+            continue
+        if done.message_id == letter.posted.id:
+            continue
+        if delta.operation == "ADD":
+            if model.items[done.item].killed is None:
+                return done
+        elif done.base == letter.base and not _changed_by_her(model, done, delta):
+            return done
+    return None
+
+
+def _changed_by_her(model: Model, done: Applied, delta: Delta) -> bool:
+    """Whether she has changed anything that the EDIT names since that one was applied."""
+    if delta.operation != "EDIT":
+        return False
+    named = touched(delta)
+    return any(
+        path[: len(each)] == each and name == done.item
+        for (name, path), changes in model.history.items()
+        for change in changes
+        for each in named
+        if change.step > done.step and change.source.agent == done.sender
+    )
+
+
+def _refusals(model: Model, delta: Delta) -> set[str]:
+    """Why a block whose IDs are all known cannot be applied to the artifact as it stands."""
+    if delta.operation == "ADD":
+        if delta.section == "hypothesis_slate" and len(model.active("H")) >= MOST_ACTIVE:
+            return {"SECTION_LIMIT_EXCEEDED"}
+    elif delta.operation == "EDIT" and model.items[str(delta.target_id)].killed:
+        return {"TARGET_KILLED"}
+    killed = model.killed_hypotheses()
+    cells = cast("dict[str, str]", delta.payload.get("predictions", {}))
+    if any(key in killed and text != NOT_APPLICABLE for key, text in cells.items()):
+        return {"TARGET_KILLED"}
+    return set()
+
+
+def _apply(model: Model, letter: Letter, block: DeltaBlock, delta: Delta) -> tuple[str, set[str]]:
+    """Change the artifact; the item, and what is to be told of it."""
+    source = letter.source(block, delta)
+    name = delta.target_id
+    if name is None:
+        prefix = SECTIONS[delta.section].prefix
+        name = f"{prefix}{model.count(prefix) + 1}"
+        model.items[name] = Item(delta.section)
+    model.applied.append(
+        Applied(model.step, letter.posted.id, letter.sender, letter.base, delta, name)
+    )
+    if delta.operation == "KILL":
+        return name, kill(model, letter, name, str(delta.payload["reason"]), source)
+    return name, write(model, letter, name, delta, source)

@@ -1,0 +1,60 @@
+"""Laws of folding: nothing is lost, nothing is too wide, nothing reaches the terminal raw."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.cli.folding import Piece, columns, lines_of
+from brenner.diagnostics.visible import visible
+from strategies import any_text
+
+pytestmark = pytest.mark.fuzz
+
+_words = st.lists(
+    st.sampled_from(["cell", " ", "  ", "\n", "細胞", "e\u0301", "x" * 50, "\x1b[31m", "🧬"]),
+    max_size=20,
+).map("".join)
+_pieces = st.lists(
+    st.builds(
+        Piece,
+        any_text | _words,
+        st.sampled_from([{}, {"bold": True}, {"fg": "red"}]),
+        st.booleans(),
+    ),
+    max_size=4,
+)
+
+
+def text_of(line: list[Piece]) -> str:
+    """What the line shows."""
+    return "".join(piece.text for piece in line)
+
+
+@given(_pieces, st.integers(10, 60))
+def test_nothing_is_lost(pieces: list[Piece], width: int) -> None:
+    """Blanks aside, the lines hold the text, hidden characters spelled out, styles kept."""
+    lines = lines_of([Piece("H1  ")], pieces, "    ", width)
+    expected = [
+        (letter, piece.style)
+        for piece in pieces
+        for part in piece.text.split("\n")
+        for letter in visible(part, len(part) + 1)
+        if letter != " "
+    ]
+    shown = [(letter, piece.style) for line in lines for piece in line[1:] for letter in piece.text]
+    assert [pair for pair in shown if pair[0] != " "] == expected
+
+
+@given(_pieces, st.integers(10, 60))
+def test_nothing_is_too_wide(pieces: list[Piece], width: int) -> None:
+    """No line is wider than the terminal, wide letters counted twice; none holds a control."""
+    for line in lines_of([Piece("H1  ")], pieces, "    ", width):
+        assert columns(text_of(line).rstrip(" ")) <= width
+        assert text_of(line).isprintable()
+
+
+@given(_pieces)
+def test_no_width_no_folding(pieces: list[Piece]) -> None:
+    """In a pipe only line feeds begin a line."""
+    lines = lines_of([], pieces, "", 1 << 60)
+    assert len(lines) == 1 + sum(piece.text.count("\n") for piece in pieces)

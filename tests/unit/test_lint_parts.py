@@ -1,0 +1,95 @@
+"""What the lint rules are made of: anchors, the source text, the order of parts."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.lint.anchors import mended, what_is_wrong
+from brenner.lint.order import misplaced
+from brenner.lint.source_text import SourceText, read_source_text
+
+# Anchors
+
+ANCHORS = {
+    "¬ß42": "§42",
+    "Â§42-45": "§42-45",
+    "§ 42": "§42",
+    "§§42-45": "§42-45",
+    "§42–45": "§42-45",
+    "42": "§42",
+    "42-45": "§42-45",
+    "42-§45": None,
+    "[Inference]": "[inference]",
+    "Inference": "inference",
+    "§45-42": None,
+    "sec. 42": None,
+    "": None,
+    "[external: ]": None,
+    "§1-9999999999": None,
+    "§ " + "4" * 5_000: None,
+}
+
+
+@pytest.mark.parametrize("anchor", ANCHORS)
+def test_malformed_anchor(anchor: str) -> None:
+    """What is malformed is mended where it has one reading."""
+    assert what_is_wrong(anchor)
+    assert mended(anchor) == ANCHORS[anchor]
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    [
+        *("§42", "§42-45", "§42-§45", "EV-001", "EV-001#E1", "inference", "§42, §57 [inference]"),
+        *("[axiomatic]", "[external: a book]", "[external: §9-" + "9" * 5_000 + " §3-1]"),
+    ],
+)
+def test_well_formed_anchor(anchor: str) -> None:
+    """The companion's forms."""
+    assert what_is_wrong(anchor) is None
+
+
+# The source text
+
+
+def test_source_text() -> None:
+    """Headings carry the numbers; with § anywhere only those with it count."""
+    plain = read_source_text(
+        "# 1. One\n\n## 2) Two\n\n## 3 Three\n\n### 4.5 No\n\n# Five\n", "s.md"
+    )
+    assert plain == SourceText.of("s.md", [1, 2, 3])
+    signed = read_source_text("# 1. Chapter\n\n## §42 A\n\n§ 44\n====\n\n    ## §43 code\n", "s.md")
+    assert signed == SourceText.of("s.md", [42, 44])
+    assert read_source_text("No heading at all.\n\n```\n# 1. code\n```\n", "s.md").is_empty
+
+
+def test_ranges_are_not_expanded() -> None:
+    """The first section that is missing, at the cost of one look-up."""
+    source = SourceText.of("s.md", [*range(1, 50), 60])
+    assert source.missing(1, 49) is None
+    assert source.missing(1, 999_999_999) == 50
+    assert source.missing(0, 3) == 0
+    assert source.missing(55, 55) == 55
+    assert SourceText.of("s.md", []).missing(7, 7) == 7
+
+
+# The order of parts
+
+
+@given(st.lists(st.integers(0, 5), max_size=7))
+def test_misplaced_is_as_few_as_can_be(ranks: list[int]) -> None:
+    """Without them the rest ascends, and no smaller choice would do; each says where it belongs."""
+    found = misplaced(ranks)
+    wrong = {each.at for each in found}
+    rest = [rank for at, rank in enumerate(ranks) if at not in wrong]
+    assert rest == sorted(rest)
+    smaller = combinations(range(len(ranks)), len(wrong) - 1) if wrong else ()
+    for choice in smaller:
+        left = [rank for at, rank in enumerate(ranks) if at not in choice]
+        assert left != sorted(left)
+    for each in found:
+        assert (each.other < each.at) is each.is_late
+        assert (ranks[each.at] < ranks[each.other]) is each.is_late
+        assert ranks[each.at] != ranks[each.other]

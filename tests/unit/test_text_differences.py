@@ -1,0 +1,60 @@
+"""Differences inside texts by example: words, lines, and where comparing stops."""
+
+import pytest
+
+from brenner.artifact.matching import MOST_COMPARISONS, matches
+from brenner.artifact.unified import unified
+from brenner.artifact.words import Mark, word_spans
+
+
+def marked(old: str, new: str) -> str:
+    """The spans with signs."""
+    signs = {Mark.SAME: "{}", Mark.REMOVED: "[-{}-]", Mark.INSERTED: "{{+{}+}}"}
+    return "".join(signs[span.mark].format(span.text) for span in word_spans(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("", "", ""),
+        ("", "a", "{+a+}"),
+        ("the cat sat", "the dog sat", "the [-cat-]{+dog+} sat"),
+        ("the quick fox ran", "the slow dog ran", "the [-quick fox-]{+slow dog+} ran"),
+        ("a, b", "a, b, c", "a, b{+, c+}"),
+        ("one. two", "one.\ntwo", "one.[- -]{+\n+}two"),
+        ("cafe\u0301", "cafe", "[-cafe\u0301-]{+cafe+}"),
+        ("細胞は死ぬ", "細胞は生きる", "細胞は[-死ぬ-]{+生きる+}"),
+        ("first\nold\nlast", "first\nnew\nlast", "first\n[-old-]{+new+}\nlast"),
+    ],
+)
+def test_words(old: str, new: str, expected: str) -> None:
+    """Whole words, neighbours joined, accents kept with their letters."""
+    assert marked(old, new) == expected
+
+
+def test_a_long_text_is_compared_around_what_is_unique() -> None:
+    """Far too long to compare in full, and yet each changed word is found."""
+    words = [f"w{number}" for number in range(3_000)]
+    altered = [word if number % 1_000 else "new" for number, word in enumerate(words)]
+    spans = word_spans(" ".join(words), " ".join(altered))
+    assert [span.text for span in spans if span.mark is Mark.REMOVED] == ["w0", "w1000", "w2000"]
+
+
+def test_what_could_take_for_ever_is_replaced_whole() -> None:
+    """Few different elements, no common ends, nothing unique: beyond the limit it is one change."""
+    side = int(MOST_COMPARISONS**0.5)
+    short = matches(["a", "b"] * (side // 2), ["b", "a"] * (side // 2))
+    assert [run.length for run in short] == [side - 1]
+    assert matches(["a", "b"] * side, ["b", "a"] * side) == []
+
+
+def test_unified() -> None:
+    """As `diff -u` has it: contexts of three lines, hunks apart."""
+    old = "".join(f"{number}\n" for number in range(1, 21))
+    new = old.replace("2\n", "two\n", 1).replace("19\n", "").removesuffix("\n")
+    assert unified(old, new, "a.md", "b.md") == (
+        "--- a.md\n+++ b.md\n"
+        "@@ -1,5 +1,5 @@\n 1\n-2\n+two\n 3\n 4\n 5\n"
+        "@@ -16,5 +16,4 @@\n 16\n 17\n 18\n-19\n-20\n+20\n\\ No newline at end of file\n"
+    )
+    assert unified("", "a\n", "x", "y") == "--- x\n+++ y\n@@ -0,0 +1 @@\n+a\n"
