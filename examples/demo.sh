@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `make demo` shows: messages as agents send them, and what `brenner check` says of each.
+# What `make demo` shows: messages as agents send them and what `brenner check` says of each; then
+# two versions of an artifact that such messages became.
 set -u
 cd "$(dirname "$0")"
 
@@ -31,6 +32,15 @@ run check --fix 07_wrapped_and_mixed_up.md
 
 say "What a code means, and how to mend it."
 run explain JSON_TRAILING_COMMA
+
+say "Three agents, two rounds: what changed from version 1 to version 2."
+cd ../tests/golden/three_agents || exit
+run artifact diff v1.artifact.md v2.artifact.md
+say "What is still missing in version 2, and how to send it."
+run artifact lint v2.artifact.md
+say "One hypothesis of it, for programs (the whole is \`brenner artifact show FILE --json\`)."
+brenner artifact show v2.artifact.md --json |
+    python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["hypothesis_slate"][0], indent=2, ensure_ascii=False))'
 
 say "Next: write one yourself."
 printf '   %s\n' "brenner new DELTA --as YourName > message.md" "brenner check message.md" "brenner explain"

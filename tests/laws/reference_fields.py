@@ -148,10 +148,11 @@ def _settle(model: Model, letter: Letter, writing: Writing, source: Source) -> s
         lost = _displaced(model, letter, writing, path)
         if lost:
             told.add("CONFLICTING_EDIT")
-            known = model.conflicts.setdefault(where, Conflict(letter.version, None, source, []))
+            known = model.conflicts.setdefault(where, Conflict(letter.version, (), source, []))
             known.displaced += lost
-        if where in model.conflicts:
-            # Reading: who changes her own value in an open conflict displaces nobody's.
+        if where in model.conflicts and model.conflicts[where].value != value:
+            # Reading: who changes her own value in an open conflict displaces nobody's, and who
+            # says what stands already has not set it.
             model.conflicts[where].value, model.conflicts[where].source = value, source
     return told
 

@@ -1,7 +1,7 @@
 """The author's view in the reference merge: what each ID of a message means (R11).
 
-A view is a list of meanings for each prefix: the first is what number 1 means, and so on. A meaning
-is an item's ID, or the number of the block of this message that adds the item.
+A view says what each ID means: an item by its number for ever, or the block of this message, by its
+number, that adds the item.
 """
 
 import re
@@ -14,7 +14,7 @@ from brenner.delta.schema import SECTIONS, FieldKind
 from brenner.grammar import ITEM_ID
 
 Meaning = str | int
-View = dict[str, list[Meaning]]
+View = dict[str, Meaning]
 REFUSED = "refused"
 # Reading: an ID in a text stands alone, not inside a longer word (`H3K27me3`).
 _LOCAL = r"(?<![\w@])@[A-Za-z][A-Za-z0-9_-]{0,63}"
@@ -37,19 +37,12 @@ class Views(NamedTuple):
         cls, thread_id: str, base: View, thread: View, is_stated: bool, read: list[DeltaBlock]
     ) -> "Views":
         """The base view holds, unless the message names an ID that only the thread view has."""
-        named: list[str] = []
-
-        def note(_where: str, token: str) -> str:
-            named.append(token)
-            return token
-
-        for block in read:
-            if block.delta is not None:
-                rebuilt(block.delta, thread_id, note)
+        deltas = [block.delta for block in read if block.delta is not None]
         only_thread = [
             token
-            for token in named
-            if meaning(base, token) is None and meaning(thread, token) is not None
+            for delta in deltas
+            for token in named(delta, thread_id)
+            if token not in base and token in thread
         ]
         names = {
             f"@{block.delta.local_id}": block.number
@@ -59,16 +52,16 @@ class Views(NamedTuple):
         return cls(thread_id, base, thread, is_stated, names, bool(only_thread))
 
 
-def meaning(view: View, token: str) -> Meaning | None:
-    """What an ID means in a view."""
-    match = ITEM_ID.fullmatch(token)
-    if match is None:
-        return None
-    if token == "RT":  # noqa: S105 - an item's ID
+def named(delta: Delta, thread_id: str) -> list[str]:
+    """Every ID that a delta names."""
+    found: list[str] = []
+
+    def note(_where: str, token: str) -> str:
+        found.append(token)
         return token
-    meanings = view[match[1]]
-    number = int(match[2])
-    return meanings[number - 1] if number <= len(meanings) else None
+
+    rebuilt(delta, thread_id, note)
+    return found
 
 
 def rebuilt(delta: Delta, thread_id: str, say: Callable[[str, str], str]) -> Delta:
@@ -134,7 +127,7 @@ def translate(block: DeltaBlock, delta: Delta, views: Views, guess: dict[int, st
         return guess[meant] if isinstance(meant, int) else meant
 
     def say(where: str, token: str) -> str:
-        meant = views.names.get(token) if token[0] == "@" else meaning(view, token)
+        meant = views.names.get(token) if token[0] == "@" else view.get(token)
         if meant is None:
             # Reading: this holds for a reference to this thread, too. R21 keeps a reference to an
             # unknown item, but one of this thread would fall to whatever gets that number later.
@@ -147,7 +140,7 @@ def translate(block: DeltaBlock, delta: Delta, views: Views, guess: dict[int, st
             found.errors.add("INVALID_TARGET")
         if now == REFUSED:
             found.errors.add("DEPENDS_ON_REFUSED")
-        other = meaning(views.thread, token)
+        other = views.thread.get(token)
         if not views.is_stated and other is not None and final(other) != now:
             is_target = where == "target_id"
             (found.errors if is_target else found.warnings).add(
@@ -187,6 +180,6 @@ def _mentions(
     moved = {
         token
         for token in _ANY_ID.findall(repr((delta.payload, delta.rationale)))
-        if (meant := meaning(view, token)) is not None and final(meant) != token
+        if (meant := view.get(token)) is not None and final(meant) != token
     }
     return surely, bool(moved)

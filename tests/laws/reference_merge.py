@@ -18,7 +18,7 @@ from brenner.thread.posted import Posted, in_thread_order
 from brenner.thread.sections import find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, kill, touched, write
-from laws.reference_ids import REFUSED, Meaning, Views, translate
+from laws.reference_ids import REFUSED, Meaning, View, Views, named, translate
 from laws.reference_model import Applied, Compiled, Item, Letter, Line, Model, Source
 
 MOST_ACTIVE = 6
@@ -82,6 +82,8 @@ def _kickoff(model: Model, posted: Posted, version: int) -> None:
         for name, text in filled.items():
             if (name,) not in rt:
                 model.put("RT", (name,), text, source)
+                if (dispute := model.conflicts.get(("RT", (name,)))) and text:
+                    dispute.value, dispute.source = text, source  # it is no edit: it closes nothing
     elif rt.get(("statement",)) != question:
         model.warnings.add("QUESTION_DIFFERS")
 
@@ -102,7 +104,15 @@ def _play(model: Model, posted: Posted, version: int, published: list[Compiled])
     ]
     base = max(before, default=0) if stated is None else stated
     read = read_deltas(posted.message.body, model.thread_id)
-    views = _views(model, posted.message.sender, read, base, stated is not None)
+    # Reading: what stood before her message, and which of hers are earlier, go by the order of the
+    # thread and by what was published: a late message knows nothing of what was sent after it.
+    seen = max([base, *before])
+    standing = [
+        done
+        for done in model.adds()
+        if done.place < in_thread_order(posted) or done.version <= seen
+    ]
+    views = _views(model, posted, read, standing, (base, stated is not None))
     letter = Letter(posted, read, base, version, views)
     guess = {block.number: _likely(model, letter, block) for block in read}
     for _ in range(20):
@@ -129,31 +139,58 @@ def _stated(body: str) -> int | None:
     return None
 
 
-def _views(model: Model, sender: str, read: list[DeltaBlock], base: int, stated: bool) -> Views:
-    """What each number means, by prefix: in the base view, and in the thread view (R11)."""
-    base_view: dict[str, list[Meaning]] = {}
-    thread_view: dict[str, list[Meaning]] = {}
+def _views(
+    model: Model,
+    posted: Posted,
+    read: list[DeltaBlock],
+    standing: list[Applied],
+    based: tuple[int, bool],
+) -> Views:
+    """What each ID means: in the base view, and in the thread view (R11)."""
+    base, is_stated = based
+    sender = posted.message.sender
+    repeated = {block.number: item for block in read if (item := _repeats(model, sender, block))}
+    base_view: View = {"RT": "RT"}
+    thread_view: View = {"RT": "RT"}
     for section in SECTIONS.values():
-        prefix = section.prefix
-        if prefix == "RT":
-            continue
+        # Reading: an ADD that cannot be read still takes a number, if it says ADD and where.
         own: list[Meaning] = [
             block.number
             for block in read
-            # Reading: an ADD that cannot be read still takes a number, if it says ADD and where.
             if (block.written("operation"), block.written("section")) == ("ADD", section.id)
         ]
-        hers: list[Meaning] = [
+        here = [done for done in standing if done.delta.section == section.id]
+        # Reading: an item is counted once, so that a message that comes again reads as the first.
+        hers = [
             done.item
-            for done in model.applied
-            if (done.sender, done.base) == (sender, base)
-            and (done.delta.operation, done.delta.section) == ("ADD", section.id)
+            for done in here
+            if (done.sender, done.base) == (sender, base) and done.item not in repeated.values()
         ]
-        there = [f"{prefix}{number + 1}" for number in range(model.counts[base][prefix])]
-        now = [f"{prefix}{number + 1}" for number in range(model.count(prefix))]
-        base_view[prefix] = [*there, *own, *hers]
-        thread_view[prefix] = [*now, *own]
-    return Views.of(model.thread_id, base_view, thread_view, stated, read)
+        there = model.counts[base].get(section.prefix, 0)
+        base_view |= {f"{section.prefix}{n}": f"{section.prefix}{n}" for n in range(1, there + 1)}
+        base_view |= _numbered(section.prefix, there, [*own, *hers])
+        thread_view |= {done.item: done.item for done in here}
+        highest = max((int(done.item[1:]) for done in here), default=0)
+        new = [each for each in own if each not in repeated]
+        thread_view |= _numbered(section.prefix, highest, new)
+    return Views.of(model.thread_id, base_view, thread_view, is_stated, read)
+
+
+def _numbered(prefix: str, after: int, meanings: list[Meaning]) -> View:
+    """The meanings under the numbers that follow."""
+    return {f"{prefix}{number}": each for number, each in enumerate(meanings, after + 1)}
+
+
+def _repeats(model: Model, sender: str, block: DeltaBlock) -> str | None:
+    """The item that an ADD without any ID in it surely stands for (R8)."""
+    delta = block.delta
+    if delta is None or delta.operation != "ADD" or named(delta, model.thread_id):
+        return None
+    for done in model.adds():
+        is_same = (done.delta.section, done.delta.payload) == (delta.section, delta.payload)
+        if is_same and done.sender == sender and model.items[done.item].killed is None:
+            return done.item
+    return None
 
 
 def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
@@ -163,8 +200,8 @@ def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
     """
     if block.delta is None or block.delta.operation != "ADD":
         return REFUSED
-    for done in model.applied:
-        if (done.sender, done.delta.operation) == (letter.sender, "ADD") and all(
+    for done in model.adds():
+        if done.sender == letter.sender and all(
             done.delta.payload.get(name) == block.delta.payload.get(name)
             for name in ("name", "condition")
         ):
@@ -230,7 +267,7 @@ def _first(model: Model, letter: Letter, delta: Delta) -> Applied | None:
         )
         if not same or done.delta.payload != delta.payload or done.sender != letter.sender:
             continue
-        if done.message_id == letter.posted.id:
+        if done.place[1] == letter.posted.id:
             continue
         if delta.operation == "ADD":
             if model.items[done.item].killed is None:
@@ -277,7 +314,15 @@ def _apply(model: Model, letter: Letter, block: DeltaBlock, delta: Delta) -> tup
         name = f"{prefix}{model.count(prefix) + 1}"
         model.items[name] = Item(delta.section)
     model.applied.append(
-        Applied(model.step, letter.posted.id, letter.sender, letter.base, delta, name)
+        Applied(
+            model.step,
+            in_thread_order(letter.posted),
+            letter.sender,
+            letter.base,
+            letter.version,
+            delta,
+            name,
+        )
     )
     if delta.operation == "KILL":
         return name, kill(model, letter, name, str(delta.payload["reason"]), source)

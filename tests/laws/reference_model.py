@@ -53,12 +53,13 @@ class Conflict:
 
 
 class Applied(NamedTuple):
-    """A block that was applied, with its IDs resolved."""
+    """A block that was applied, with its IDs resolved; `place` is the message's in the thread."""
 
     step: int
-    message_id: int
+    place: tuple[datetime, int]
     sender: str
     base: int
+    version: int
     delta: Delta
     item: str
 
@@ -109,6 +110,10 @@ class Model:
     def count(self, prefix: str) -> int:
         """How many items there are of a prefix, killed ones included."""
         return sum(name[0] == prefix for name in self.items if name != "RT")
+
+    def adds(self) -> list[Applied]:
+        """The ADDs that were applied, in their order."""
+        return [done for done in self.applied if done.delta.operation == "ADD"]
 
     def active(self, prefix: str) -> list[Item]:
         """The items of a prefix that are not killed."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.folding import Piece, columns, lines_of
+from brenner.cli.folding import UNLIMITED, Piece, columns, lines_of
 from brenner.diagnostics.visible import visible
 from strategies import any_text
 
@@ -56,5 +56,5 @@ def test_nothing_is_too_wide(pieces: list[Piece], width: int) -> None:
 @given(_pieces)
 def test_no_width_no_folding(pieces: list[Piece]) -> None:
     """In a pipe only line feeds begin a line."""
-    lines = lines_of([], pieces, "", 1 << 60)
+    lines = lines_of([], pieces, "", UNLIMITED)
     assert len(lines) == 1 + sum(piece.text.count("\n") for piece in pieces)

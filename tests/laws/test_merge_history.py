@@ -43,7 +43,7 @@ WARNINGS = {
 }
 PROSE = "REWRITTEN_ID_IN_PROSE"
 # Of a duplicate the ledger says which block it repeats; what its IDs mean is told there already.
-NOT_OF_DUPLICATES = {"ID_REWRITTEN"}
+NOT_OF_DUPLICATES = {"ID_REWRITTEN", "AMBIGUOUS_ID"}
 
 
 def leaves(artifact: Artifact) -> dict[str, dict[tuple[str, ...], object]]:

@@ -231,7 +231,7 @@ def test_summary_is_bounded() -> None:
     """However many items, however many fields, whatever they are called."""
     many = [item(f"H{number}", claim="x") for number in range(1, 1001)]
     assert summary(diff(artifact(), artifact(*many))) == (
-        "Added H1, H2, H3, H4, H5, H6, H7 and 993 others."
+        "Added H1, H2, H3, H4, H5 and 995 others."
     )
     hostile = "H\x1b[31m" + "x" * 999
     keys = {f"H{number}": "x" for number in range(1, 100)}
@@ -255,6 +255,7 @@ def test_artifact_json() -> None:
     document = artifact_json(
         artifact(
             item("H2", KILL, name="Gone", references=[reference], third_alternative=True),
+            item("C1", name="Framing"),
             *(item("T1", name="a"), score("T2", 1, 2)),
             thread=item("RT", statement="Why?"),
             session_id="RS-20251230-a",
@@ -285,6 +286,8 @@ def test_artifact_json() -> None:
             "killed": KILL._asdict(),
         }
     ]
+    critiques: Any = document["adversarial_critique"]
+    assert critiques[0]["real_third_alternative"] is False
     tests: Any = document["discriminative_tests"]
     ranked = [(test["id"], test["score"], test["score_total"], test["rank"]) for test in tests]
     assert ranked == [("T1", {}, None, 2), ("T2", {"likelihood_ratio": 1, "cost": 2}, 3, 1)]

@@ -114,6 +114,16 @@ def test_limits_are_exact() -> None:
         assert ids == {expected}
 
 
+def test_digits_in_the_name_of_a_source() -> None:
+    """A range in the name of an external source is only a name, however long its numbers."""
+    anchor = f"[external: §{'9' * 5000}-1 x]"
+    delta = (
+        '{"operation": "EDIT", "section": "research_thread", "target_id": "RT", '
+        f'"payload": {{"anchors": ["{anchor}"]}}, "rationale": "r"}}'
+    )
+    assert check(block(delta)) == (0, [])
+
+
 def test_a_directory(tmp_path: Path) -> None:
     """A directory, a missing file, a name that no file can have: unreadable, exit code 2."""
     for name in (str(tmp_path), str(tmp_path / "none"), "a\0b"[:1] + "/" * 5000):

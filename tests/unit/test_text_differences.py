@@ -48,6 +48,31 @@ def test_what_could_take_for_ever_is_replaced_whole() -> None:
     assert matches(["a", "b"] * side, ["b", "a"] * side) == []
 
 
+def test_what_changed_places_is_matched_once() -> None:
+    """Unique elements that stand in another order: the longest series of them in both orders."""
+    first, second = [f"a{n}" for n in range(150)], [f"b{n}" for n in range(200)]
+    assert matches([*first, *second], [*second, *first]) == [(150, 0, 200)]
+
+
+def test_texts_without_a_unique_word_are_compared_by_series() -> None:
+    """Every word stands many times, and yet one inserted word is one insertion."""
+    old = " ".join(f"w{number**3 // 7 % 101}" for number in range(900))
+    words = old.split(" ")
+    new = " ".join(["new", *words[:450], "here", *words[450:], "end"])
+    spans = word_spans(old, new)
+    inserted = [span.text.strip() for span in spans if span.mark is Mark.INSERTED]
+    assert inserted == ["new", "here", "end"]
+    assert not [span for span in spans if span.mark is Mark.REMOVED]
+
+
+def test_unified_joins_contexts_that_touch() -> None:
+    """Six equal lines between two changes are shown once; seven make two hunks."""
+    for between, hunks in ((6, 1), (7, 2)):
+        same = "".join(f"{number}\n" for number in range(between))
+        text = unified(f"a\n{same}b\n", f"x\n{same}y\n", "old", "new")
+        assert text.count("@@ -") == hunks
+
+
 def test_unified() -> None:
     """As `diff -u` has it: contexts of three lines, hunks apart."""
     old = "".join(f"{number}\n" for number in range(1, 21))

@@ -13,7 +13,13 @@ from brenner.artifact.parse_fields import Entry, OpenField
 from brenner.artifact.parse_items import OpenItem, unknown_label
 from brenner.artifact.parse_labels import Label, folded, named, odd_form, read_label
 from brenner.artifact.parse_predictions import Columns, read_rows
-from brenner.delta.schema import ANOMALY_REGISTER, PREDICTIONS_TABLE, FieldKind, Section
+from brenner.delta.schema import (
+    ANOMALY_REGISTER,
+    PREDICTIONS_TABLE,
+    RESEARCH_THREAD,
+    FieldKind,
+    Section,
+)
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escaping import unstruck
@@ -91,10 +97,12 @@ class OpenText:
             for index, line in enumerate(lines)
             if (label := read_label(line)) and self._counts(label, part)
         ]
-        if not found or found[0][0] > 0:
-            first = found[0][0] if found else len(lines)
-            before = "\n".join(lines[:first])
-            self._continue(part._replace(text=before, written=before) if found else part)
+        if not found:
+            self._continue(part)
+            return
+        if found[0][0] > 0:
+            before = "\n".join(lines[: found[0][0]])
+            self._continue(part._replace(text=before, written=before))
         ends = [*(index for index, _ in found[1:]), len(lines)]
         for (index, label), end in zip(found, ends, strict=True):
             raw = "\n".join([label.rest, *lines[index + 1 : end]]).strip(" \t\n")
@@ -113,7 +121,7 @@ class OpenText:
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)
         opened.in_list = nested
         opened.is_read = False
-        if item and folded(label.text).endswith("status") and _says_killed(raw):
+        if item and _says_killed(item.section, label.text, raw):
             item.is_killed, item.is_kill_form = True, False
         elif section is None or (item is None and not self._rows):
             self._not_read(f"{label.written} {raw}", line)
@@ -176,8 +184,10 @@ def part_of(block: Block, lines_before: int, source: list[str], last: int) -> Pa
     return Part(block.text, written, line, is_prose, is_prose and block.nested, gap)
 
 
-def _says_killed(raw: str) -> bool:
-    return re.sub(r"[*_` ]", "", unstruck(raw) or raw) == KILLED_STATUS
+def _says_killed(section: Section, label: str, raw: str) -> bool:
+    """`**Status**: KILLED`, as some programs mark an item."""
+    is_status = section is not RESEARCH_THREAD and folded(label).endswith("status")
+    return is_status and re.sub(r"[*_` ]", "", unstruck(raw) or raw) == KILLED_STATUS
 
 
 def _without_break(raw: str) -> str:

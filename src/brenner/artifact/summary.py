@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from brenner.artifact.diff import KILLED, Diff, FieldChange, ItemChange, Kind
 from brenner.diagnostics.visible import visible
 
-MOST_ITEMS = 8
+MOST_ITEMS = 6
 MOST_FIELDS = 4
 MOST_CHARACTERS = 24  # of an ID or a key; in a file that a person wrote they may be any word
 

@@ -12,6 +12,7 @@ from brenner.diagnostics.visible import visible
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
+UNLIMITED = sys.maxsize  # the width of a pipe
 _MOST_AT_START = 60
 _WORDS_AND_BLANKS = re.compile(r" +|[^ ]+")
 
@@ -26,7 +27,7 @@ class Piece(NamedTuple):
 
 def fold(start: Iterable[Piece], pieces: Iterable[Piece], rest: str, stream: TextIO) -> str:
     """The pieces as lines for a stream: folded and in colour where it is a terminal."""
-    laid_out = lines_of(start, pieces, rest, width_of(stream) or sys.maxsize)
+    laid_out = lines_of(start, pieces, rest, width_of(stream) or UNLIMITED)
     return "".join(f"{_shown(line, stream)}\n" for line in laid_out)
 
 
@@ -44,9 +45,11 @@ def lines_of(
             if number:
                 lines.end()
             safe = visible(text, len(text) + 1)
-            for part in [safe] if piece.is_solid else _WORDS_AND_BLANKS.findall(safe):
-                is_blank = part.startswith(" ") and not piece.is_solid
-                lines.take(Piece(part, piece.style), is_blank=is_blank)
+            if piece.is_solid or width == UNLIMITED:
+                lines.take(Piece(safe, piece.style), is_blank=False)
+                continue
+            for part in _WORDS_AND_BLANKS.findall(safe):
+                lines.take(Piece(part, piece.style), is_blank=part.startswith(" "))
     lines.end()
     return lines.done
 
@@ -111,6 +114,11 @@ class _Lines:
     def _add(self, piece: Piece) -> None:
         """A word that is wider than a line goes on in the next one."""
         text, start = piece.text, 0
+        size = columns(text)
+        if self.column + size <= self.width:
+            self.line.append(piece)
+            self.column += size
+            return
         while start < len(text):
             is_empty = self.column == columns(self.rest)
             end = max(_end_of(text, start, self.width - self.column), start + is_empty)

@@ -14,7 +14,7 @@ from brenner.delta.schema import (
 )
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.grammar import ANCHOR, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
+from brenner.grammar import ANCHOR, CITED_SECTIONS, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
 from brenner.thread.ids import is_valid
 
 Check = Callable[[Field, object, Path, Problems], None]
@@ -63,7 +63,7 @@ def _anchors(_field: Field, content: object, path: Path, problems: Problems) -> 
     for index, anchor in enumerate(content):
         if type(anchor) is not str:
             problems.wrong_type((*path, index), anchor, "a text")
-        elif not ANCHOR.fullmatch(anchor) or not _ascends(anchor):
+        elif not ANCHOR.fullmatch(anchor) or not ascends(anchor):
             _malformed_anchor(anchor, (*path, index), problems)
         if problems.are_enough:
             return
@@ -88,15 +88,12 @@ def _malformed_anchor(anchor: str, path: Path, problems: Problems) -> None:
     problems.report(codes.MALFORMED_ANCHOR, path, anchor=anchor, reason=reason)
 
 
-def _ascends(anchor: str) -> bool:
-    """Whether a range such as `§42-45` goes upwards."""
-    if "-" not in anchor or "§" not in anchor:
-        return True
-    for part in anchor.replace(",", " ").split():
-        first, dash, last = part.replace("§", "").partition("-")
-        if dash and first.isdecimal() and last.isdecimal() and int(first) >= int(last):
-            return False
-    return True
+def ascends(anchor: str) -> bool:
+    """Whether every range such as `§42-45` in a well-formed anchor goes upwards."""
+    if anchor.startswith("["):
+        return True  # what an external source is called is not ours to judge
+    ranges = [match.groups() for match in CITED_SECTIONS.finditer(anchor)]
+    return all(last is None or int(first) < int(last) for first, last in ranges)
 
 
 def _items(_field: Field, content: object, path: Path, problems: Problems) -> None:

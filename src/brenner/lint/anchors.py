@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from brenner.delta.values import is_blank
+from brenner.delta.values import ascends, is_blank
 from brenner.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
 
 LABEL = "[inference]"
@@ -37,19 +37,12 @@ def _number(digits: str) -> int:
 def what_is_wrong(anchor: str) -> str | None:
     """Why an anchor is not well formed; None for one that is."""
     if ANCHOR.fullmatch(anchor):
-        return None if _ascends(anchor) else "its range does not ascend"
+        return None if ascends(anchor) else "its range does not ascend"
     if is_blank(anchor):
         return "it is blank"
     if MOJIBAKE_SECTION_SIGN.search(anchor):
         return "its section sign was garbled by a wrong encoding"
     return "it is of no known form"
-
-
-def _ascends(anchor: str) -> bool:
-    if anchor.startswith("["):
-        return True  # what an external source is called is not ours to judge
-    ranges = [match.groups() for match in CITED_SECTIONS.finditer(anchor)]
-    return all(last is None or int(first) < int(last) for first, last in ranges)
 
 
 def mended(anchor: str) -> str | None:

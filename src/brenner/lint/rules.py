@@ -91,5 +91,3 @@ RULES: dict[str, Rule] = {
 FILE_ONLY = frozenset(
     {"EM-001", "ES-001", "ES-002", "EP-002", "EP-003", "WT-002", "EX-001", "EX-002"}
 )
-# Rules that need a file outside the thread: they do not keep an artifact at `draft` (R18).
-NEEDS_SOURCE_TEXT = frozenset({"EP-P01"})

@@ -191,7 +191,7 @@ def _loaded(inner: str) -> object:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001  (a panic in Rust is no Exception)
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = " ".join(str(error).split()) or type(error).__name__
         why = re.sub(r"(?<= at line )[0-9]{1,9}", lambda line: str(int(line[0]) + 1), why)
         reason = f"it is not YAML: {why}"
         raise _UnreadableError(reason) from None
