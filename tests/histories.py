@@ -5,6 +5,7 @@ and blocks come twice, in almost every thread. The texts mean harm all the same.
 """
 
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -25,11 +26,23 @@ from brenner.delta.schema import (
 )
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
+from scenes import (
+    ADD,
+    DISPUTES,
+    EDIT,
+    FIVE,
+    KILL,
+    ROLES,
+    SCENES,
+    SIX,
+    THREAD_ID,
+    TWO,
+    Draft,
+    opening,
+    spoiled,
+)
 
-THREAD_ID = "RS-20251230-cell-fate"
-ROLES = {"BlueLake": "opus", "RedSky": "gpt", "GreenHill": "gemini"}
 START = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-ADD, EDIT, KILL = Operation
 
 TEXTS = (
     *("grows", "fades", "see H1", "as H2 and T1 say", "N/A"),
@@ -44,44 +57,16 @@ _SECTIONS = (
     *(PREDICTIONS_TABLE,) * 3,
     *SECTIONS.values(),
 )
-_BASES = (
-    "",
-    "",
-    "",
-    "",
-    "v0",
-    "v0",
-    "v1",
-    "v1",
-    "v2",
-    "v3",
-    "v9",
-    "2",
-    "v1\n\n**Base Version**: v2",
-)
-
-
+TWO_BASES = "v1\n\n**Base Version**: v2"  # of two that a message states the first is taken
+_BASES = ("",) * 10 + ("v0", "v0", "v1", "v1", "v1", "v2", "v3", "v9", "2", TWO_BASES)
 _OPERATIONS = (ADD, ADD, ADD, EDIT, EDIT, EDIT, KILL)
 
 
-class Draft(NamedTuple):
-    """A DELTA message before it is sent: its blocks as text, and the base as it states it."""
+class Names(NamedTuple):
+    """The local names of a message: those of hypotheses, and all."""
 
-    sender: str
-    base: str
-    blocks: tuple[str, ...]
-
-    def body(self, prose: str = "") -> str:
-        """The Markdown of the message; `prose` stands around every block."""
-        base = f"**Base Version**: {self.base}\n\n" if self.base else ""
-        parts = [f"# Delta Contribution\n\n{base}## Deltas\n", *self.blocks]
-        return f"\n{prose}\n".join([*parts, ""])
-
-    def posted(self, number: int, at: datetime, prose: str = "") -> Posted:
-        """The message as a store has it."""
-        subject = f"DELTA[{ROLES[self.sender]}]: a contribution"
-        to = ("Operator",)
-        return Posted(number, at, Message(THREAD_ID, self.sender, to, subject, self.body(prose)))
+    hypotheses: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
 
 
 class Thread(NamedTuple):
@@ -92,22 +77,32 @@ class Thread(NamedTuple):
 
 
 def kickoff(number: int, at: datetime, question: str, context: str) -> Posted:
-    """A KICKOFF; without a question its title counts, and without that it asks nothing."""
-    body = f"\n## Research Question\n{question}\n" if question else "\n"
+    """A KICKOFF. Its title counts where it asks nothing else; without one it asks nothing."""
+    is_title = question.startswith("# ")
+    body = f"\n## Research Question\n{question}\n" if question and not is_title else question + "\n"
     body += f"\n## Context\n{context}\n" if context else ""
     message = Message(THREAD_ID, "Operator", tuple(ROLES), "KICKOFF: Cell fate", body)
     return Posted(number, at, message)
 
 
+def remark(draft: Draft, subject: str, number: int, at: datetime) -> Posted:
+    """A message of another type with delta blocks in it."""
+    return Posted(number, at, draft.posted(number, at).message._replace(subject=subject))
+
+
+agents = st.sampled_from(tuple(ROLES))
+numbers = st.integers(1, 8)
+_bases = st.sampled_from(_BASES)
 texts = st.sampled_from(TEXTS)
 _anchors = st.lists(st.sampled_from(("§1", "§2", "§3", "inference")), min_size=1, max_size=2)
 _score = st.dictionaries(st.sampled_from(SCORE_PARTS), st.integers(0, 3), max_size=3)
 
 
-def _values(kind: Field, names: tuple[str, ...]) -> st.SearchStrategy[Any]:
+@cache  # to build a strategy takes longer than to draw from it
+def _values(kind: Field, names: Names) -> st.SearchStrategy[Any]:
     """Values of a payload's field that the reader accepts; the IDs in them need not exist."""
-    hypotheses = st.sampled_from((*_HYPOTHESES, *names, *names))
-    items = st.sampled_from((*_ITEMS, *names))
+    hypotheses = st.sampled_from((*_HYPOTHESES, *names.hypotheses * 2))
+    items = st.sampled_from((*_ITEMS, *names.items * 2))
     if kind.name == "discriminates":
         return st.builds("{0} vs {1}, by H3K27me3".format, hypotheses, hypotheses)
     kinds: dict[FieldKind, st.SearchStrategy[Any]] = {
@@ -118,16 +113,16 @@ def _values(kind: Field, names: tuple[str, ...]) -> st.SearchStrategy[Any]:
         FieldKind.ITEMS: st.lists(items, min_size=1, max_size=2),
         FieldKind.OUTCOMES: st.dictionaries(hypotheses, texts, min_size=1, max_size=3),
         FieldKind.SCORE: _score,
-        FieldKind.REFERENCES: st.lists(_reference(names), max_size=2),
+        FieldKind.REFERENCES: st.lists(_references(items), max_size=2),
     }
     return kinds[kind.kind]
 
 
-def _reference(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, str]]:
+def _references(items: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries(
         {
             "session": st.sampled_from((THREAD_ID, THREAD_ID, "RS-20251228-initial")),
-            "item": st.sampled_from((*_ITEMS, *names)),
+            "item": items,
             "relation": st.sampled_from(("refines", "extends")),
         }
     )
@@ -139,7 +134,7 @@ _SAME = ("mechanism", "procedure", "load", "test", "attack", "evidence", "curren
 
 @st.composite
 def _payload(
-    draw: st.DrawFn, section: Section, operation: Operation, names: tuple[str, ...]
+    draw: st.DrawFn, section: Section, operation: Operation, names: Names
 ) -> dict[str, object]:
     """A sound payload, small; now and then an optional field is blanked, or a list replaced."""
     if operation is KILL:
@@ -170,130 +165,75 @@ _BLANK: dict[FieldKind, object] = {
 }
 
 
-def _spoiled(block: str, how: int) -> str:
-    """A block that is refused when it is read, each for another reason; or one that is not."""
-    if how == 0:
-        return block[: block.rindex("}")].rstrip() + ",\n}" + block[block.rindex("}") + 1 :]
-    if how == 1:
-        return block.replace('"payload": {', '"payload": {"strength": 3, "name_": "x",', 1)
-    if how == 2:
-        return block.replace('"operation": "', '"operation": "RE', 1)
-    if how == 3:
-        return block.replace('"payload"', '"contents"', 1)
-    if how == 4:
-        return block.replace('_slate"', '"', 1)
-    return block.replace("{", "{ // why\n", 1)
+@st.composite
+def edit_pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """Two EDITs of one item that have no field in common, or no key of a map."""
+    section = draw(st.sampled_from(tuple(SECTIONS.values())))
+    kinds = list(section.fields.values())
+    one, other = draw(st.lists(st.sampled_from(kinds), min_size=2, max_size=2, unique=True))
+    payloads = [{kind.name: draw(_values(kind, Names()))} for kind in (one, other)]
+    if section is PREDICTIONS_TABLE and draw(st.booleans()):
+        payloads = [{"predictions": {key: draw(texts)}} for key in ("H1", "H2")]
+    deltas = [Delta(EDIT, section.id, section.example_id, each, "why") for each in payloads]
+    return render_delta(deltas[0]), render_delta(deltas[1])
+
+
+_local_names = st.sampled_from((None, None, "a", "b"))
+_rationales = st.sampled_from(("why", "why not H2"))
 
 
 @st.composite
 def _blocks(draw: st.DrawFn) -> tuple[str, ...]:
     """The blocks of a message; those that add an item may give it a name that all may use."""
-    operations = draw(
-        st.lists(st.sampled_from((ADD, ADD, EDIT, EDIT, KILL)), min_size=1, max_size=4)
-    )
-    sections = [draw(st.sampled_from(_SECTIONS)) for _ in operations]
-    local = [draw(st.sampled_from((None, None, "a", "b"))) for _ in operations]
-    for index, section in enumerate(sections):
-        if section is RESEARCH_THREAD:
-            operations[index] = EDIT
-        if operations[index] is not ADD or local[index] in local[:index]:
-            local[index] = None
+    plan: list[tuple[Operation, Section, str | None]] = []
+    for _ in range(draw(st.integers(1, 4))):
+        section, operation = draw(st.sampled_from(_SECTIONS)), draw(st.sampled_from(_OPERATIONS))
+        operation = EDIT if section is RESEARCH_THREAD else operation
+        name = draw(_local_names) if operation is ADD else None
+        plan.append((operation, section, None if name in [other for *_, other in plan] else name))
     blocks = []
-    for operation, section, name in zip(operations, sections, local, strict=True):
-        hypotheses = tuple(
-            f"@{other}"
-            for other, where in zip(local, sections, strict=True)
-            if other and (where is HYPOTHESIS_SLATE)
-        )
+    for operation, section, name in plan:
+        names = tuple(f"@{other}" for *_, other in plan if other)
+        hypotheses = tuple(f"@{each}" for _, at, each in plan if each and at is HYPOTHESIS_SLATE)
+        here = tuple(f"@{each}" for _, at, each in plan if each and at is section)
         delta = Delta(
             operation,
             section.id,
-            None if operation is ADD else draw(_target(section, local, sections)),
-            draw(_payload(section, operation, hypotheses)),
-            draw(st.sampled_from(("why", "why not H2"))),
+            None if operation is ADD else draw(_targets(section, here)),
+            draw(_payload(section, operation, Names(hypotheses, names))),
+            draw(_rationales),
             name,
         )
         block = render_delta(delta)
         how = draw(st.integers(0, 60))
-        blocks.append(_spoiled(block, how) if how <= 5 else block)
+        blocks.append(spoiled(block, how) if how <= 5 else block)
     return tuple(blocks)
 
 
-def _target(
-    section: Section, local: list[str | None], sections: list[Section]
-) -> st.SearchStrategy[str]:
+@cache
+def _targets(section: Section, names: tuple[str, ...]) -> st.SearchStrategy[str]:
     if section is RESEARCH_THREAD:
         return st.just("RT")
-    names = [
-        f"@{name}" for name, where in zip(local, sections, strict=True) if name and where is section
-    ]
-    numbers = (1, 1, 1, 2, 2, 3, 4, 8)
-    return st.sampled_from((*(f"{section.prefix}{number}" for number in numbers), *names * 2))
+    numbers = (1, 1, 1, 1, 2, 2, 3, 8)
+    return st.sampled_from((*(f"{section.prefix}{number}" for number in numbers), *names * 3))
 
 
-def _opening(sender: str, texts_: tuple[str, ...]) -> Draft:
-    """A message that adds several hypotheses and one item of each other section."""
-    added: list[tuple[Section, dict[str, object]]] = [
-        (HYPOTHESIS_SLATE, {"name": text, "claim": "c", "mechanism": "m", "anchors": ["§1"]})
-        for text in texts_
-    ]
-    for section in SECTIONS.values():
-        payload = {
-            kind.name: _OPENING.get(kind.name, kind.choices[0] if kind.choices else "x")
-            for kind in section.fields.values()
-            if kind.required
-        }
-        if section not in (RESEARCH_THREAD, HYPOTHESIS_SLATE):
-            added.append((section, payload))
-    deltas = [Delta(ADD, section.id, None, payload, "why") for section, payload in added]
-    return Draft(sender, "", tuple(map(render_delta, deltas)))
-
-
-_OPENING: dict[str, object] = {
-    "predictions": {"H1": "grows", "H2": "fades"},
-    "expected_outcomes": {"H1": "grows"},
-    "discriminates": "H1 vs H2",
-    "conflicts_with": ["H1"],
-}
-openings = st.builds(
-    _opening,
-    st.sampled_from(tuple(ROLES)),
-    st.sampled_from((("one", "two"), ("one", "two", "three", "four", "five"), ("two", "three"))),
-)
-# Edits of a few fields that all want to edit: disputes
-_DISPUTED: tuple[tuple[str, str, dict[str, object]], ...] = (
-    ("research_thread", "RT", {"context": "one"}),
-    ("research_thread", "RT", {"context": "two"}),
-    ("research_thread", "RT", {"context": " "}),
-    ("research_thread", "RT", {"anchors": ["§1"]}),
-    ("research_thread", "RT", {"anchors": ["§2", "§3"]}),
-    ("research_thread", "RT", {"anchors": ["§3"], "anchors_replace": True}),
-    ("research_thread", "RT", {"anchors": [], "replace": True}),
-    ("hypothesis_slate", "H1", {"claim": "one"}),
-    ("hypothesis_slate", "H1", {"claim": "two", "third_alternative": True}),
-    ("hypothesis_slate", "H1", {"third_alternative": False}),
-    ("predictions_table", "P1", {"predictions": {"H1": "one", "H2": "two"}}),
-    ("predictions_table", "P1", {"predictions": {"H1": "two"}}),
-    ("predictions_table", "P1", {"predictions": {"H2": "one"}, "replace": True}),
-    ("discriminative_tests", "T1", {"score": {"cost": 1, "speed": 0}}),
-    ("discriminative_tests", "T1", {"score": {"cost": 2}, "score_replace": True}),
-)
-_disputes = st.lists(st.sampled_from(_DISPUTED), min_size=1, max_size=2).map(
-    lambda edits: tuple(
-        render_delta(Delta(EDIT, section, target, payload, "why"))
-        for section, target, payload in edits
-    )
-)
+openings = st.builds(opening, agents, st.sampled_from((TWO, FIVE, SIX)))
+_disputes = st.one_of(*map(st.sampled_from, DISPUTES)).map(lambda block: (block,))
+_scenes = st.builds(lambda scene, number: scene(f"H{number}"), st.sampled_from(SCENES), numbers)
 drafts = st.builds(
     Draft,
-    st.sampled_from(tuple(ROLES)),
-    st.sampled_from(_BASES),
-    st.one_of(_blocks(), _disputes),
+    agents,
+    _bases,
+    st.one_of(_blocks(), _disputes, _scenes),
 )
-questions = st.sampled_from(("", "Do cells count?", "Do cells read? | **RT**: `x`"))
+_about = [st.builds(Draft, agents, _bases, st.tuples(st.sampled_from(each))) for each in DISPUTES]
+# Two to four messages about one field, from several agents at about the same time
+quarrels = st.one_of(*(st.lists(each, min_size=2, max_size=4) for each in _about))
+questions = st.sampled_from(("", "# Cell fate", "Do cells count?", "Do they read? | **RT**: `x`"))
 contexts = st.sampled_from(("", "Two camps.", "Three \\| camps <b>"))
 # Minutes before or after the clock; and the offset in which the same instant is written
-skews = st.integers(-4, 4)
+skews = st.integers(-6, 4)
 offsets = st.sampled_from((0, 0, -7, 2))
 
 
@@ -325,9 +265,10 @@ def threads(draw: st.DrawFn, most_rounds: int = 3, most_messages: int = 4) -> Th
             if what == 0:
                 messages.append(kickoff(number, at, draw(questions), draw(contexts)))
                 continue
-            draft = draw(_next_draft(sent, what))
-            sent.append(draft)
-            messages.append(draft.posted(number, at))
+            for draft in draw(quarrels) if what == 2 else [draw(_next_draft(sent, what))]:
+                sent.append(draft)
+                messages.append(draft.posted(number, at))
+                number += 1
         number += 1
         rounds.append(messages)
         compiled.append((number, moment(number + draw(skews))))

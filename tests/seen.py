@@ -50,8 +50,8 @@ class _Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         self.inside.remove(tag)
         if tag in _LEAVES:
-            words = (" ".join(text.split()) for text in self.texts.values())
-            self.found.append(Seen(tag, *words, self.html, tuple(self.others)))
+            text, bold, struck = (" ".join(text.split()) for text in self.texts.values())
+            self.found.append(Seen(tag, text, bold, struck, self.html, tuple(self.others)))
 
     def handle_data(self, data: str) -> None:
         for element in self.texts:

@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("conformance.lint_kind", "conformance.thread_kind")
+pytest.register_assert_rewrite(
+    "conformance.artifact_kind", "conformance.lint_kind", "conformance.thread_kind"
+)

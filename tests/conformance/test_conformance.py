@@ -18,6 +18,7 @@ from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.thread.ids import check_thread_id
 from brenner.thread.subjects import check_subject
+from conformance.artifact_kind import check_artifact
 from conformance.lint_kind import check_lint
 from conformance.thread_kind import check_thread, expected_codes
 
@@ -66,6 +67,7 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
     "file": lambda case: list(check_message(case["input"], case.get("actor")).violations),
     "body": lambda case: list(check_message(message_file(case)).violations),
     "block": _block,
+    "artifact": check_artifact,
     "lint": check_lint,
 }
 

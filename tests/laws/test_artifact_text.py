@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from artifacts import artifacts, metadata, texts
+from artifacts import FORMS, artifacts, metadata, texts
 from brenner.artifact.front_matter import render_metadata
 from brenner.artifact.headings import says_so
 from brenner.artifact.layout import LAYOUT, SCORE_LABELS, TITLE
@@ -28,12 +29,12 @@ from brenner.markdown.escaping import escape, escape_cell, escape_heading, escap
 from brenner.markdown.front_matter import read_front_matter
 from brenner.markdown.tables import split_row
 from seen import GITHUB, Seen, seen
-from strategies import any_text
+from strategies import HOSTILE, any_text
 
 pytestmark = pytest.mark.fuzz
 
 
-def one(section: Section, killed: Killed | None = None, **values: object) -> Artifact:
+def one(section: Section, values: dict[str, object], killed: Killed | None = None) -> Artifact:
     """An artifact with one item."""
     item = Item(section.example_id, fields(values), killed)
     empty: dict[str, tuple[Item, ...]] = {
@@ -42,15 +43,14 @@ def one(section: Section, killed: Killed | None = None, **values: object) -> Art
     return Artifact(Metadata(), sections=empty | {section.id: (item,)})
 
 
-SCORED = {"name": "a\\", "score": {"cost": 0}}
-THIRD = {"name": "x (Third Alternative)", "third_alternative": True}
+TEST, ASSUMPTION = LAYOUT[3].section, LAYOUT[4].section
 
 
 @given(artifacts())
-@example(one(HYPOTHESIS_SLATE, **THIRD))
-@example(one(LAYOUT[3].section, **SCORED))
-@example(one(LAYOUT[4].section, status="KILLED"))
-@example(one(HYPOTHESIS_SLATE, Killed("a, b", "c, d", "~~"), name="~~x~~ [KILLED]", claim="~"))
+@example(one(HYPOTHESIS_SLATE, {"name": "x (Third Alternative)", "third_alternative": True}))
+@example(one(TEST, {"name": "a\\", "score": {"cost": 0}}))
+@example(one(ASSUMPTION, {"status": "KILLED"}))
+@example(one(HYPOTHESIS_SLATE, {"name": "~~x~~ [KILLED]"}, Killed("a, b", "c, d", "~~")))
 def test_parse_render_artifact(artifact: Artifact) -> None:
     """parse(render(x)) == x for artifacts, and render(parse(render(x))) == render(x)."""
     text = render_artifact(artifact)
@@ -63,13 +63,19 @@ def test_parse_render_artifact(artifact: Artifact) -> None:
     assert "\r" not in text
 
 
+def _everywhere(text: str) -> dict[str, object]:
+    return {"name": text, "procedure": text, "expected_outcomes": {"H1": text}}
+
+
 def test_every_character_comes_back() -> None:
     """All Unicode scalar values, in a paragraph, a heading, a list and a cell."""
     points = [*range(0xD800), *range(0xE000, 0x110000)]
     for start in range(0, len(points), 1 << 16):
         text = "x".join(map(chr, points[start : start + (1 << 16)]))
-        artifact = one(LAYOUT[3].section, name=text, procedure=text, expected_outcomes={"H1": text})
-        assert parse_artifact(render_artifact(artifact)).artifact == artifact
+        artifact = one(TEST, _everywhere(text))
+        rendered = render_artifact(artifact)
+        assert parse_artifact(rendered).artifact == artifact
+        assert seen(rendered.split("\n---\n", 1)[1]) == list(_expected(artifact))
         assert unescape(split_row(f"| {escape_cell(text)} |")[0]) == text
         assert unescape(escape_word(text)) == text
 
@@ -226,6 +232,37 @@ def test_no_text_forges_structure(artifact: Artifact) -> None:
     links = [each._replace(others=()) for each in seen(body, GITHUB)]
     assert links == expected
     assert {name for each in seen(body, GITHUB) for name in each.others} <= {"a"}
+
+
+PIECES = (*FORMS, *HOSTILE, "a", "Z", "1", "é")
+KILL = Killed("BlueLake", "2025-12-30T10:00:00Z", "Subsumed")
+
+
+@given(st.integers(0, 1 << 32))
+def test_no_text_is_markup(seed: int) -> None:
+    """Each text by itself, in a heading, a paragraph, an entry and a cell, struck and not.
+
+    Thirty texts at a time, put together without Hypothesis, which would repeat itself.
+    """
+    random = Random(seed)  # noqa: S311
+    many = ["".join(random.choices(PIECES, k=random.randint(1, 6))) for _ in range(30)]
+    kills = [KILL if number % 2 else None for number in range(len(many))]
+    tests = tuple(
+        Item(f"T{number}", fields(_everywhere(text)), kill)
+        for number, (text, kill) in enumerate(zip(many, kills, strict=True), 1)
+    )
+    rows = tuple(
+        Item(f"P{number}", fields({"condition": text, "predictions": {"H1": text}}), kill)
+        for number, (text, kill) in enumerate(zip(many, kills, strict=True), 1)
+    )
+    filled = {**one(TEST, {}).sections, TEST.id: tests, PREDICTIONS_TABLE.id: rows}
+    artifact = Artifact(Metadata(), sections=filled)
+    rendered = render_artifact(artifact)
+    body = rendered.split("\n---\n", 1)[1]
+    expected = list(_expected(artifact))
+    assert seen(body) == expected
+    assert [each._replace(others=()) for each in seen(body, GITHUB)] == expected
+    assert parse_artifact(rendered).artifact == artifact
 
 
 # --- Any text -----------------------------------------------------------------------------------

@@ -6,30 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.ledger import Outcome, counts
+from brenner.artifact.blame import Source
+from brenner.artifact.ledger import Entry, Outcome, counts
 from brenner.artifact.merge import Merge, merge
-from brenner.artifact.model import Artifact
+from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.state import State, empty_state
 from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
 from brenner.delta.render import render_delta
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE
+from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Section
 from brenner.markdown.fencing import fenced
 from brenner.thread.posted import Posted
-from histories import (
-    EDIT,
-    KILL,
-    ROLES,
-    THREAD_ID,
-    Draft,
-    Thread,
-    drafts,
-    moment,
-    openings,
-    single_edits,
-    threads,
-)
-from laws.leaves import leaves
+from histories import Thread, drafts, edit_pairs, moment, openings, threads
+from laws.agreement import leaves
+from scenes import KILL, ROLES, THREAD_ID, Draft
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz
@@ -101,12 +91,14 @@ def test_merging_round_by_round_from_published_versions_equals_what_was_publishe
     thread: Thread, data: st.DataObject
 ) -> None:
     """A version can be merged again from the one before it, whatever has come since; and all of
-    them from the thread alone."""
+    them from the thread alone.
+    """
     versions = play(thread)
     for version in versions:
         again = merge(version.before, data.draw(st.permutations(version.messages)))
         assert everything(again) == everything(version.result)
-    assert list(map(repr, play(thread))) == list(map(repr, versions))
+    rebuilt = [everything(version.result) for version in play(thread)]
+    assert rebuilt == [everything(version.result) for version in versions]
 
 
 @given(threads())
@@ -131,7 +123,8 @@ def test_every_block_is_applied_refused_or_duplicate_exactly_once(thread: Thread
 @given(threads())
 def test_a_refused_block_changes_nothing(thread: Thread) -> None:
     """Nothing in the artifact comes from a refused block or a duplicate, and messages in which no
-    block was applied might as well not have been sent."""
+    block was applied might as well not have been sent.
+    """
     for version in play(thread):
         result = version.result
         idle = {
@@ -151,58 +144,144 @@ def test_a_refused_block_changes_nothing(thread: Thread) -> None:
         assert contents(merge(version.before, needed)) == contents(result)
 
 
+def origins(result: Merge) -> dict[str, Source]:
+    """Which block added each item: the one that first gave it its name."""
+    return {
+        name: list(changes[path].history())[-1].source
+        for name, changes in result.blame.items()
+        for path in (("name",), ("condition",))
+        if path in changes
+    }
+
+
 @given(threads())
 def test_no_item_is_ever_removed_no_id_reused_or_renumbered(thread: Thread) -> None:
     """Numbers go up by one, each is given once, and an item stays what it was added as."""
-    names: dict[str, object] = {}
-    given_ids: list[str] = []
+    known: dict[str, Source] = {}
     for version in play(thread):
         result = version.result
-        new = [
-            str(entry.assigned_id)
+        found = origins(result)
+        assert known.items() <= found.items()
+        new = {
+            str(entry.assigned_id): (entry.message_id, entry.block)
             for entry in result.ledger
             if entry.operation == "ADD" and entry.state is Outcome.APPLIED
-        ]
-        given_ids += new
-        for section, items in result.artifact.sections.items():
-            prefix = next(iter(items)).id[0] if items else ""
-            assert [item.id for item in items] == [f"{prefix}{n}" for n in range(1, len(items) + 1)]
-            assert {item.id for item in items} <= set(given_ids), section
-        there = leaves(result.artifact)
-        assert names.keys() <= there.keys()
-        for name, changes in result.blame.items():
-            first = [list(change.history())[-1].source for change in changes.values()]
-            added = {s for s in first if s.operation == "ADD" and s.block}
-            names.setdefault(name, added)
-            assert names[name] <= added
-    assert len(given_ids) == len(set(given_ids))
+        }
+        assert {name: (s.message_id, s.block) for name, s in found.items() - known.items()} == new
+        for section in ITEM_SECTIONS:
+            ids = [item.id for item in result.artifact.sections[section.id]]
+            assert ids == [f"{section.prefix}{number}" for number in range(1, len(ids) + 1)]
+        known = found
 
 
-@given(threads(2, 3), st.sampled_from("HPTAXC"), st.permutations(tuple(ROLES)))
-def test_killing_twice_is_killing_once(thread: Thread, prefix: str, agents: list[str]) -> None:
-    """A second KILL, of whomever, is applied and changes nothing."""
+@given(threads(2, 3), st.sampled_from(ITEM_SECTIONS), st.permutations(tuple(ROLES)))
+def test_killing_twice_is_killing_once(thread: Thread, section: Section, agents: list[str]) -> None:
+    """A second KILL, of whomever, ends as the first one did and changes nothing."""
     state = published(thread)
-    target = f"{prefix}1"
-    section = next(s for s in state.artifact.sections if _prefix(state.artifact, s) == prefix or s)
-    section = _SECTION_OF[prefix]
-    kill = render_delta(Delta(KILL, section, target, {"reason": "no"}, "why"))
-    again = render_delta(Delta(KILL, section, target, {"reason": "never"}, "why"))
-    first = Draft(agents[0], "", (kill,)).posted(LATER + 1, moment(LATER + 1))
-    second = Draft(agents[1], "", (again,)).posted(LATER + 2, moment(LATER + 2))
+    first, second = (
+        Draft(agent, "", (render_delta(delta),)).posted(LATER + n, moment(LATER + n))
+        for n, agent in enumerate(agents[:2])
+        for delta in [Delta(KILL, section.id, section.example_id, {"reason": agent}, "why")]
+    )
     once, twice = merge(state, [first]), merge(state, [first, second])
     assert contents(twice) == contents(once)
     assert twice.ledger[1].state is twice.ledger[0].state
 
 
-_SECTION_OF = {
-    "H": "hypothesis_slate",
-    "P": "predictions_table",
-    "T": "discriminative_tests",
-    "A": "assumption_ledger",
-    "X": "anomaly_register",
-    "C": "adversarial_critique",
-}
+@given(threads(2, 3), edit_pairs(), st.permutations(tuple(ROLES)))
+def test_edits_of_different_fields_commute(
+    thread: Thread, pair: tuple[str, str], agents: list[str]
+) -> None:
+    """Two edits of one item, of different fields or keys, by two authors: in either order."""
+    state = published(thread)
+    results = []
+    for places in ((1, 2), (2, 1)):
+        messages = [
+            Draft(agent, "", (block,)).posted(LATER + n, moment(LATER + place))
+            for n, (agent, block, place) in enumerate(zip(agents, pair, places, strict=False))
+        ]
+        results.append(merge(state, messages))
+    one, other = results
+    assert leaves(one.artifact) == leaves(other.artifact)
+    assert one.conflicts == other.conflicts
+    states = [{entry.agent: entry.state for entry in result.ledger} for result in results]
+    assert states[0] == states[1]
 
 
-def _prefix(artifact: Artifact, section: str) -> str:
-    return artifact.sections[section][0].id[0] if artifact.sections[section] else ""
+@given(threads(), st.lists(openings, max_size=3))
+def test_limits_hold(thread: Thread, more: list[Draft]) -> None:
+    """Never more than six active hypotheses; and every active row says N/A of a killed one."""
+    late = [draft.posted(LATER + n, moment(LATER + n)) for n, draft in enumerate(more)]
+    rounds = [*thread.rounds[:-1], thread.rounds[-1] + late]
+    for version in play(thread._replace(rounds=rounds)):
+        artifact = version.result.artifact
+        assert len(artifact.active(HYPOTHESIS_SLATE)) <= 6
+        killed = [item.id for item in artifact.sections[HYPOTHESIS_SLATE.id] if item.killed]
+        for row in artifact.active(PREDICTIONS_TABLE):
+            assert [row.mapped("predictions").get(each) for each in killed] == ["N/A"] * len(killed)
+
+
+@given(threads())
+def test_inputs_are_never_mutated(thread: Thread) -> None:
+    """A state and its messages are the same after a merge as before it, and so is its result."""
+    state = empty_state(THREAD_ID)
+    for messages, (number, at) in zip(thread.rounds, thread.compiled, strict=True):
+        before = repr((state, messages))
+        result = merge(state, messages)
+        assert repr((state, messages)) == before
+        merged = everything(result)
+        state = result.publish(message_id=number, at=at)
+        merge(state, messages)
+        assert everything(result) == merged
+
+
+@given(threads(2, 3), st.lists(drafts, min_size=1, max_size=3), any_text)
+def test_adding_prose_around_the_blocks_changes_nothing(
+    thread: Thread, added: list[Draft], text: str
+) -> None:
+    """Prose may say anything; what would open a fence or a list its author has to fence in."""
+    state = published(thread)
+    prose = f"As H1 says, and H4:\n\n{fenced(text, 'text')}\n> {{}}\n"
+    plain, wordy = (
+        merge(state, [d.posted(LATER + n, moment(LATER + n), p) for n, d in enumerate(added)])
+        for p in ("", prose)
+    )
+    assert contents(wordy) == contents(plain)
+    assert [_without_lines(entry) for entry in wordy.ledger] == [
+        _without_lines(entry) for entry in plain.ledger
+    ]
+
+
+def _without_lines(entry: Entry) -> Entry:
+    told = tuple(found._replace(line=None) for found in entry.diagnostics)
+    return entry._replace(line=0, diagnostics=told)
+
+
+@given(threads())
+def test_blame_covers_every_field_and_names_who_set_it(thread: Thread) -> None:
+    """Every field, key and element has a change with its value, made by a block that was applied to
+    that item (or, for the cells of a killed hypothesis, by its KILL), or by a kickoff.
+    """
+    applied: dict[tuple[int, int], Entry] = {}
+    senders: dict[int, str] = {}
+    for version in play(thread):
+        result = version.result
+        senders |= {posted.id: posted.message.sender for posted in version.messages}
+        applied |= {
+            (entry.message_id, entry.block): entry
+            for entry in result.ledger
+            if entry.state is Outcome.APPLIED
+        }
+        for name, flat in leaves(result.artifact).items():
+            for path, value in flat.items():
+                change = result.blame[name][path]
+                source = change.source
+                assert change.value == value or path == ("killed",)
+                assert source.agent == senders[source.message_id]
+                if source.operation == "KICKOFF":
+                    assert (name, source.block) == ("RT", 0)
+                    continue
+                entry = applied[source.message_id, source.block]
+                assert source.operation == entry.operation
+                is_cell = source.operation == "KILL" and path == ("predictions", entry.item_id)
+                assert entry.item_id == name or is_cell

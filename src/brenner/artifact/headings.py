@@ -18,13 +18,22 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.grammar import ITEM_ID
-from brenner.markdown.escaping import escape_heading, escape_word, split_key, unescape, unstruck
+from brenner.markdown.escaping import (
+    escape_also,
+    escape_heading,
+    escape_word,
+    split_key,
+    unescape,
+    unstruck,
+)
 
 THIRD_ALTERNATIVE = "Third Alternative"
 KILLED = "[KILLED]"
 MOST_POINTS = MOST_SCORE * len(SCORE_PARTS)
 
-_ENDING_IN_NAME = re.compile(r"\((?=score:|third alternative\))|\[(?=killed\])", re.IGNORECASE)
+_ENDING_IN_NAME = re.compile(
+    r"\\.|\((?=score:|third alternative\))|\[(?=killed\])", re.IGNORECASE | re.DOTALL
+)
 # Blanks, from the first of them, or nothing, and then no escape.
 _GAP = r"(?:(?<![ \t])[ \t]++|(?<![ \t\\]))"
 _SCORE = re.compile(_GAP + r"\(Score: ?([0-9]{1,3}) ?/ ?12\)\Z", re.IGNORECASE)
@@ -47,7 +56,7 @@ def item_heading(section: Section, item: Item) -> str:
     if name:
         escaped = escape_heading(name)
         if "(" in escaped or "[" in escaped:
-            escaped = _ENDING_IN_NAME.sub(r"\\\g<0>", escaped)
+            escaped = escape_also(escaped, _ENDING_IN_NAME)
         text = f"{text} {escaped}"
     if section is DISCRIMINATIVE_TESTS and item.score:
         text = f"{text} (Score: {sum(item.score.values())}/{MOST_POINTS})"

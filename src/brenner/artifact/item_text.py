@@ -17,6 +17,8 @@ from brenner.markdown.escaping import (
 
 TRUE = "true"
 KILLED_STATUS = "KILLED"
+_COMMA = re.compile(r"\\.|,", re.DOTALL)
+_COMMA_OR_BRACKET = re.compile(r"\\.|[,\[]", re.DOTALL)
 
 
 # Texts
@@ -41,9 +43,9 @@ def _element(value: str) -> str:
     if value.isalnum():
         return value
     if not ANCHOR.fullmatch(value):
-        return escape_also(escape(value), "[,")
+        return escape_also(escape(value), _COMMA_OR_BRACKET)
     # A comma in the brackets of `[external: Smith, 2020]` parts nothing.
-    return escape(value) if value[0] == "[" else escape_also(escape(value), ",")
+    return escape(value) if value[0] == "[" else escape_also(escape(value), _COMMA)
 
 
 def read_list(raw: str) -> tuple[str, ...]:
@@ -123,7 +125,7 @@ _TIME_OF_OTHERS = re.compile(r"(?:\bat\b|\bon\b|\()[ \t]*+([0-9]{4}-[0-9]{2}-[0-
 
 def killed_by_text(killed: Killed) -> str:
     """The agent and the time; a time that is not known is left out."""
-    agent, at = (escape_also(escape(part), ",") for part in (killed.agent, killed.at))
+    agent, at = (escape_also(escape(part), _COMMA) for part in (killed.agent, killed.at))
     return f"{agent}, {at}" if at else agent
 
 

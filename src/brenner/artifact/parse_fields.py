@@ -32,10 +32,19 @@ class OpenField:
         self.label = label
         self.kind = kind
         self.line = line
-        self.raw = raw
+        self._parts = [raw]
         self.entries: list[Entry] = []
         self.in_list = False  # it began as the entry of a list
         self.is_read = True  # False: told of already, and passed over
+
+    @property
+    def raw(self) -> str:
+        """Its text, still escaped."""
+        return "".join(self._parts)
+
+    def go_on(self, gap: str, raw: str) -> None:
+        """More text, after a gap if there is any before it."""
+        self._parts += [gap, raw] if self._parts != [""] else [raw]
 
 
 class Content(NamedTuple):
@@ -98,8 +107,8 @@ class FieldReader:
     def score(self, field: OpenField, _lines: dict[str, int]) -> object:
         """The parts of a score."""
         score, unread = read_score(self._plain(field.raw))
-        for written in unread:
-            self._unreadable(field, written, "a part of a score", "LR=3, Cost=2")
+        if unread:
+            self._unreadable(field, ", ".join(unread), "a part of a score", "LR=3, Cost=2")
         return score
 
     def outcomes(self, field: OpenField, lines: dict[str, int]) -> object:

@@ -94,17 +94,26 @@ def _killed(
 ) -> Killed:
     agent, at, is_form = read_killed_by(by.raw) if by else ("", "", True)
     why = unescape(reason.raw) if reason else ""
+    unsaid = {"who killed it": agent, "when": at, "why": why}
+    missing = ", ".join(words for words, said in unsaid.items() if not said)
     wrong = {
         "it is not marked where the format marks it": opened.is_kill_form and opened.is_killed,
         "its fields are not struck through": are_struck,
-        "it does not say who killed it": agent,
-        "it does not say when": at,
-        "it does not say why": why,
         "who and when are not written as `agent, time`": is_form,
+        f"it does not say {missing}": not missing,
     }
-    what = ", and ".join(words for words, is_right in wrong.items() if not is_right)
+    what = "; ".join(words for words, is_right in wrong.items() if not is_right)
     if what:
-        notes.add(codes.KILLED_FORM, opened.line, opened.id, id=opened.id, what=what)
+        is_row = opened.section is PREDICTIONS_TABLE
+        words = {
+            "id": opened.id,
+            "what": what,
+            "marked": "every cell of the row"
+            if is_row
+            else f"the heading (`### ~~{opened.id}: Name~~ [KILLED]`) and the fields",
+            "prefix": f"{opened.id} " if is_row else "",
+        }
+        notes.add(codes.KILLED_FORM, opened.line, opened.id, **words)
     return Killed(agent, at, why)
 
 

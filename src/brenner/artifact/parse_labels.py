@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from enum import Enum
 from typing import NamedTuple
 
 from brenner.artifact.layout import (
@@ -62,6 +63,10 @@ _LABELS = {
     layout.section.id: layout.labels | {KILLED_BY_FIELD: KILLED_BY, REASON_FIELD: REASON}
     for layout in LAYOUT
 }
+_BY_LABEL = {
+    section_id: {label: name for name, label in labels.items()}
+    for section_id, labels in _LABELS.items()
+}
 # What stands under the table for one of its rows: `**P2 Killed by**: …`.
 _ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
 
@@ -82,26 +87,34 @@ class Named(NamedTuple):
 
 def named(label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]) -> Named | None:
     """What a label names, in the open item or in a row of the table above."""
+    if item:
+        section_id = item.section.id
+        field = _BY_LABEL[section_id].get(label) or _NAMES[section_id].get(folded(label))
+        return Named(item, field, _LABELS[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
         if label.casefold().endswith(f" {ending.casefold()}"):
             row = rows.get(label[: -len(ending) - 1])
             if row:
                 return Named(row, name, f"{row.id} {ending}")
-    if item is None:
-        return None
-    section_id = item.section.id
-    field = _NAMES[section_id].get(folded(label))
-    return Named(item, field, _LABELS[section_id].get(field)) if field else None
+    return None
 
 
-def odd_form(label: Label, field: Named, nested: bool) -> tuple[str, str, str] | None:
+class Place(Enum):
+    """Where a label stands: in a paragraph, in the entry of a list, or right below a list."""
+
+    PARAGRAPH = ""
+    ENTRY = "is the entry of a list"
+    BELOW_LIST = "follows a list without a blank line between, so that viewers show it there"
+
+
+def odd_form(label: Label, field: Named, place: Place) -> tuple[str, str, str] | None:
     """The kind of a form that is not ours, what it is, and what would be right."""
     if field.right is None:
         right = "it into the heading" if field.name == "name" else "it into the table"
         return "own line", f"`**{label.text}**` has a line of its own", right
     right = f"`**{field.right}**: …` as a paragraph of its own"
-    if nested:
-        return "entry", f"`**{label.text}**` is the entry of a list", right
+    if place.value:
+        return place.name, f"`**{label.text}**` {place.value}", right
     if not label.is_form or label.text != field.right:
         return "label", f"The label `**{field.right}**:` is written `{label.written}`", right
     return None

@@ -11,7 +11,7 @@ from brenner.artifact.layout import NONE_REGISTERED
 from brenner.artifact.notes import Notes
 from brenner.artifact.parse_fields import Entry, OpenField
 from brenner.artifact.parse_items import OpenItem, unknown_label
-from brenner.artifact.parse_labels import Label, folded, named, odd_form, read_label
+from brenner.artifact.parse_labels import Label, Place, folded, named, odd_form, read_label
 from brenner.artifact.parse_predictions import Columns, read_rows
 from brenner.delta.schema import (
     ANOMALY_REGISTER,
@@ -95,31 +95,35 @@ class OpenText:
         found = [
             (index, label)
             for index, line in enumerate(lines)
-            if (label := read_label(line)) and self._counts(label, part)
+            if (label := read_label(line)) and (index or self._counts(label, part))
         ]
         if not found:
             self._continue(part)
             return
         if found[0][0] > 0:
             before = "\n".join(lines[: found[0][0]])
-            self._continue(part._replace(text=before, written=before))
+            written = "\n".join(part.written.split("\n")[: found[0][0]])
+            self._continue(part._replace(text=before, written=written))
         ends = [*(index for index, _ in found[1:]), len(lines)]
         for (index, label), end in zip(found, ends, strict=True):
             raw = "\n".join([label.rest, *lines[index + 1 : end]]).strip(" \t\n")
             raw = _without_break(raw) if end < len(lines) else raw
-            self._open_field(label, raw, part.line + index, part.is_entry)
+            place = Place.PARAGRAPH
+            if part.is_entry:
+                place = Place.BELOW_LIST if index else Place.ENTRY
+            self._open_field(label, raw, part.line + index, place)
 
     def _counts(self, label: Label, part: Part) -> bool:
         """Bold words in a list under a field are its text, unless they are a label of the item."""
         in_list = part.is_entry and self._field is not None and not self._field.in_list
         return not in_list or named(label.text, self._item, self._rows) is not None
 
-    def _open_field(self, label: Label, raw: str, line: int, nested: bool) -> None:
+    def _open_field(self, label: Label, raw: str, line: int, place: Place) -> None:
         field = named(label.text, self._item, self._rows)
         item = field.item if field else self._item
         section = item.section if item else self._section
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)
-        opened.in_list = nested
+        opened.in_list = place is Place.ENTRY
         opened.is_read = False
         if item and _says_killed(item.section, label.text, raw):
             item.is_killed, item.is_kill_form = True, False
@@ -133,7 +137,7 @@ class OpenText:
         else:
             opened.name, opened.kind, opened.is_read = field.name, field.kind, True
             field.item.fields[field.name] = opened
-            odd = odd_form(label, field, nested)
+            odd = odd_form(label, field, place)
             if odd:
                 kind, what, right = odd
                 words = {"what": what, "right": right}
@@ -151,7 +155,7 @@ class OpenText:
         elif field.kind in _LISTS and part.is_entry:
             field.entries.append(Entry(part.text, part.line))
         elif field.kind in _TEXTS:
-            field.raw = f"{field.raw}{part.gap}{part.written}" if field.raw else part.written
+            field.go_on(part.gap, part.written)
             what = f"The text of `**{field.label}**` goes on in further blocks"
             right = "it in one paragraph, with `\\` at the end of a line for a line break"
             self._notes.form(codes.FIELD_FORM, "blocks", part.line, what=what, right=right)
@@ -186,6 +190,8 @@ def part_of(block: Block, lines_before: int, source: list[str], last: int) -> Pa
 
 def _says_killed(section: Section, label: str, raw: str) -> bool:
     """`**Status**: KILLED`, as some programs mark an item."""
+    if KILLED_STATUS not in raw:
+        return False
     is_status = section is not RESEARCH_THREAD and folded(label).endswith("status")
     return is_status and re.sub(r"[*_` ]", "", unstruck(raw) or raw) == KILLED_STATUS
 

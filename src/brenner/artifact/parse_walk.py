@@ -103,7 +103,7 @@ class Walk:
         written, meant = f"{'#' * level} {text}", f"## {layout.heading}"
         if written != meant:
             words = {"written": written, "meant": meant}
-            self._notes.form(codes.HEADING_FORM, section.id, line, **words)
+            self._notes.form(codes.HEADING_FORM, "section", line, **words)
         self.headings.append((section.id, line))
         self.lines.setdefault((section.id,), line)
         self._move(section, self._research_thread(line) if section is RESEARCH_THREAD else None)

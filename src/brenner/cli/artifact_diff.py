@@ -29,7 +29,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import is_terminal, styled, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible_lines
+from brenner.diagnostics.visible import visible, visible_lines
 
 _REMOVED: Style = MappingProxyType({"fg": "red", "strikethrough": True})
 _INSERTED: Style = MappingProxyType({"fg": "green", "underline": True})
@@ -89,7 +89,7 @@ def _unified(before: Artifact, after: Artifact, old: str, new: str) -> str:
     from brenner.artifact.unified import unified
 
     texts = render_artifact(before), render_artifact(after)
-    return unified(*texts, shown_name(old), shown_name(new))
+    return unified(*texts, visible(shown_name(old)), visible(shown_name(new)))
 
 
 _LINE_STYLES: dict[str, Style] = {"+": {"fg": "green"}, "-": {"fg": "red"}, "@": {"fg": "cyan"}}

@@ -14,12 +14,11 @@ _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
 )
 _SUSPECT = re.compile(rf"[\\`*_<~|$&\]\n{_HIDDEN}]")
-_MARKS = re.compile(
-    rf"""(?x)
-    (?P<hidden> [{_HIDDEN}] | \A\s | \s\Z )
-  | (?P<line> \n )
-  | [\\`*~|$]
-  | <(?![ 0-9=])                    # `p < 0.05` begins no tag
+_ALWAYS = {mark: f"\\{mark}" for mark in "\\`*~|$"}
+# The others are markup only in some company.
+_MARKUP = re.compile(
+    r"""(?x)
+    <(?![ 0-9=])                    # `p < 0.05` begins no tag
   | (?<![^\W_])_ | _(?![^\W_])      # `snake_case` is no emphasis
   | &(?=\#?[0-9A-Za-z]+;)           # a character reference
   | \](?=\()                        # a link
@@ -29,15 +28,16 @@ _MARKS = re.compile(
 _LINE_START = re.compile(
     r"(?<=\n)(?:(\s)|([0-9]+)(?=[.)](?:[\s\\]|\Z))|(?=[#>=:\[]|[-+](?![0-9A-Za-z])))"
 )
-# Links that viewers make of themselves reach over escapes and would show them.
+_PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*+(?:[-_][A-Za-z0-9]++)*+")
 _WORD = re.compile(r"[^ \t\n]+")
+_SLASHES = re.compile(r"(?<!\\)://")
 
 
 def escape(text: str, indent: str = "") -> str:
     """Text that follows other text in a paragraph; `indent` stands before its further lines."""
     if not _SUSPECT.search(text) and not _has_blank_edge(text):
         return text
-    escaped = _escaped(text, "\\\n")
+    escaped = _without_links(_marked(text, "\\\n"))
     if "\n" in escaped:
         escaped = _LINE_START.sub(_line_start, escaped)
         if indent:
@@ -48,61 +48,79 @@ def escape(text: str, indent: str = "") -> str:
 def escape_heading(text: str) -> str:
     """Text of a heading, or at its end."""
     if _SUSPECT.search(text) or _has_blank_edge(text):
-        text = _escaped(text, "&#xA;")
-    return f"{text[:-1]}\\#" if text.endswith("#") else text
+        text = _marked(text, "&#xA;")
+    return _without_links(f"{text[:-1]}\\#" if text.endswith("#") else text)
 
 
 def escape_cell(text: str) -> str:
     """Text of a table cell."""
     if _SUSPECT.search(text) or _has_blank_edge(text):
-        return _escaped(text, "<br>")
+        return _without_links(_marked(text, "<br>"))
     return text
 
 
 def escape_word(text: str) -> str:
     """Text that is read up to the next blank, colon or comma, and may begin a line."""
-    if text.isalnum():
+    if text.isalnum() or _PLAIN_WORD.fullmatch(text):
         return text
     word = re.sub(r"\s", lambda blank: _reference(blank[0]), _marked(text, "&#xA;"))
     word = re.sub(r"[:,\[]", r"\\\g<0>", word).replace("www.", "www\\.")
     return _LINE_START.sub(_line_start, "\n" + word)[1:]
 
 
-def escape_also(escaped: str, marks: str) -> str:
-    """Escaped text in which these marks are escaped, too."""
-    if not any(mark in escaped for mark in marks):
-        return escaped
-    pattern = rf"\\.|[{re.escape(marks)}]"
-    return re.sub(pattern, lambda each: each[0] if each[0][0] == "\\" else f"\\{each[0]}", escaped)
+def escape_also(escaped: str, marks: re.Pattern[str]) -> str:
+    r"""Escaped text in which these marks are escaped, too.
+
+    The pattern begins with the alternative `\\.`, so that it passes over what is escaped already.
+    """
+    return _without_links(marks.sub(_escaped_once, escaped))
+
+
+def _escaped_once(mark: re.Match[str]) -> str:
+    return mark[0] if mark[0][0] == "\\" else f"\\{mark[0]}"
 
 
 def _has_blank_edge(text: str) -> bool:
     return text[:1].isspace() or text[-1:].isspace()
 
 
-def _escaped(text: str, line_break: str) -> str:
-    escaped = _marked(text, line_break)
-    return _WORD.sub(_plain_address, escaped) if "://" in text or "www." in text else escaped
-
-
-def _marked(text: str, line_break: str) -> str:
-    def mark(match: re.Match[str]) -> str:
-        if match.lastgroup is None:
-            return "\\" + match[0]
-        return line_break if match.lastgroup == "line" else _reference(match[0])
-
-    return _MARKS.sub(mark, text)
-
-
-def _reference(character: str) -> str:
-    return f"&#x{ord(character):X};"
+def _without_links(escaped: str) -> str:
+    """Links that viewers make of themselves reach over escapes and would show them."""
+    if "://" not in escaped and "www." not in escaped:
+        return escaped
+    return _WORD.sub(_plain_address, escaped)
 
 
 def _plain_address(word: re.Match[str]) -> str:
     """An address that holds escapes, so written that no viewer makes a link of it."""
     if "\\" not in word[0] and "&#" not in word[0]:
         return word[0]
-    return word[0].replace("://", "\\://").replace("www.", "www\\.")
+    return _SLASHES.sub(r"\\://", word[0]).replace("www.", "www\\.")
+
+
+def _marked(text: str, line_break: str) -> str:
+    """The text with marks escaped; a blank at either edge becomes a reference."""
+    start, end = text[:1].isspace(), len(text) - (len(text) > 1 and text[-1].isspace())
+
+    def mark(match: re.Match[str]) -> str:
+        character = match[0]
+        escaped = _ALWAYS.get(character)
+        if escaped:
+            return escaped
+        if character == "\n":
+            return line_break
+        if character in "_<&]":
+            return f"\\{character}" if _MARKUP.match(inner, match.start()) else character
+        return _reference(character)
+
+    inner = text[start:end]
+    first, last = text[:start], text[end:]
+    marked = _SUSPECT.sub(mark, inner)
+    return f"{first and _reference(first)}{marked}{last and _reference(last)}"
+
+
+def _reference(character: str) -> str:
+    return f"&#x{ord(character):X};"
 
 
 def _line_start(match: re.Match[str]) -> str:
@@ -115,13 +133,15 @@ def _line_start(match: re.Match[str]) -> str:
 _PUNCTUATION = r"[!-/:-@\[-`{-~]"
 _ESCAPES = re.compile(
     rf"""(?x)
-    \\ (?P<plain> {_PUNCTUATION} )
-  | (?P<line> \\\n | (?<![ \t])[ \t]++(?=\n) | <[bB][rR][ ]?/?> )
-  | & (?: \#[xX](?P<hexadecimal> [0-9A-Fa-f]{{1,6}} )
-        | \#(?P<decimal> [0-9]{{1,7}} )
-        | (?P<name> [A-Za-z][A-Za-z0-9]{{1,31}} ) ) ;
+    \\(?P<plain> {_PUNCTUATION} )
+  | \\(?P<hard> \n )
+  | <(?P<tag> [bB][rR][ ]?/?> )
+  | &(?: \#[xX](?P<hexadecimal> [0-9A-Fa-f]{{1,6}} )
+       | \#(?P<decimal> [0-9]{{1,7}} )
+       | (?P<name> [A-Za-z][A-Za-z0-9]{{1,31}} ) ) ;
     """
 )
+_BLANKS_AT_END = re.compile(r"(?<![ \t])[ \t]++(?=\n)")
 _CODE = re.compile(r"\\[\s\S]|`+")
 _RUN = re.compile("`+")
 _SURROGATES = range(0xD800, 0xE000)
@@ -133,7 +153,9 @@ def unescape(raw: str) -> str:
 
     In text of others emphasis and links stay as they are written, and so does code.
     """
-    if "\\" not in raw and "&" not in raw and "<" not in raw and "\n" not in raw:
+    if " \n" in raw or "\t\n" in raw:
+        raw = _BLANKS_AT_END.sub("", raw)
+    if "\\" not in raw and "&" not in raw and "<" not in raw:
         return raw
     if "`" not in raw:
         return _ESCAPES.sub(_meant, raw)
@@ -149,8 +171,8 @@ def _meant(match: re.Match[str]) -> str:
     kind = match.lastgroup
     if kind == "plain":
         return match["plain"]
-    if kind == "line":
-        return "" if match[0][0] in " \t" else "\n"
+    if kind in ("hard", "tag"):
+        return "\n"
     if kind == "name":
         # A table of two thousand names, wanted only by files of other programs.
         from html.entities import html5

@@ -56,7 +56,8 @@ UNKNOWN_SECTION = Code(
     id="UNKNOWN_SECTION",
     severity=WARNING,
     title="A heading names none of the seven sections",
-    message="`{heading}` is none of the seven sections; nothing under it was read.",
+    message="`{heading}` is none of the seven sections; under it only items with an ID such as "
+    "`H1` were read.",
     fix="Move what belongs to the artifact into one of the seven sections.{suggestion}",
     why="The artifact has seven sections and no others, so that every part of it has a meaning.",
     spec=_LAYOUT,
@@ -154,9 +155,9 @@ KILLED_FORM = Code(
     id="KILLED_FORM",
     severity=WARNING,
     title="A killed item has another form",
-    message="`{id}` was read as killed, but {what}.",
-    fix="Write the heading as `### ~~{id}: Name~~ [KILLED]`, strike the fields through, and end "
-    "with `**Killed by**: agent, time` and `**Reason**: …`.",
+    message="`{id}` was read as killed, but it is not written as the format has it: {what}.",
+    fix="Strike {marked} through, and add `**{prefix}Killed by**: agent, time` and "
+    "`**{prefix}Reason**: …` below.",
     why="A killed idea is worth as much as the reason why it was dropped. Older forms leave out "
     "who dropped it, when, or why.",
     spec=_LAYOUT,

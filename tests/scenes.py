@@ -1,0 +1,149 @@
+"""Messages written out, for the random threads of `histories`.
+
+They open a thread, or bring about what chance seldom does: disputes about one field, a KILL and
+what comes after it, a name and a number for one item, a refused ADD and what depends on it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Operation
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted
+
+THREAD_ID = "RS-20251230-cell-fate"
+ROLES = {"BlueLake": "opus", "RedSky": "gpt", "GreenHill": "gemini"}
+ADD, EDIT, KILL = Operation
+
+
+class Draft(NamedTuple):
+    """A DELTA message before it is sent: its blocks as text, and the base as it states it."""
+
+    sender: str
+    base: str
+    blocks: tuple[str, ...]
+
+    def body(self, prose: str = "") -> str:
+        """The Markdown of the message; `prose` stands around every block."""
+        base = f"**Base Version**: {self.base}\n\n" if self.base else ""
+        parts = [f"# Delta Contribution\n\n{base}## Deltas\n", *self.blocks]
+        return f"\n{prose}\n".join([*parts, ""])
+
+    def posted(self, number: int, at: datetime, prose: str = "") -> Posted:
+        """The message as a store has it."""
+        subject = f"DELTA[{ROLES[self.sender]}]: a contribution"
+        to = ("Operator",)
+        return Posted(number, at, Message(THREAD_ID, self.sender, to, subject, self.body(prose)))
+
+
+def _edit(section: str, target: str, **payload: object) -> str:
+    return render_delta(Delta(EDIT, section, target, payload, "why"))
+
+
+def _kill(section: str, target: str) -> str:
+    return render_delta(Delta(KILL, section, target, {"reason": "no"}, "why"))
+
+
+def _hypothesis(name: str, local_id: str | None = None, **more: object) -> str:
+    payload = {"name": name, "claim": "c", "mechanism": "m", "anchors": ["§1"], **more}
+    return render_delta(Delta(ADD, HYPOTHESIS_SLATE.id, None, payload, "why", local_id))
+
+
+def _row(cells: dict[str, str], local_id: str | None = None) -> str:
+    payload: dict[str, object] = {"condition": "x", "predictions": cells}
+    return render_delta(Delta(ADD, "predictions_table", None, payload, "why", local_id))
+
+
+def _to(item: str) -> list[dict[str, str]]:
+    return [{"session": THREAD_ID, "item": item, "relation": "refines"}]
+
+
+TWO = ("one", "two")
+FIVE = (*TWO, "three", "four", "five")
+SIX = ("six", *reversed(FIVE))
+_OTHERS: dict[str, object] = {
+    "predictions": {"H1": "grows", "H2": "fades"},
+    "expected_outcomes": {"H1": "grows"},
+    "discriminates": "H1 vs H2",
+    "conflicts_with": ["H1"],
+}
+
+
+def opening(sender: str, names: tuple[str, ...]) -> Draft:
+    """A message that adds several hypotheses and one item of each other section."""
+    blocks = [_hypothesis(name) for name in names]
+    for section in SECTIONS.values():
+        payload = {
+            kind.name: _OTHERS.get(kind.name, kind.choices[0] if kind.choices else "x")
+            for kind in section.fields.values()
+            if kind.required
+        }
+        if section not in (RESEARCH_THREAD, HYPOTHESIS_SLATE):
+            blocks.append(render_delta(Delta(ADD, section.id, None, payload, "why")))
+    return Draft(sender, "", tuple(blocks))
+
+
+# A few fields that everybody wants to edit
+_RT, _H, _P, _T = "research_thread", "hypothesis_slate", "predictions_table", "discriminative_tests"
+DISPUTES = (
+    (
+        _edit(_RT, "RT", context="one"),
+        _edit(_RT, "RT", context="two"),
+        _edit(_RT, "RT", context=" "),
+    ),
+    (
+        _edit(_RT, "RT", anchors=["§1"]),
+        _edit(_RT, "RT", anchors=["§2", "§3"]),
+        _edit(_RT, "RT", anchors=["§3", "§1"], anchors_replace=True),
+        _edit(_RT, "RT", anchors=[], replace=True),
+    ),
+    (
+        _edit(_H, "H1", claim="one"),
+        _edit(_H, "H1", claim="two", third_alternative=True),
+        _edit(_H, "H1", third_alternative=False),
+        _kill(_H, "H1"),
+    ),
+    (
+        _edit(_P, "P1", predictions={"H1": "one", "H2": "two"}),
+        _edit(_P, "P1", predictions={"H1": "two"}),
+        _edit(_P, "P1", predictions={"H1": "N/A"}),
+        _edit(_P, "P1", predictions={"H2": "one"}, replace=True),
+        _kill(_H, "H1"),
+    ),
+    (
+        _edit(_T, "T1", score={"cost": 1, "speed": 0}),
+        _edit(_T, "T1", score={"cost": 2}, score_replace=True),
+        _kill(_T, "T1"),
+    ),
+)
+# Each with a number: of an item that is there, that she or somebody adds, or of none
+Scene = Callable[[str], tuple[str, ...]]
+SCENES: tuple[Scene, ...] = (
+    lambda number: (_kill(_H, number), _hypothesis("one")),
+    lambda number: (_edit(_H, number, claim="one"), _edit(_H, number, claim="two")),
+    lambda number: (_hypothesis("new"), _row({number: "grows"})),
+    lambda number: (_hypothesis("new"), _edit(_H, number, claim="mine")),
+    lambda number: (_hypothesis("one", "a"), _row({number: "grows", "@a": "fades"})),
+    lambda number: (spoiled(_hypothesis("one"), 0), _row({"H1": "grows", number: "fades"})),
+    lambda number: (_hypothesis("one", "a"), _edit(_H, "@a", references=_to(number))),
+    lambda number: (_edit(_H, "H1", references=_to(number)), _kill(_H, number)),
+    lambda number: (_row({"@b": "grows"}, "a"), _hypothesis("two", "b", references=_to(number))),
+)
+
+
+def spoiled(block: str, how: int) -> str:
+    """A block that is refused when it is read, each for another reason; or one that is not."""
+    if how == 0:
+        return block[: block.rindex("}")].rstrip() + ",\n}" + block[block.rindex("}") + 1 :]
+    if how == 1:
+        return block.replace('"payload": {', '"payload": {"strength": 3, "name_": "x",', 1)
+    if how == 2:
+        return block.replace('"operation": "', '"operation": "RE', 1)
+    if how == 3:
+        return block.replace('"payload"', '"contents"', 1)
+    if how == 4:
+        return block.replace('_slate"', '"', 1)
+    return block.replace("{", "{ // why\n", 1)
