@@ -39,25 +39,25 @@ class Draft(NamedTuple):
         return Posted(number, at, Message(THREAD_ID, self.sender, to, subject, self.body(prose)))
 
 
-def _edit(section: str, target: str, **payload: object) -> str:
+def edit(section: str, target: str, **payload: object) -> str:
     return render_delta(Delta(EDIT, section, target, payload, "why"))
 
 
-def _kill(section: str, target: str) -> str:
+def kill(section: str, target: str) -> str:
     return render_delta(Delta(KILL, section, target, {"reason": "no"}, "why"))
 
 
-def _hypothesis(name: str, local_id: str | None = None, **more: object) -> str:
+def hypothesis(name: str, local_id: str | None = None, **more: object) -> str:
     payload = {"name": name, "claim": "c", "mechanism": "m", "anchors": ["§1"], **more}
     return render_delta(Delta(ADD, HYPOTHESIS_SLATE.id, None, payload, "why", local_id))
 
 
-def _row(cells: dict[str, str], local_id: str | None = None) -> str:
+def row(cells: dict[str, str], local_id: str | None = None) -> str:
     payload: dict[str, object] = {"condition": "x", "predictions": cells}
     return render_delta(Delta(ADD, "predictions_table", None, payload, "why", local_id))
 
 
-def _to(item: str) -> list[dict[str, str]]:
+def to(item: str) -> list[dict[str, str]]:
     return [{"session": THREAD_ID, "item": item, "relation": "refines"}]
 
 
@@ -74,7 +74,7 @@ _OTHERS: dict[str, object] = {
 
 def opening(sender: str, names: tuple[str, ...]) -> Draft:
     """A message that adds several hypotheses and one item of each other section."""
-    blocks = [_hypothesis(name) for name in names]
+    blocks = [hypothesis(name) for name in names]
     for section in SECTIONS.values():
         payload = {
             kind.name: _OTHERS.get(kind.name, kind.choices[0] if kind.choices else "x")
@@ -90,47 +90,47 @@ def opening(sender: str, names: tuple[str, ...]) -> Draft:
 _RT, _H, _P, _T = "research_thread", "hypothesis_slate", "predictions_table", "discriminative_tests"
 DISPUTES = (
     (
-        _edit(_RT, "RT", context="one"),
-        _edit(_RT, "RT", context="two"),
-        _edit(_RT, "RT", context=" "),
+        edit(_RT, "RT", context="one"),
+        edit(_RT, "RT", context="two"),
+        edit(_RT, "RT", context=" "),
     ),
     (
-        _edit(_RT, "RT", anchors=["§1"]),
-        _edit(_RT, "RT", anchors=["§2", "§3"]),
-        _edit(_RT, "RT", anchors=["§3", "§1"], anchors_replace=True),
-        _edit(_RT, "RT", anchors=[], replace=True),
+        edit(_RT, "RT", anchors=["§1"]),
+        edit(_RT, "RT", anchors=["§2", "§3"]),
+        edit(_RT, "RT", anchors=["§3", "§1"], anchors_replace=True),
+        edit(_RT, "RT", anchors=[], replace=True),
     ),
     (
-        _edit(_H, "H1", claim="one"),
-        _edit(_H, "H1", claim="two", third_alternative=True),
-        _edit(_H, "H1", third_alternative=False),
-        _kill(_H, "H1"),
+        edit(_H, "H1", claim="one"),
+        edit(_H, "H1", claim="two", third_alternative=True),
+        edit(_H, "H1", third_alternative=False),
+        kill(_H, "H1"),
     ),
     (
-        _edit(_P, "P1", predictions={"H1": "one", "H2": "two"}),
-        _edit(_P, "P1", predictions={"H1": "two"}),
-        _edit(_P, "P1", predictions={"H1": "N/A"}),
-        _edit(_P, "P1", predictions={"H2": "one"}, replace=True),
-        _kill(_H, "H1"),
+        edit(_P, "P1", predictions={"H1": "one", "H2": "two"}),
+        edit(_P, "P1", predictions={"H1": "two"}),
+        edit(_P, "P1", predictions={"H1": "N/A"}),
+        edit(_P, "P1", predictions={"H2": "one"}, replace=True),
+        kill(_H, "H1"),
     ),
     (
-        _edit(_T, "T1", score={"cost": 1, "speed": 0}),
-        _edit(_T, "T1", score={"cost": 2}, score_replace=True),
-        _kill(_T, "T1"),
+        edit(_T, "T1", score={"cost": 1, "speed": 0}),
+        edit(_T, "T1", score={"cost": 2}, score_replace=True),
+        kill(_T, "T1"),
     ),
 )
 # Each with a number: of an item that is there, that she or somebody adds, or of none
 Scene = Callable[[str], tuple[str, ...]]
 SCENES: tuple[Scene, ...] = (
-    lambda number: (_kill(_H, number), _hypothesis("one")),
-    lambda number: (_edit(_H, number, claim="one"), _edit(_H, number, claim="two")),
-    lambda number: (_hypothesis("new"), _row({number: "grows"})),
-    lambda number: (_hypothesis("new"), _edit(_H, number, claim="mine")),
-    lambda number: (_hypothesis("one", "a"), _row({number: "grows", "@a": "fades"})),
-    lambda number: (spoiled(_hypothesis("one"), 0), _row({"H1": "grows", number: "fades"})),
-    lambda number: (_hypothesis("one", "a"), _edit(_H, "@a", references=_to(number))),
-    lambda number: (_edit(_H, "H1", references=_to(number)), _kill(_H, number)),
-    lambda number: (_row({"@b": "grows"}, "a"), _hypothesis("two", "b", references=_to(number))),
+    lambda number: (kill(_H, number), hypothesis("one")),
+    lambda number: (edit(_H, number, claim="one"), edit(_H, number, claim="two")),
+    lambda number: (hypothesis("new"), row({number: "grows"})),
+    lambda number: (hypothesis("new"), edit(_H, number, claim="mine")),
+    lambda number: (hypothesis("one", "a"), row({number: "grows", "@a": "fades"})),
+    lambda number: (spoiled(hypothesis("one"), 0), row({"H1": "grows", number: "fades"})),
+    lambda number: (hypothesis("one", "a"), edit(_H, "@a", references=to(number))),
+    lambda number: (edit(_H, "H1", references=to(number)), kill(_H, number)),
+    lambda number: (row({"@b": "grows"}, "a"), hypothesis("two", "b", references=to(number))),
 )
 
 

@@ -1,5 +1,6 @@
 """Whether the merge says of a version what the reference model says: both brought into one form."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from brenner.artifact.ledger import Entry
@@ -166,13 +167,26 @@ def expected_blame(model: Model) -> dict[object, tuple[object, ...]]:
 def assert_same(result: Merge, model: Model) -> None:
     """The merge says of this version what the reference says."""
     ledger = {(entry.message_id, entry.block): entry for entry in result.ledger}
-    assert list(ledger) == [(line.message_id, line.block) for line in model.ledger]
-    for line in model.ledger:
-        here = (line.message_id, line.block)
-        assert (here, entry_of(ledger[here], line)) == (here, expected_entry(line)), line.codes
+    lines = {(line.message_id, line.block): line for line in model.ledger}
+    _same("the blocks", dict(enumerate(ledger)), dict(enumerate(lines)))
+    for here, line in lines.items():
+        codes = sorted(found.id for found in ledger[here].diagnostics)
+        what = f"message and block {here}, where the merge says {codes}, the model {line.codes}"
+        _same(what, entry_of(ledger[here], line), expected_entry(line))
     found, expected = leaves(result.artifact), expected_leaves(model)
-    assert found == expected
-    assert lists(found) == lists(expected)
-    assert conflicts_of(result) == expected_conflicts(model)
-    assert blame_of(result) == expected_blame(model)
-    assert {each.id for each in result.warnings} & WARNINGS == model.warnings
+    _same("the items", found, expected)
+    _same("the order of the lists", lists(found), lists(expected))
+    _same("the conflicts", conflicts_of(result), expected_conflicts(model))
+    _same("blame", blame_of(result), expected_blame(model))
+    warned = {each.id for each in result.warnings} & WARNINGS
+    assert warned == model.warnings, f"warnings: {warned ^ model.warnings}"
+
+
+def _same(what: str, found: Mapping[Any, object], expected: Mapping[Any, object]) -> None:
+    """Equal; if not, what the merge and the model say where they differ."""
+    differ = {
+        key: (found.get(key), expected.get(key))
+        for key in [*found, *(key for key in expected if key not in found)]
+        if found.get(key) != expected.get(key)
+    }
+    assert not differ, f"{what}: {differ}"

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.blame import Source
@@ -23,6 +23,7 @@ from scenes import KILL, ROLES, THREAD_ID, Draft
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz
+FEWER = settings(max_examples=settings().max_examples // 2)  # a thread is a large example
 LATER = 60  # minutes: after everything that a thread of `histories` holds
 
 
@@ -62,6 +63,7 @@ def contents(result: Merge) -> str:
     return repr((artifact.research_thread, artifact.sections, result.conflicts, result.blame))
 
 
+@FEWER
 @given(threads(), st.data())
 def test_any_permutation_of_the_same_messages_gives_the_same_result(
     thread: Thread, data: st.DataObject
@@ -72,6 +74,7 @@ def test_any_permutation_of_the_same_messages_gives_the_same_result(
         assert everything(merge(version.before, shuffled)) == everything(version.result)
 
 
+@FEWER
 @given(threads(2, 3), drafts)
 def test_a_duplicate_changes_nothing(thread: Thread, draft: Draft) -> None:
     """A block that comes again at once is a duplicate if it was applied, and changes nothing."""
@@ -86,6 +89,7 @@ def test_a_duplicate_changes_nothing(thread: Thread, draft: Draft) -> None:
     assert copy.item_id == entry.item_id
 
 
+@FEWER
 @given(threads(), st.data())
 def test_merging_round_by_round_from_published_versions_equals_what_was_published(
     thread: Thread, data: st.DataObject
@@ -101,6 +105,7 @@ def test_merging_round_by_round_from_published_versions_equals_what_was_publishe
     assert rebuilt == [everything(version.result) for version in versions]
 
 
+@FEWER
 @given(threads())
 def test_every_block_is_applied_refused_or_duplicate_exactly_once(thread: Thread) -> None:
     """The ledger has one entry per block of the DELTA messages, in the order of the thread."""
@@ -120,6 +125,7 @@ def test_every_block_is_applied_refused_or_duplicate_exactly_once(thread: Thread
             assert has_item == (entry.state is not Outcome.REFUSED)
 
 
+@FEWER
 @given(threads())
 def test_a_refused_block_changes_nothing(thread: Thread) -> None:
     """Nothing in the artifact comes from a refused block or a duplicate, and messages in which no
@@ -154,6 +160,7 @@ def origins(result: Merge) -> dict[str, Source]:
     }
 
 
+@FEWER
 @given(threads())
 def test_no_item_is_ever_removed_no_id_reused_or_renumbered(thread: Thread) -> None:
     """Numbers go up by one, each is given once, and an item stays what it was added as."""
@@ -174,6 +181,7 @@ def test_no_item_is_ever_removed_no_id_reused_or_renumbered(thread: Thread) -> N
         known = found
 
 
+@FEWER
 @given(threads(2, 3), st.sampled_from(ITEM_SECTIONS), st.permutations(tuple(ROLES)))
 def test_killing_twice_is_killing_once(thread: Thread, section: Section, agents: list[str]) -> None:
     """A second KILL, of whomever, ends as the first one did and changes nothing."""
@@ -188,6 +196,7 @@ def test_killing_twice_is_killing_once(thread: Thread, section: Section, agents:
     assert twice.ledger[1].state is twice.ledger[0].state
 
 
+@FEWER
 @given(threads(2, 3), edit_pairs(), st.permutations(tuple(ROLES)))
 def test_edits_of_different_fields_commute(
     thread: Thread, pair: tuple[str, str], agents: list[str]
@@ -208,6 +217,7 @@ def test_edits_of_different_fields_commute(
     assert states[0] == states[1]
 
 
+@FEWER
 @given(threads(), st.lists(openings, max_size=3))
 def test_limits_hold(thread: Thread, more: list[Draft]) -> None:
     """Never more than six active hypotheses; and every active row says N/A of a killed one."""
@@ -221,6 +231,7 @@ def test_limits_hold(thread: Thread, more: list[Draft]) -> None:
             assert [row.mapped("predictions").get(each) for each in killed] == ["N/A"] * len(killed)
 
 
+@FEWER
 @given(threads())
 def test_inputs_are_never_mutated(thread: Thread) -> None:
     """A state and its messages are the same after a merge as before it, and so is its result."""
@@ -235,6 +246,7 @@ def test_inputs_are_never_mutated(thread: Thread) -> None:
         assert everything(result) == merged
 
 
+@FEWER
 @given(threads(2, 3), st.lists(drafts, min_size=1, max_size=3), any_text)
 def test_adding_prose_around_the_blocks_changes_nothing(
     thread: Thread, added: list[Draft], text: str
@@ -257,6 +269,7 @@ def _without_lines(entry: Entry) -> Entry:
     return entry._replace(line=0, diagnostics=told)
 
 
+@FEWER
 @given(threads())
 def test_blame_covers_every_field_and_names_who_set_it(thread: Thread) -> None:
     """Every field, key and element has a change with its value, made by a block that was applied to

@@ -48,24 +48,20 @@ def folded(label: str) -> str:
 
 
 def _names(layout: Layout) -> dict[str, str]:
-    """The fields of a section by the words that may stand as their label."""
-    names = {folded(name): name for name in layout.section.fields}
-    names |= {folded(label): name for name, label in layout.labels.items()}
-    if layout.section is PREDICTIONS_TABLE:
-        names[folded(CONDITION_COLUMN)] = "condition"
+    """The fields of a section by the words that may stand as their label, also folded."""
+    labels = {label: name for name, label in layout.labels.items()}
     if layout.section is not RESEARCH_THREAD:
-        names |= {folded(KILLED_BY): KILLED_BY_FIELD, folded(REASON): REASON_FIELD}
-    return names
+        labels |= {KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
+    others = {name: name for name in layout.section.fields}
+    if layout.section is PREDICTIONS_TABLE:
+        others[CONDITION_COLUMN] = "condition"
+    return {folded(word): name for word, name in (others | labels).items()} | labels
 
 
 _NAMES = {layout.section.id: _names(layout) for layout in LAYOUT}
 _LABELS = {
     layout.section.id: layout.labels | {KILLED_BY_FIELD: KILLED_BY, REASON_FIELD: REASON}
     for layout in LAYOUT
-}
-_BY_LABEL = {
-    section_id: {label: name for name, label in labels.items()}
-    for section_id, labels in _LABELS.items()
 }
 # What stands under the table for one of its rows: `**P2 Killed by**: …`.
 _ROW_LABELS = {REFERENCES: "references", KILLED_BY: KILLED_BY_FIELD, REASON: REASON_FIELD}
@@ -89,7 +85,8 @@ def named(label: str, item: OpenItem | None, rows: Mapping[str, OpenItem]) -> Na
     """What a label names, in the open item or in a row of the table above."""
     if item:
         section_id = item.section.id
-        field = _BY_LABEL[section_id].get(label) or _NAMES[section_id].get(folded(label))
+        names = _NAMES[section_id]
+        field = names.get(label) or names.get(folded(label))
         return Named(item, field, _LABELS[section_id].get(field)) if field else None
     for ending, name in _ROW_LABELS.items() if rows else ():
         if label.casefold().endswith(f" {ending.casefold()}"):

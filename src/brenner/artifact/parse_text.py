@@ -91,6 +91,9 @@ class OpenText:
 
     def _fields(self, part: Part) -> None:
         """A paragraph that may hold labels, each with the lines that follow it."""
+        if "\n" not in part.text and not part.is_entry and (only := read_label(part.text)):
+            self._open_field(only, only.rest.strip(" \t"), part.line, Place.PARAGRAPH)
+            return
         lines = part.text.split("\n")
         found = [
             (index, label)

@@ -1,0 +1,123 @@
+"""What random histories found, one way or the other: short threads that stay permanent cases.
+
+In each of them the merge agrees with the reference model after every version.
+"""
+
+import pytest
+
+from brenner.artifact.merge import merge
+from brenner.artifact.state import empty_state
+from brenner.thread.posted import Posted
+from histories import TWO_BASES, kickoff, moment
+from laws.agreement import assert_same
+from laws.reference_merge import replay
+from laws.reference_model import Compiled
+from scenes import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, to
+
+H, P, RT = "hypothesis_slate", "predictions_table", "research_thread"
+ITEMS = opening("BlueLake", ("one", "two"))
+ASKED = ("Do cells count?", "Two camps.")
+Sent = Draft | tuple[str, str]
+
+
+def blue(*blocks: str, base: str = "") -> Draft:
+    """A message of BlueLake's."""
+    return Draft("BlueLake", base, blocks)
+
+
+def red(*blocks: str, base: str = "") -> Draft:
+    """A message of RedSky's."""
+    return Draft("RedSky", base, blocks)
+
+
+CONTEXT = [edit(RT, "RT", context=text) for text in ("one", "two", " ")]
+NAMED = blue(hypothesis("z", "a", references=to("@p")), row({"@a": "grows"}, "p"))
+TWICE = red(hypothesis("new"), hypothesis("new"))
+REPLACED = red(
+    edit(P, "P1", predictions={"H2": "x"}), edit(P, "P1", predictions={"H1": "y"}, replace=True)
+)
+CLAIM = edit(H, "H1", claim="x")
+
+# R9: deltas apply one after the other, by their place in the message.
+# R8: what is a change by her, and what a message stands for that comes again.
+# R11: of two bases that are stated the first is taken; names and numbers of one item.
+# R12: who set what stands; only an edit closes a conflict.
+FOUND: dict[str, list[list[Sent]]] = {
+    "an edit before the ADD of its item": [
+        [blue(edit(H, "@a", claim="1"), hypothesis("x", "a"), edit(H, "@a", claim="2"))]
+    ],
+    "a kill before the ADD of its item makes no room": [
+        [opening("BlueLake", ("one", "two", "three", "four", "five"))],
+        [blue(kill(H, "@b"), hypothesis("x"), hypothesis("y", "b"))],
+    ],
+    "the first of two bases": [
+        [ITEMS],
+        [red(hypothesis("new"), edit(H, "H1", claim="mine"), base="v0\n\n**Base Version**: v1")],
+    ],
+    "the first of two bases does not exist": [[red(hypothesis("new"), base=TWO_BASES)]],
+    "a key that her own replace has dropped": [[ITEMS], [REPLACED, REPLACED]],
+    "ADDs that name each other come again": [[NAMED], [NAMED]],
+    "equal ADDs of one message come again": [[TWICE], [TWICE]],
+    "to say again what stands is no change by her": [
+        [ITEMS],
+        [red(CLAIM, base="v1"), red(CLAIM, base="v0"), red(CLAIM, base="v1")],
+    ],
+    "a resent edit does not win over what came between": [
+        [ITEMS],
+        [
+            red(CLAIM, base="v1"),
+            red(CLAIM, base="v0"),
+            blue(edit(H, "H1", claim="y")),
+            red(CLAIM, base="v1"),
+        ],
+    ],
+    "who agrees in a conflict has not set the value": [
+        [blue(CONTEXT[1]), red(CONTEXT[0]), blue(CONTEXT[0])]
+    ],
+    "a kickoff closes no conflict": [[red(CONTEXT[1]), blue(CONTEXT[2]), ASKED]],
+    "a kickoff closes no conflict of a version before": [
+        [red(CONTEXT[1]), blue(CONTEXT[2])],
+        [ASKED],
+    ],
+    "two agents add at once and mean their own": [
+        [ITEMS],
+        [
+            blue(hypothesis("epi"), row({"H1": "a", "H3": "b"}), base="v1"),
+            red(hypothesis("geo"), row({"H2": "a", "H3": "b"}), base="v1"),
+        ],
+    ],
+    "a name and a number for one item": [
+        [ITEMS],
+        [blue(hypothesis("one", "a"), row({"H1": "a", "@a": "b"}))],
+    ],
+    "a resent message with one block corrected": [
+        [ITEMS],
+        [
+            red(hypothesis("new"), row({"H3": "a", "H8": "b"})),
+            red(hypothesis("new"), row({"H3": "a"})),
+        ],
+    ],
+}
+
+
+def stored(message: Sent, number: int) -> Posted:
+    """Messages come a minute after each other."""
+    at = moment(number)
+    if isinstance(message, Draft):
+        return message.posted(number, at)
+    return kickoff(number, at, *message)
+
+
+@pytest.mark.parametrize("rounds", FOUND.values(), ids=FOUND)
+def test_found(rounds: list[list[Sent]]) -> None:
+    """Each version is published a minute after its last message."""
+    state, number = empty_state(THREAD_ID), 0
+    read: list[list[Posted]] = []
+    compiled: list[Compiled] = []
+    for messages in rounds:
+        read.append([stored(message, number + n) for n, message in enumerate(messages, 1)])
+        result = merge(state, read[-1])
+        assert_same(result, replay(THREAD_ID, read, compiled))
+        number += len(messages) + 1
+        compiled.append(Compiled(number, moment(number)))
+        state = result.publish(message_id=number, at=moment(number))
