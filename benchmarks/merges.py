@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import cast
 
 from brenner.artifact.blame import Change, Source
-from brenner.artifact.contribution import Contribution, read_posted
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge_read
+from brenner.artifact.merging.contribution import Contribution, read_posted
 from brenner.artifact.model import Fields, Item
 from brenner.artifact.state import State, empty_state
 from brenner.delta.model import Delta

@@ -10,13 +10,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.blame import Blame
-from brenner.artifact.circles import Node
 from brenner.artifact.conflicts import Conflict
-from brenner.artifact.contribution import Contribution, Kickoff, read_posted
 from brenner.artifact.ledger import Entry
+from brenner.artifact.merging.circles import Node
+from brenner.artifact.merging.contribution import Contribution, Kickoff, read_posted
+from brenner.artifact.merging.round import Round
+from brenner.artifact.merging.shortcomings import shortcomings, unknown_agents
 from brenner.artifact.model import Artifact
-from brenner.artifact.round import Round
-from brenner.artifact.shortcomings import shortcomings, unknown_agents
 from brenner.artifact.state import State, Version
 from brenner.diagnostics.model import Diagnostic
 from brenner.thread.posted import Posted, in_thread_order

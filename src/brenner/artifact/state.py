@@ -10,9 +10,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.authors import Author
 from brenner.artifact.blame import NO_BLAME, Blame
 from brenner.artifact.conflicts import Conflict
+from brenner.artifact.merging.authors import Author
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata
 from brenner.grammar import ITEM_ID
 

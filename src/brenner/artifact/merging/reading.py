@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from brenner.artifact.authors import Applied, Author, Key, block_key
-from brenner.artifact.contribution import Contribution
-from brenner.artifact.draft import Draft
-from brenner.artifact.mentions import Mention, mentions, with_ids
-from brenner.artifact.numbering import OwnItems, Target, View, Views, own_adds, views
+from brenner.artifact.merging.authors import Applied, Author, Key, block_key
+from brenner.artifact.merging.contribution import Contribution
+from brenner.artifact.merging.draft import Draft
+from brenner.artifact.merging.mentions import Mention, mentions, with_ids
+from brenner.artifact.merging.numbering import OwnItems, Target, View, Views, own_adds, views
 from brenner.artifact.state import Moment, Version
 from brenner.delta.model import Delta
 from brenner.delta.schema import Operation

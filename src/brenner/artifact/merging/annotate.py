@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.artifact import refusals
-from brenner.artifact.decide import Verdict, final_ids
-from brenner.artifact.draft import Draft
 from brenner.artifact.ledger import Outcome, Rewrite
-from brenner.artifact.mentions import Mention, in_prose, with_ids
-from brenner.artifact.reading import Reading, is_as_written
+from brenner.artifact.merging import refusals
+from brenner.artifact.merging.decide import Verdict, final_ids
+from brenner.artifact.merging.draft import Draft
+from brenner.artifact.merging.mentions import Mention, in_prose, with_ids
+from brenner.artifact.merging.reading import Reading, is_as_written
 from brenner.delta.model import DeltaBlock
 from brenner.delta.render import render_delta
 from brenner.diagnostics.codes import merge as codes

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
-from brenner.artifact.draft import Draft
-from brenner.artifact.mentions import Mention, Path
-from brenner.artifact.numbering import Target
-from brenner.artifact.reading import Reading
+from brenner.artifact.merging.draft import Draft
+from brenner.artifact.merging.mentions import Mention, Path
+from brenner.artifact.merging.numbering import Target
+from brenner.artifact.merging.reading import Reading
 from brenner.delta.explain import line_at
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import dotted

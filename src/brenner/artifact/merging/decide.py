@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from brenner.artifact import refusals
-from brenner.artifact.authors import Applied, Author, block_key, edited_paths
 from brenner.artifact.blame import Path
-from brenner.artifact.draft import Draft
 from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.ledger import Outcome
-from brenner.artifact.mentions import with_ids
-from brenner.artifact.numbering import Target
-from brenner.artifact.reading import Meanings, Reading, is_as_written
+from brenner.artifact.merging import refusals
+from brenner.artifact.merging.authors import Applied, Author, block_key, edited_paths
+from brenner.artifact.merging.draft import Draft
+from brenner.artifact.merging.mentions import with_ids
+from brenner.artifact.merging.numbering import Target
+from brenner.artifact.merging.reading import Meanings, Reading, is_as_written
 from brenner.delta.model import Delta, DeltaBlock
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, SECTIONS, Operation
 from brenner.diagnostics.codes import merge as codes

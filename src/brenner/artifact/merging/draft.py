@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
-from brenner.artifact.authors import is_replaced
 from brenner.artifact.blame import Blame, Change, Path, Source
-from brenner.artifact.disputes import Disputes
 from brenner.artifact.layout import NOT_APPLICABLE
-from brenner.artifact.model import ITEM_SECTIONS, Item, Killed, Reference, Value, says_something
-from brenner.artifact.opened import (
+from brenner.artifact.merging.authors import is_replaced
+from brenner.artifact.merging.disputes import Disputes
+from brenner.artifact.merging.opened import (
     LISTS,
     MAPS,
     Opened,
@@ -25,6 +24,7 @@ from brenner.artifact.opened import (
     schema_of,
     shown,
 )
+from brenner.artifact.model import ITEM_SECTIONS, Item, Killed, Reference, Value, says_something
 from brenner.artifact.state import Counts, Moment, State, Version
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, RESEARCH_THREAD, Section
 from brenner.delta.values import BLANKS, is_blank

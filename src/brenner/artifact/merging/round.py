@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import cast
 
-from brenner.artifact.annotate import Settled, settle
-from brenner.artifact.authors import Applied, Author, block_key, edited_paths, is_replaced
 from brenner.artifact.blame import KICKOFF, Source
-from brenner.artifact.circles import Node, References
-from brenner.artifact.contribution import Contribution, Kickoff
-from brenner.artifact.decide import decide
-from brenner.artifact.draft import Draft, Step
 from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.merging.annotate import Settled, settle
+from brenner.artifact.merging.authors import Applied, Author, block_key, edited_paths, is_replaced
+from brenner.artifact.merging.circles import Node, References
+from brenner.artifact.merging.contribution import Contribution, Kickoff
+from brenner.artifact.merging.decide import decide
+from brenner.artifact.merging.draft import Draft, Step
+from brenner.artifact.merging.numbering import base_of
+from brenner.artifact.merging.opened import is_list
+from brenner.artifact.merging.reading import Reading, read_message
+from brenner.artifact.merging.refusals import told
 from brenner.artifact.model import Killed, Reference
-from brenner.artifact.numbering import base_of
-from brenner.artifact.opened import is_list
-from brenner.artifact.reading import Reading, read_message
-from brenner.artifact.refusals import told
 from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
