@@ -45,8 +45,10 @@ LOCAL_ID = re.compile(_NAME)
 LOCAL_REFERENCE = re.compile(r"@" + _NAME)
 # R11: what a text such as `H4 vs H1/H2` or `@epi vs H1` names; in other texts an ID is prose
 NAME_IN_DISCRIMINATES = re.compile(
-    rf"(?<![A-Za-z0-9_@])@{_NAME}|(?<![\w@])H[1-9][0-9]{{0,8}}(?!\w)"
+    rf"(?<![\w@])@{_NAME}(?![\w-])|(?<![\w@])H[1-9][0-9]{{0,8}}(?!\w)"
 )
+# What was meant for a local name there, sound or not
+NAME_ATTEMPT = re.compile(r"(?<![\w@])@+[\w-]+")
 ITEM_ID_IN_PROSE = re.compile(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,

@@ -178,6 +178,13 @@ def assert_same(result: Merge, model: Model) -> None:
     _same("the order of the lists", lists(found), lists(expected))
     _same("the conflicts", conflicts_of(result), expected_conflicts(model))
     _same("blame", blame_of(result), expected_blame(model))
+    metadata = result.artifact.metadata
+    said = {
+        "contributors": set(metadata.contributors),
+        "created_at": metadata.created_at,
+        "updated_at": metadata.updated_at,
+    }
+    _same("the metadata", said, {name: getattr(model, name) for name in said})
     warned = {each.id for each in result.warnings} & WARNINGS
     assert warned == model.warnings, f"warnings: {warned ^ model.warnings}"
 

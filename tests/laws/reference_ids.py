@@ -51,6 +51,15 @@ class Views(NamedTuple):
         }
         return cls(thread_id, base, thread, is_stated, names, bool(only_thread))
 
+    @property
+    def chosen(self) -> View:
+        """The view that holds for the whole message."""
+        return self.thread if self.by_thread else self.base
+
+    def meaning(self, token: str) -> Meaning | None:
+        """What an ID or a local name means in it."""
+        return self.names.get(token) if token[0] == "@" else self.chosen.get(token)
+
 
 def named(delta: Delta, thread_id: str) -> list[str]:
     """Every ID that a delta names."""
@@ -118,26 +127,22 @@ class Translated:
     mentions: tuple[bool, bool] = (False, False)
 
 
-def translate(block: DeltaBlock, delta: Delta, views: Views, guess: dict[int, str]) -> Translated:
+def translate(delta: Delta, views: Views, guess: dict[int, str]) -> Translated:
     """Every ID as the chosen view means it; `guess` says what became of each ADD of the message."""
     found = Translated(delta)
-    view = views.thread if views.by_thread else views.base
+    view = views.chosen
 
     def final(meant: Meaning) -> str:
         return guess[meant] if isinstance(meant, int) else meant
 
     def say(where: str, token: str) -> str:
-        meant = views.names.get(token) if token[0] == "@" else view.get(token)
+        meant = views.meaning(token)
         if meant is None:
             # Reading: this holds for a reference to this thread, too. R21 keeps a reference to an
             # unknown item, but one of this thread would fall to whatever gets that number later.
             found.errors.add("INVALID_TARGET" if where == "target_id" else "UNKNOWN_ITEM")
             return token
         now = final(meant)
-        if where == "target_id" and isinstance(meant, int) and meant > block.number:
-            # Reading: deltas apply one after the other, so an item that a later block adds is not
-            # there yet. (To name it elsewhere than as a target does no harm.)
-            found.errors.add("INVALID_TARGET")
         if now == REFUSED:
             found.errors.add("DEPENDS_ON_REFUSED")
         other = views.thread.get(token)

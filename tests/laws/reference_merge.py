@@ -14,7 +14,7 @@ from brenner.delta.schema import SECTIONS
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
 from brenner.markdown.fields import fields
-from brenner.thread.posted import Posted, in_thread_order
+from brenner.thread.posted import Posted, in_thread_order, iso
 from brenner.thread.sections import find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, kill, touched, write
@@ -42,12 +42,23 @@ def replay(
                 _kickoff(model, posted, version)
             elif subject and subject.type == "DELTA":
                 model = _play(model, posted, version, published[: version - 1])
-                if any(line[0] == posted.id and line.state == "applied" for line in model.ledger):
-                    model.contributors.add(str(subject.role))
+                _note(model, posted, str(subject.role))
                 if roster is not None and posted.message.sender not in roster:
                     model.warnings.add("UNKNOWN_AGENT")
+            if subject and subject.type in ("KICKOFF", "DELTA") and not model.created_at:
+                model.created_at = iso(posted.at)
         _warn(model)
     return model
+
+
+def _note(model: Model, posted: Posted, role: str) -> None:
+    """Who contributed, and when last: a message of which at least one block was applied.
+
+    Reading: a late message does not set the clock back.
+    """
+    if any(line.message_id == posted.id and line.state == "applied" for line in model.ledger):
+        model.contributors.add(role)
+        model.updated_at = max(model.updated_at or "", iso(posted.at))
 
 
 def _warn(model: Model) -> None:
@@ -149,7 +160,7 @@ def _views(
     """What each ID means: in the base view, and in the thread view (R11)."""
     base, is_stated = based
     sender = posted.message.sender
-    repeated = {block.number: item for block in read if (item := _repeats(model, sender, block))}
+    repeated = _repeats(model, sender, read)
     base_view: View = {"RT": "RT"}
     thread_view: View = {"RT": "RT"}
     for section in SECTIONS.values():
@@ -181,16 +192,23 @@ def _numbered(prefix: str, after: int, meanings: list[Meaning]) -> View:
     return {f"{prefix}{number}": each for number, each in enumerate(meanings, after + 1)}
 
 
-def _repeats(model: Model, sender: str, block: DeltaBlock) -> str | None:
-    """The item that an ADD without any ID in it surely stands for (R8)."""
-    delta = block.delta
-    if delta is None or delta.operation != "ADD" or named(delta, model.thread_id):
-        return None
-    for done in model.adds():
-        is_same = (done.delta.section, done.delta.payload) == (delta.section, delta.payload)
-        if is_same and done.sender == sender and model.items[done.item].killed is None:
-            return done.item
-    return None
+def _repeats(model: Model, sender: str, read: list[DeltaBlock]) -> dict[int, str]:
+    """The items that ADDs without any ID in them surely stand for (R8)."""
+    found: dict[int, str] = {}
+    for block in read:
+        delta = block.delta
+        if delta is None or delta.operation != "ADD" or named(delta, model.thread_id):
+            continue
+        equal = [
+            done
+            for done in model.adds()
+            if (done.delta.section, done.delta.payload) == (delta.section, delta.payload)
+            and done.sender == sender
+            and model.items[done.item].killed is None
+        ]
+        if first := _one_each(equal, list(found.values())):
+            found[block.number] = first.item
+    return found
 
 
 def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
@@ -212,25 +230,46 @@ def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
 def _attempt(model: Model, letter: Letter, guess: dict[int, str]) -> tuple[Model, dict[int, str]]:
     """Play the message on a copy; what a later block becomes is guessed. And what became of all."""
     played = deepcopy(model)
-    outcome: dict[int, str] = {}
-    for block in letter.read:
+    lines: dict[int, Line] = {}
+    for block in _in_turn(letter):
         played.step += 1
-        line = _block(played, letter, block, guess | outcome)
-        played.ledger.append(line)
-        outcome[block.number] = line.assigned or REFUSED
-    return played, outcome
+        known = {number: line.assigned or REFUSED for number, line in lines.items()}
+        taken = [line.item for line in lines.values() if line.state == "duplicate"]
+        lines[block.number] = _block(played, letter, block, guess | known, taken)
+    played.ledger += [lines[block.number] for block in letter.read]
+    return played, {number: line.assigned or REFUSED for number, line in lines.items()}
 
 
-def _block(model: Model, letter: Letter, block: DeltaBlock, guess: dict[int, str]) -> Line:
+def _in_turn(letter: Letter) -> list[DeltaBlock]:
+    """Block by block; but an EDIT or KILL of an item that a later block adds waits for that ADD."""
+    ordered: list[DeltaBlock] = []
+    waiting: dict[Meaning, list[DeltaBlock]] = {}
+    for block in letter.read:
+        target = block.delta.target_id if block.delta else None
+        meant = letter.views.meaning(target) if target else None
+        if isinstance(meant, int) and meant > block.number:
+            waiting.setdefault(meant, []).append(block)
+        else:
+            ordered += [block, *waiting.pop(block.number, [])]
+    return ordered
+
+
+def _block(
+    model: Model,
+    letter: Letter,
+    block: DeltaBlock,
+    guess: dict[int, str],
+    taken: list[str | None],
+) -> Line:
     """One block ends applied, refused or duplicate (R7)."""
     codes = {found.id for found in block.diagnostics}
     state, item, rewrites, mentions = "refused", None, [], (False, False)
     if block.delta is not None:
-        meant = translate(block, block.delta, letter.views, guess)
+        meant = translate(block.delta, letter.views, guess)
         codes |= meant.warnings | meant.errors
         delta, mentions = meant.delta, meant.mentions
         if not meant.errors:
-            first = _first(model, letter, delta)
+            first = _first(model, letter, delta, taken)
             errors = set() if first else _refusals(model, delta)
             codes |= errors
             if first:
@@ -257,28 +296,32 @@ def _block(model: Model, letter: Letter, block: DeltaBlock, guess: dict[int, str
     )
 
 
-def _first(model: Model, letter: Letter, delta: Delta) -> Applied | None:
+def _first(model: Model, letter: Letter, delta: Delta, taken: list[str | None]) -> Applied | None:
     """R8: the applied block of an earlier message of hers that this one repeats."""
-    for done in model.applied:
-        same = (done.delta.operation, done.delta.section, done.delta.target_id) == (
-            delta.operation,
-            delta.section,
-            delta.target_id,
-        )
-        if not same or done.delta.payload != delta.payload or done.sender != letter.sender:
-            continue
-        if done.place[1] == letter.posted.id:
-            continue
-        if delta.operation == "ADD":
-            if model.items[done.item].killed is None:
-                return done
-        elif done.base == letter.base and not _changed_by_her(model, done, delta):
-            return done
-    return None
+    equal = [
+        done
+        for done in model.applied
+        if (done.sender, done.delta._replace(rationale="", local_id=None))
+        == (letter.sender, delta._replace(rationale="", local_id=None))
+        and done.place[1] != letter.posted.id
+    ]
+    if delta.operation == "ADD":
+        active = [done for done in equal if model.items[done.item].killed is None]
+        return _one_each(active, taken)
+    still = [done for done in equal if not _changed_by_her(model, done, delta)]
+    return next((done for done in still if done.base == letter.base), None)
+
+
+def _one_each(equal: list[Applied], taken: list[str | None]) -> Applied | None:
+    """Reading: of several equal ADDs the first stands for the first one, the next for the next."""
+    return next((done for done in equal if done.item not in taken), equal[-1] if equal else None)
 
 
 def _changed_by_her(model: Model, done: Applied, delta: Delta) -> bool:
-    """Whether she has changed anything that the EDIT names since that one was applied."""
+    """Whether she has edited anything that the EDIT names since that one was applied.
+
+    Reading: to say again what stands is no change, and a KILL that turns a cell into N/A no edit.
+    """
     if delta.operation != "EDIT":
         return False
     named = touched(delta)
@@ -287,7 +330,8 @@ def _changed_by_her(model: Model, done: Applied, delta: Delta) -> bool:
         for (name, path), changes in model.history.items()
         for change in changes
         for each in named
-        if change.step > done.step and change.source.agent == done.sender
+        if change.step > done.step
+        and (change.source.agent, change.source.operation) == (done.sender, "EDIT")
     )
 
 

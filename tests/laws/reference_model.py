@@ -106,6 +106,8 @@ class Model:
     ledger: list[Line] = field(default_factory=list)
     warnings: set[str] = field(default_factory=set)
     contributors: set[str] = field(default_factory=set)
+    created_at: str | None = None
+    updated_at: str | None = None
 
     def count(self, prefix: str) -> int:
         """How many items there are of a prefix, killed ones included."""

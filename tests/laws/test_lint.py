@@ -184,7 +184,8 @@ def _merged(artifact: Artifact, body: str) -> Artifact:
         body=f"# Delta Contribution\n\n{body}",
         ack_required=None,
     )
-    result = merge(adopted_state(artifact, AT, 1), [Posted(2, AT.replace(day=2), message)])
+    state = adopted_state(message.thread_id, artifact, AT, 1)
+    result = merge(state, [Posted(2, AT.replace(day=2), message)])
     assert [str(entry.state) for entry in result.ledger] == ["applied"] * body.count("```delta")
     return result.artifact
 

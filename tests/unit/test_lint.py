@@ -14,7 +14,7 @@ from brenner.delta.schema import SECTIONS
 from brenner.diagnostics.codes.lint import CODES
 from brenner.diagnostics.codes.lint.hypotheses import EH_001, EH_004, IH_001, WH_001
 from brenner.diagnostics.codes.lint.metadata import EM_002
-from brenner.lint.context import context_of
+from brenner.lint.context import context_of_file
 from brenner.lint.fixes import MOST_SHARING
 from brenner.lint.judgement import QUESTIONS
 from brenner.lint.report import LintReport
@@ -70,7 +70,7 @@ def test_rules_find_their_own_code_only() -> None:
     for case in CASES:
         parsed = parse_artifact(text_of(case))
         source = read_source_text(case.get("source_text", "## §1 x"), "s.md")
-        on = context_of(parsed.artifact, parsed.outline, parsed.lines, source)
+        on = context_of_file(parsed, source)
         for code_id, rule in RULES.items():
             assert {found.id for found in rule(on)} <= {code_id}
         fired |= set(case["codes"])

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from brenner.artifact.blame import Path, Source
+from brenner.artifact.model import Reference
 
 
 class Displaced(NamedTuple):
@@ -50,4 +51,7 @@ def _source(source: Source) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
+    """A value as JSON has it: a list of texts, or of references as objects."""
+    if not isinstance(value, tuple):
+        return value
+    return [each._asdict() if isinstance(each, Reference) else each for each in value]

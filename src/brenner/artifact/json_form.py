@@ -73,11 +73,14 @@ def plain(value: object) -> object:
 
 
 def diff_json(diff: Diff, old: Metadata, new: Metadata) -> dict[str, object]:
-    """The difference: which versions, in one sentence, as lists of IDs, item by item."""
+    """The difference: which versions, in one sentence, as lists of IDs, item by item.
+
+    `summary` is left to the count of violations, as everywhere.
+    """
     return {
         "old": _version(old),
         "new": _version(new),
-        "summary": summary(diff),
+        "sentence": summary(diff),
         "changes": changes(diff),
         "unchanged": diff.unchanged,
         "items": [_item_change(change) for change in diff.items],

@@ -63,8 +63,9 @@ def merge(
 ) -> Merge:
     """Merge what KICKOFF and DELTA messages bring; messages of other types bring nothing.
 
-    `roster` are the session's agents, where it has a roster. `elsewhere` are the references
-    between items of other sessions, so that no circle is closed through them.
+    All must be messages of the state's thread. `roster` are the session's agents, where it has a
+    roster. `elsewhere` are the references between items of other sessions, so that no circle is
+    closed through them.
     """
     read = map(read_posted, sorted(messages, key=in_thread_order))
     brought = [each for each in read if each is not None]

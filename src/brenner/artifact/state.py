@@ -56,7 +56,7 @@ def empty_state(thread_id: str) -> State:
     return State(Artifact(Metadata(session_id=thread_id, version=0)))
 
 
-def adopted_state(artifact: Artifact, at: datetime, message_id: int) -> State:
+def adopted_state(thread_id: str, artifact: Artifact, at: datetime, message_id: int) -> State:
     """A thread whose latest version another program has compiled.
 
     Nobody is known to have said anything, and the numbering goes on after the highest number. The
@@ -68,10 +68,10 @@ def adopted_state(artifact: Artifact, at: datetime, message_id: int) -> State:
     }
     version = Version(artifact.metadata.version or 0, at, message_id, counts)
     return State(
-        artifact,
+        artifact._replace(metadata=artifact.metadata._replace(session_id=thread_id)),
         versions=(EMPTY_VERSION, version),
         counts=counts,
-        has_question=bool(artifact.research_thread.fields),
+        has_question=bool(artifact.research_thread.text("statement")),
     )
 
 

@@ -11,22 +11,19 @@ MOST_CHARACTERS = 24  # of an ID or a key; in a file that a person wrote they ma
 
 
 def changes(diff: Diff) -> dict[str, list[str]]:
-    """The IDs of the items that were added, modified and killed, in artifact order.
+    """The IDs of the items that were added, modified, killed, removed and revived, in artifact
+    order.
 
-    One that was added or killed does not count as modified, too.
+    One that is in any of the other lists does not count as modified, too.
     """
-    ended = {Kind.ADDED, Kind.KILLED}
-    return {
-        Kind.ADDED.value: _ids(diff, lambda kinds: Kind.ADDED in kinds),
-        Kind.MODIFIED.value: _ids(
-            diff, lambda kinds: Kind.MODIFIED in kinds and not ended.intersection(kinds)
-        ),
-        Kind.KILLED.value: _ids(diff, lambda kinds: Kind.KILLED in kinds),
-    }
-
-
-def _ids(diff: Diff, is_meant: Callable[[tuple[Kind, ...]], bool]) -> list[str]:
-    return [change.id for change in diff.items if is_meant(change.kinds)]
+    listed = (Kind.ADDED, Kind.MODIFIED, Kind.KILLED, Kind.REMOVED, Kind.REVIVED)
+    ids: dict[str, list[str]] = {kind.value: [] for kind in listed}
+    for change in diff.items:
+        kinds = [kind for kind in listed if kind in change.kinds]
+        for kind in kinds:
+            if kind is not Kind.MODIFIED or len(kinds) == 1:
+                ids[kind.value].append(change.id)
+    return ids
 
 
 def summary(diff: Diff) -> str:
@@ -49,7 +46,11 @@ _NONE = "Nothing changed."
 
 
 def _name(change: ItemChange) -> str:
-    return visible(change.id, MOST_CHARACTERS)
+    """Its ID; where a file gives it none, its title."""
+    if change.id:
+        return visible(change.id, MOST_CHARACTERS)
+    title = visible(change.title, MOST_CHARACTERS)
+    return f"“{title}”" if title else "an item without an ID"
 
 
 def _with_fields(change: ItemChange) -> str:

@@ -3,16 +3,22 @@
 import sys
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from brenner.artifact.diff import KILLED, Diff, FieldChange, ItemChange, Kind
 from brenner.artifact.diff import diff as compare
-from brenner.artifact.model import Artifact, Killed
+from brenner.artifact.model import Artifact, Killed, Metadata
 from brenner.artifact.summary import summary
 from brenner.artifact.words import Mark, Span, word_spans
-from brenner.cli.artifact_files import FINE, read_artifact, shown_name, write_unreadable
+from brenner.cli.artifact_files import (
+    FINE,
+    read_artifact,
+    reading_json,
+    shown_name,
+    write_unreadable,
+)
 from brenner.cli.artifact_values import (
     BOLD,
     DIM,
@@ -31,6 +37,9 @@ from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible, visible_lines
 
+if TYPE_CHECKING:
+    from brenner.artifact.parsed import ParsedArtifact
+
 _REMOVED: Style = MappingProxyType({"fg": "red", "strikethrough": True})
 _INSERTED: Style = MappingProxyType({"fg": "green", "underline": True})
 # The style where there is colour, and the signs around it where there is none
@@ -39,6 +48,7 @@ _MARKS = {
     Mark.REMOVED: (_REMOVED, "[-", "-]"),
     Mark.INSERTED: (_INSERTED, "{+", "+}"),
 }
+_ODD: Style = MappingProxyType({"fg": "yellow"})
 _KINDS: dict[Kind, Style] = {
     Kind.ADDED: MappingProxyType({"fg": "green", "bold": True}),
     Kind.REMOVED: MappingProxyType({"fg": "red", "bold": True}),
@@ -58,26 +68,29 @@ def diff(settings: Settings, old: str, new: str, as_text: bool) -> int:
     """Say what changed from the artifact in OLD to the one in NEW.
 
     Either may be -, the standard input. With --text both are written as we write them first, so
-    that only what they say is compared. Exit code 0, whether they differ or not; 2: one of them
-    cannot be read.
+    that only what they say is compared; with --json as well, the document has it as `text`. Exit
+    code 0, whether they differ or not; 2: one of them cannot be read.
     """
     if old == new == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    artifacts: list[Artifact] = []
+    read: list[tuple[str, ParsedArtifact]] = []
     for name in (old, new):
         parsed = read_artifact(name)
         if isinstance(parsed, Diagnostic):
             return write_unreadable(parsed, name, as_json=settings.as_json)
-        write_diagnostics(parsed.diagnostics, shown_name(name), sys.stderr)
-        artifacts.append(parsed.artifact)
-    before, after = artifacts
+        read.append((name, parsed))
+    before, after = (parsed.artifact for _, parsed in read)
     if settings.as_json:
         from brenner.artifact.json_form import diff_json
 
         text = {"text": _unified(before, after, old, new)} if as_text else {}
-        write_json(diff_json(compare(before, after), before.metadata, after.metadata) | text)
-    elif as_text:
+        document = diff_json(compare(before, after), before.metadata, after.metadata)
+        write_json(document | text | reading_json(read))
+        return FINE
+    for name, parsed in read:
+        write_diagnostics(parsed.diagnostics, shown_name(name), sys.stderr)
+    if as_text:
         _write_text(_unified(before, after, old, new), sys.stdout)
     else:
         sys.stdout.writelines(_document(before, after, (old, new), sys.stdout))
@@ -118,6 +131,9 @@ def _document(
         for name, artifact in zip(names, (before, after), strict=True)
     )
     yield fold([], [Piece(files, BOLD)], INDENT, out)
+    odd = _odd_pair(before.metadata, after.metadata)
+    if odd:
+        yield fold([], [Piece(odd, _ODD)], "", out)
     yield fold([], [Piece(summary(found))], "", out)
     for change in found.items:
         yield "\n" + "".join(_item(change, out))
@@ -125,6 +141,15 @@ def _document(
         yield "\n" + fold([Piece(INDENT)], [Piece("Metadata", BOLD)], INDENT, out)
         yield from lines([(field.field, _pieces(field, out)) for field in found.metadata], out)
     yield from _unchanged(found, out)
+
+
+def _odd_pair(old: Metadata, new: Metadata) -> str:
+    """What one should know before reading the difference of two files that were mixed up."""
+    if old.session_id and new.session_id and old.session_id != new.session_id:
+        return f"These are two sessions: {old.session_id} and {new.session_id}."
+    if old.version is not None and new.version is not None and new.version < old.version:
+        return f"NEW is the older version: v{new.version} after v{old.version}."
+    return ""
 
 
 def _unchanged(found: Diff, out: TextIO) -> Iterator[str]:

@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 import click
 
 from brenner import __version__
-from brenner.cli.artifact_files import shown_name, write_unreadable
+from brenner.cli.artifact_files import (
+    UNREADABLE,
+    read_artifact,
+    read_file,
+    shown_name,
+    write_unreadable,
+)
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
-from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
-from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.judgement import QUESTIONS
-from brenner.lint.run import lint_text
+from brenner.lint.run import lint_parsed
 
 if TYPE_CHECKING:
     from brenner.lint.report import LintReport
@@ -27,44 +32,61 @@ FINE, CONTENT = 0, 1
 @click.command("lint")
 @click.argument("file", metavar="FILE|-")
 @click.option("--source-text", metavar="FILE", help="Check that every §n is a heading of FILE.")
-@click.option("--sarif", "form", flag_value="sarif", help="Print the report as SARIF 2.1.0.")
-@click.option("--fix", "form", flag_value="fix", help="Print the deltas that mend what they can.")
-@click.option("--questions", "form", flag_value="questions", help="List what people must judge.")
+@click.option("--sarif", "as_sarif", is_flag=True, help="Print the report as SARIF 2.1.0.")
+@click.option("--fix", is_flag=True, help="Print the deltas that mend what they can.")
+@click.option("--questions", is_flag=True, help="List what people must judge.")
 @common_options
-def lint(settings: Settings, file: str, source_text: str | None, form: str | None) -> int:
+def lint(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    file: str,
+    source_text: str | None,
+    as_sarif: bool,
+    fix: bool,
+    questions: bool,
+) -> int:
     """Check the Markdown file of an artifact against the rules.
 
-    Exit code 0: valid; 1: it has errors; 2: it cannot be read. Warnings and infos do not make an
-    artifact invalid. With - the standard input is read.
+    Exit code 0: valid; 1: it has errors; 2: it cannot be read, or is no artifact. Warnings and
+    infos do not make an artifact invalid. With - the standard input is read.
     """
     if file == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    as_json = settings.as_json or form == "sarif"
-    text, source = _read(file), _source(source_text)
-    if isinstance(text, Diagnostic):
-        return write_unreadable(text, file, as_json=as_json)
+    _one_of(json=settings.as_json, sarif=as_sarif, fix=fix, questions=questions)
+    parsed, source = read_artifact(file), _source(source_text)
+    if isinstance(parsed, Diagnostic):
+        return _unreadable(parsed, file, as_json=settings.as_json, as_sarif=as_sarif)
     if isinstance(source, Diagnostic):
-        return write_unreadable(source, source_text or "", as_json=as_json)
-    report = lint_text(text, source)
-    if form == "sarif":
+        name = source_text or ""
+        return _unreadable(source, name, as_json=settings.as_json, as_sarif=as_sarif)
+    report = lint_parsed(parsed, source)
+    if as_sarif:
         _write_sarif(report, file)
     elif settings.as_json:
         write_json({"file": file} | report.to_json())
-    elif form == "fix":
+    elif fix:
         _write_deltas(report, file)
     else:
-        _write_report(report, file, with_questions=form == "questions")
+        _write_report(report, file, with_questions=questions)
     return FINE if report.valid else CONTENT
 
 
-def _read(name: str) -> str | Diagnostic:
-    """A text, whatever it is: the rules say what a file lacks that is no artifact."""
-    text = read_text(name)
-    if isinstance(text, str) or text.id != codes.MESSAGE_TOO_LARGE.id:
-        return text
-    reason = f"it is larger than {MOST_BODY_BYTES} bytes"
-    return codes.UNREADABLE_INPUT.at(path=name, reason=reason)
+def _one_of(**forms: bool) -> None:
+    """Refuse two forms at once. The questions are in the JSON document anyway."""
+    given = [f"--{name}" for name, is_given in forms.items() if is_given]
+    if len(given) > 1 and given != ["--json", "--questions"]:
+        message = f"{' and '.join(given)} do not go together: each is a form of the report."
+        raise click.UsageError(message)
+
+
+def _unreadable(found: Diagnostic, name: str, *, as_json: bool, as_sarif: bool) -> int:
+    if not as_sarif:
+        return write_unreadable(found, name, as_json=as_json)
+    from brenner.lint.sarif import failed_sarif
+
+    write_json(failed_sarif(found, _uri(name), __version__))
+    return UNREADABLE
 
 
 def _source(name: str | None) -> "SourceText | Diagnostic | None":
@@ -73,14 +95,11 @@ def _source(name: str | None) -> "SourceText | Diagnostic | None":
         return None
     from brenner.lint.source_text import read_source_text
 
-    text = _read(name)
+    text = read_file(name)
     if isinstance(text, Diagnostic):
         return text
     source = read_source_text(text, name)
-    if source.is_empty:
-        reason = "none of its headings has a section number, as in `## §42 Title`"
-        return codes.UNREADABLE_INPUT.at(path=name, reason=reason)
-    return source
+    return codes.NO_SECTION_NUMBERS.at(path=shown_name(name)) if source.is_empty else source
 
 
 def _write_report(report: "LintReport", name: str, *, with_questions: bool) -> None:
@@ -106,14 +125,19 @@ def _write_deltas(report: "LintReport", name: str) -> None:
     write_diagnostics(report.violations, shown_name(name), sys.stderr)
     sys.stderr.write(f"{visible(shown_name(name))}: {counted(report.summary)}\n")
     sys.stdout.write("\n".join(block.rstrip("\n") + "\n" for block in report.deltas))
+    if report.violations and not report.deltas:
+        sys.stderr.write("  No fix is certain: what was found needs an author.\n")
 
 
 def _write_sarif(report: "LintReport", name: str) -> None:
-    from urllib.parse import quote
-
     from brenner.lint.sarif import to_sarif
+
+    write_json(to_sarif(report, _uri(name), __version__))
+
+
+def _uri(name: str) -> str:
+    from urllib.parse import quote
 
     path = name.replace("\\", "/")
     start = "file://" if path.startswith("/") else ""
-    uri = "stdin" if name == STANDARD_INPUT else start + quote(path)
-    write_json(to_sarif(report, uri, __version__))
+    return "stdin" if name == STANDARD_INPUT else start + quote(path)

@@ -9,7 +9,13 @@ import click
 from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, TITLE, Layout
 from brenner.artifact.model import Artifact, Item, Metadata
 from brenner.artifact.ranking import shown, total
-from brenner.cli.artifact_files import FINE, read_artifact, shown_name, write_unreadable
+from brenner.cli.artifact_files import (
+    FINE,
+    read_artifact,
+    reading_json,
+    shown_name,
+    write_unreadable,
+)
 from brenner.cli.artifact_values import (
     BOLD,
     DIM,
@@ -42,17 +48,19 @@ def show(settings: Settings, file: str) -> int:
     """Print the artifact in a FILE.
 
     In a terminal it is laid out for reading; into a pipe goes its Markdown as we write it. What
-    departs from the format is told on the standard error. Exit code 2: it cannot be read.
+    departs from the format is told on the standard error, and in JSON as `violations`. Exit code
+    2: it cannot be read.
     """
     parsed = read_artifact(file)
     if isinstance(parsed, Diagnostic):
         return write_unreadable(parsed, file, as_json=settings.as_json)
-    write_diagnostics(parsed.diagnostics, shown_name(file), sys.stderr)
     if settings.as_json:
         from brenner.artifact.json_form import artifact_json
 
-        write_json(artifact_json(parsed.artifact))
-    elif sys.stdout.isatty():
+        write_json(artifact_json(parsed.artifact) | reading_json([(file, parsed)]))
+        return FINE
+    write_diagnostics(parsed.diagnostics, shown_name(file), sys.stderr)
+    if sys.stdout.isatty():
         sys.stdout.writelines(_document(parsed.artifact, sys.stdout))
     else:
         from brenner.artifact.render import render_artifact

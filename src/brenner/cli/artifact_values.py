@@ -15,7 +15,8 @@ STRUCK: Style = MappingProxyType({"dim": True, "strikethrough": True})
 
 INDENT = "  "
 _ID_COLUMNS = 4
-_MOST_LABEL_COLUMNS = 19
+_MOST_LABEL_COLUMNS = 32  # of labels that no layout has: keys of the front matter, odd columns
+_NOT_SAID = "not said"
 _KILL_LABELS = {"agent": KILLED_BY, "at": "Killed at", "reason": REASON}
 _MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected "}
 
@@ -47,8 +48,9 @@ def value_text(value: object) -> str:
 
 def kill_texts(killed: Killed) -> tuple[tuple[str, str], ...]:
     """Who killed it and when, and why: labels and texts."""
-    who = ", ".join(part for part in (killed.agent, killed.at) if part)
-    return ((KILLED_BY, who), (REASON, killed.reason))
+    who = f"{killed.agent or 'agent not said'}, {killed.at or 'time not said'}"
+    is_said = killed.agent or killed.at
+    return ((KILLED_BY, who if is_said else _NOT_SAID), (REASON, killed.reason or _NOT_SAID))
 
 
 def heading(item_id: str, pieces: Iterable[Piece], stream: TextIO) -> str:

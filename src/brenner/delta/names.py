@@ -11,7 +11,7 @@ from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, O
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_IN_DISCRIMINATES
+from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_ATTEMPT
 
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
@@ -108,8 +108,7 @@ def _names_in(field: Field, content: object, thread_id: str | None) -> Iterator[
             if _is_local(item) and thread_id in (None, session):
                 yield (index, "item"), str(item)[1:]
     elif field.names_items and isinstance(content, str):
-        named = NAME_IN_DISCRIMINATES.findall(content)
-        yield from (((), name[1:]) for name in named if name.startswith("@"))
+        yield from (((), name[1:]) for name in NAME_ATTEMPT.findall(content))
 
 
 def _reference(reference: object) -> tuple[object, object]:

@@ -14,6 +14,9 @@ _LONGEST_MENDED = 1_000  # what is longer is no slip of the pen
 _DASHES = re.compile("[‐‑‒–—−]")
 _BLANK_AFTER_SIGN = re.compile(r"§{1,2}[ \xa0\u202f]*(?=[0-9])")
 _BARE_NUMBERS = re.compile(r"[0-9]{1,9}(?:-[0-9]{1,9})?")
+_SPELLED_SIGN = re.compile(
+    r"(?:[Ss]ec(?:t(?:ion|\.)?|s?\.|tions)? ?|[S$] ?)([0-9]{1,9}(?:[-–][0-9]{1,9})?)"
+)
 _LONG_RANGE = re.compile(r"(§[0-9]+-)§")
 _SHORT_RANGE = re.compile(r"§[0-9]+-[0-9]")
 _LABELS = ("inference", LABEL, "[axiomatic]")
@@ -59,6 +62,15 @@ def mended(anchor: str) -> str | None:
         tidy = tidy.lower()
     tidy = in_short_form(tidy)
     return tidy if what_is_wrong(tidy) is None else None
+
+
+def suggested(anchor: str) -> str | None:
+    """What a malformed anchor stands for, or probably does: `sec. 3`, or `S3` for want of a §.
+
+    A page is no section, and any other letter may be the prefix of an item.
+    """
+    spelled = _SPELLED_SIGN.fullmatch(anchor.strip()) if len(anchor) <= _LONGEST_MENDED else None
+    return mended(f"§{spelled[1]}") if spelled else mended(anchor)
 
 
 def in_short_form(anchor: str) -> str:

@@ -46,7 +46,7 @@ def calculations(on: Context) -> Iterator[Diagnostic]:
     """WA-003. One without numbers is WA-101."""
     for item in on.active[_SECTION.id]:
         if "scale_check" in item.fields and "calculation" not in item.fields:
-            yield on.of_item(codes.WA_003, item.id, "calculation")
+            yield on.of_item(codes.WA_003, item, "calculation")
 
 
 def statuses(on: Context) -> Iterator[Diagnostic]:

@@ -17,6 +17,6 @@ def not_a_choice(on: Context, code: Code, section: Section) -> Iterator[Diagnost
         if status in choices:
             continue
         reason = f"it is `{status}`" if status else "it is missing"
-        found = on.of_item(code, item.id, "status", reason=reason)
+        found = on.of_item(code, item, "status", reason=reason)
         meant = surely(status, choices) if status else None
         yield from with_edit([found], on, section, item, {"status": meant} if meant else None)

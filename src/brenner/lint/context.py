@@ -11,19 +11,38 @@ from typing import NamedTuple
 
 from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item
-from brenner.artifact.parsed import NO_LINES, Outline, Place
+from brenner.artifact.parsed import NO_LINES, Outline, ParsedArtifact, Place
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
+from brenner.diagnostics.codes import artifact_text
 from brenner.diagnostics.model import Code, Diagnostic
+from brenner.diagnostics.visible import visible
 from brenner.grammar import ITEM_ID
 from brenner.lint.source_text import SourceText
+
+# What the reader of a file says of text that it did read. Whatever else it says, something was
+# passed over.
+_READ_ALL_THE_SAME = frozenset(
+    code.id
+    for code in (
+        artifact_text.FRONT_MATTER_FORM,
+        artifact_text.HEADING_FORM,
+        artifact_text.HEADING_CONTRADICTS,
+        artifact_text.MISPLACED_ITEM,
+        artifact_text.FIELD_FORM,
+        artifact_text.KILLED_FORM,
+    )
+)
+_MOST_OF_A_TITLE = 60
 
 
 class Context(NamedTuple):
     """One artifact under examination.
 
     `active` are the items that are not killed, by section; `items` and `hypotheses` the IDs that
-    exist, killed ones included; `repeated` those that stand twice. `outline` and `lines` are there
-    for a file only, `source` where a source text is given.
+    exist, killed ones included; `repeated` those that stand twice. `source` is there where a source
+    text is given, all that follows and `outline` and `lines` for a file only: the sections that
+    are `missing`; whether something `was_misread`; and of items that cannot be found by their ID
+    the `places`.
     """
 
     artifact: Artifact
@@ -34,25 +53,34 @@ class Context(NamedTuple):
     outline: Outline | None
     lines: Mapping[Place, int]
     source: SourceText | None
+    missing: frozenset[str]
+    was_misread: bool
+    places: Mapping[int, Place]
 
     def has(self, section: Section) -> bool:
         """Whether the section is there. Where it is missing that is the fault, not what it lacks.
 
         Only a file can lack one.
         """
-        headings = self.outline.headings if self.outline else ()
-        return self.outline is None or any(name == section.id for name, _ in headings)
+        return section.id not in self.missing
 
-    def of_item(self, code: Code, item_id: str, *path: str, **words: str | int) -> Diagnostic:
+    def of_item(self, code: Code, item: Item, *path: str, **words: str | int) -> Diagnostic:
         """An occurrence in an item, and there in a field; `{id}` is filled in."""
-        line = None
-        if self.lines:
-            line = self._line((item_id, *path))
-            if line is None and item_id == RESEARCH_THREAD.prefix:
-                line = self.lines.get((RESEARCH_THREAD.id,))
-        filled: dict[str, str | int] = {"id": item_id, **words}
-        found = code.at(line, **filled)
-        return found._replace(item=item_id, field=".".join(path) or None)
+        filled: dict[str, str | int] = {"id": called(item), **words}
+        found = code.at(self._line_of(item, path) if self.lines else None, **filled)
+        if "EDIT" in code.fix and "{id}" in code.fix and not ITEM_ID.fullmatch(item.id):
+            found = found._replace(fix=f"{_ID_FIRST} {code.at(None, **filled | {'id': '…'}).fix}")
+        return found._replace(item=item.id or None, field=".".join(path) or None)
+
+    def _line_of(self, item: Item, path: Place) -> int | None:
+        """The line of a field, or of its item. An ID that stands twice leads to the first one."""
+        place = self.places.get(id(item))
+        if place is not None:
+            return self._line((*place, *path))
+        line = self._line((item.id, *path))
+        if line is None and item.id == RESEARCH_THREAD.prefix:
+            line = self.lines.get((RESEARCH_THREAD.id,))
+        return line
 
     def of_section(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
         """An occurrence in a section as a whole."""
@@ -87,19 +115,43 @@ class Context(NamedTuple):
         """The active items of a section that lack a field."""
         for item in self.active[section.id]:
             if field not in item.fields:
-                yield self.of_item(code, item.id, field)
+                yield self.of_item(code, item, field)
 
     def can_edit(self, section: Section, item: Item) -> bool:
-        """Whether a delta can address the item: its ID is well formed and its own."""
-        return is_well_formed(section, item.id) and item.id not in self.repeated
+        """Whether a delta can address the item, and say all that it says: its ID is well formed
+        and its own, and nothing of the file was passed over.
+        """
+        is_own = is_well_formed(section, item.id) and item.id not in self.repeated
+        return is_own and not self.was_misread
+
+    def is_lost(self, item_id: str) -> bool:
+        """Whether an ID names nothing only because its whole section is missing."""
+        section = _SECTION_OF.get(item_id[:1]) if ITEM_ID.fullmatch(item_id) else None
+        return section is not None and not self.has(section)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether an ID that names nothing surely has no item.
+
+        Where a section is missing, an ID malformed, used twice or left out, the item may be there
+        under another ID, or in the published version.
+        """
+        return all(self.has(section) for section in SECTIONS.values()) and all(
+            self._is_numbered(section) for section in ITEM_SECTIONS
+        )
+
+    def _is_numbered(self, section: Section) -> bool:
+        items = self.artifact.sections[section.id]
+        return {item.id for item in items} == {
+            f"{section.prefix}{number}" for number in range(1, len(items) + 1)
+        }
 
 
-def context_of(
-    artifact: Artifact,
-    outline: Outline | None = None,
-    lines: Mapping[Place, int] = NO_LINES,
-    source: SourceText | None = None,
-) -> Context:
+_ID_FIRST = "Give the item its ID first, since a delta finds it by that. Then:"
+_SECTION_OF = {section.prefix: section for section in ITEM_SECTIONS}
+
+
+def context_of(artifact: Artifact, source: SourceText | None = None) -> Context:
     """Look at an artifact once, so that every rule can look things up."""
     ids = Counter(item.id for _, item in artifact.all_items())
     return Context(
@@ -108,10 +160,46 @@ def context_of(
         frozenset(ids),
         frozenset(item.id for item in artifact.sections[HYPOTHESIS_SLATE.id]),
         frozenset(item_id for item_id, count in ids.items() if count > 1),
-        outline,
-        lines,
-        source,
+        outline=None,
+        lines=NO_LINES,
+        source=source,
+        missing=frozenset(),
+        was_misread=False,
+        places={},
     )
+
+
+def context_of_file(parsed: ParsedArtifact, source: SourceText | None = None) -> Context:
+    """The same, of an artifact that was read from a file."""
+    return context_of(parsed.artifact, source)._replace(
+        outline=parsed.outline,
+        lines=parsed.lines,
+        missing=frozenset(SECTIONS) - {section_id for section_id, _ in parsed.outline.headings},
+        was_misread=any(found.id not in _READ_ALL_THE_SAME for found in parsed.diagnostics),
+        places=_places(parsed),
+    )
+
+
+def _places(parsed: ParsedArtifact) -> dict[int, Place]:
+    """Where the items of an ID that stands twice are: the section, and the index there.
+
+    Where the reader does not tell the line of such a place, the first item is found by its ID, and
+    the others get the line of their section, rather than a wrong one.
+    """
+    found: dict[int, Place] = {}
+    met: set[str] = set()
+    for section_id, items in parsed.artifact.sections.items():
+        for index, item in enumerate(items):
+            place = (section_id, str(index))
+            if item.id in met or place in parsed.lines:
+                found[id(item)] = place
+            met.add(item.id)
+    return found
+
+
+def called(item: Item) -> str:
+    """The ID of an item, or, where it has none, what people call it."""
+    return item.id or visible(item.title, _MOST_OF_A_TITLE) or "an item without an ID"
 
 
 def is_well_formed(section: Section, item_id: str) -> bool:

@@ -7,7 +7,8 @@ from brenner.artifact.model import Item
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, Section
 from brenner.diagnostics.codes.lint import hypotheses as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.anchors import INFERENCES, LABEL, what_is_wrong
+from brenner.diagnostics.nearest import perhaps
+from brenner.lint.anchors import INFERENCES, LABEL, suggested, what_is_wrong
 from brenner.lint.context import Context
 from brenner.lint.fixes import mended_anchors, with_edit, with_flag
 
@@ -61,8 +62,10 @@ def well_formed_anchors(on: Context) -> Iterator[Diagnostic]:
         for anchor in item.listed("anchors"):
             reason = what_is_wrong(anchor)
             if reason:
+                suggestion = perhaps(suggested(anchor))
                 words = {"section": section.id, "value": anchor, "reason": reason}
-                found.append(on.of_item(codes.WH_002, item.id, "anchors", **words))
+                words["suggestion"] = suggestion
+                found.append(on.of_item(codes.WH_002, item, "anchors", **words))
         if found:
             yield from with_edit(found, on, section, item, mended_anchors(item))
 
@@ -74,7 +77,7 @@ def labelled_inference(on: Context) -> Iterator[Diagnostic]:
         if not given or not INFERENCES.issuperset(given) or LABEL in given:
             continue
         if not any(LABEL in item.text(name) for name in _TEXTS):
-            found = on.of_item(codes.WH_003, item.id, "claim")
+            found = on.of_item(codes.WH_003, item, "claim")
             claim = item.text("claim")
             payload = {"claim": f"{claim.rstrip()} {LABEL}"} if claim else None
             yield from with_edit([found], on, _SECTION, item, payload)

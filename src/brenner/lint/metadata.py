@@ -1,5 +1,6 @@
 """Rules about the front matter (M)."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.nearest import perhaps
 from brenner.grammar import ISO_TIME
 from brenner.lint.context import Context
+from brenner.markdown.front_matter import read_front_matter
 from brenner.thread.ids import check_thread_id
 
 STATUSES = ("draft", "active", "closed")
@@ -16,11 +18,27 @@ _DAY = 10  # the characters of 2025-12-30
 _DIGITS_OF_A_DAY = 8
 
 
+# What the reader says of a text that has none at all
+_NONE_AT_ALL = read_front_matter("").reason
+_AT_LINE = re.compile(r" at line ([0-9]{1,9})")
+
+
 def front_matter(on: Context) -> Iterator[Diagnostic]:
     """EM-001, files only. Where it fails, the other rules of this file have nothing to look at."""
-    if on.outline and on.outline.front_matter is None:
-        reason = on.outline.no_front_matter or "the file does not begin with a line `---`"
-        yield codes.EM_001.at(1, reason=reason)
+    if on.outline is None or on.outline.front_matter is not None:
+        return
+    reason = on.outline.no_front_matter
+    is_there = reason != _NONE_AT_ALL
+    place = _AT_LINE.search(reason)
+    line = int(place[1]) if place else 1
+    # The reason may quote the file, which can say anything.
+    is_above = any(line < heading for _, heading in on.outline.headings[:1])
+    yield codes.EM_001.at(
+        line if is_above else 1,
+        state="cannot be read" if is_there else "is missing",
+        reason=reason,
+        mend="Mend what is wrong with it" if is_there else "Add it",
+    )
 
 
 def session_id(on: Context) -> Iterator[Diagnostic]:
@@ -77,7 +95,10 @@ def version(on: Context) -> Iterator[Diagnostic]:
     if on.outline and on.outline.front_matter is not None:
         written = on.outline.front_matter.get("version")
     if _is_there(on) and type(written) is not int:
-        yield on.of_metadata(codes.IM_002, "version", reason=_said(written))
+        # In quotes it is a text, which nobody would see without them.
+        is_text = isinstance(written, str) and not is_blank(written)
+        reason = f'it is the text `"{written}"`' if is_text else _said(written)
+        yield on.of_metadata(codes.IM_002, "version", reason=reason)
 
 
 def _is_there(on: Context) -> bool:

@@ -7,7 +7,7 @@ from brenner.artifact.model import Item
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE
 from brenner.diagnostics.codes.lint import predictions as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.context import Context, is_well_formed
+from brenner.lint.context import Context, called, is_well_formed
 from brenner.lint.fixes import with_edit
 from brenner.lint.structure import malformed, why_malformed
 
@@ -45,16 +45,16 @@ def cells_differ(on: Context) -> Iterator[Diagnostic]:
     for row in on.active[_SECTION.id]:
         cells = [text for key, text in row.mapped("predictions").items() if key in hypotheses]
         if not cells:
-            yield on.of_item(codes.WP_001, row.id, "predictions", say="are empty")
+            yield on.of_item(codes.WP_001, row, "predictions", say="are empty")
         elif len(cells) == len(hypotheses) and len(set(map(_folded, cells))) == 1:
-            yield on.of_item(codes.WP_001, row.id, "predictions", say="say the same")
+            yield on.of_item(codes.WP_001, row, "predictions", say="say the same")
 
 
 def well_formed_ids(on: Context) -> Iterator[Diagnostic]:
     """WP-002, killed rows included. Without an ID column that is the fault (EP-002)."""
     if not _lacks_ids(on):
         for row in malformed(on, _SECTION):
-            yield on.of_item(codes.WP_002, row.id, reason=why_malformed(_SECTION, row.id))
+            yield on.of_item(codes.WP_002, row, reason=why_malformed(_SECTION, row.id))
 
 
 def third_alternative_cells(on: Context) -> Iterator[Diagnostic]:
@@ -71,7 +71,8 @@ def third_alternative_cells(on: Context) -> Iterator[Diagnostic]:
         for hypothesis in alternatives[:MOST_ACTIVE_HYPOTHESES]:
             if _says_nothing(cells.get(hypothesis, "")):
                 path = ("predictions", hypothesis)
-                found = on.of_item(codes.IP_001, row.id, *path, cell=f"{row.id}.{hypothesis}")
+                cell = f"{called(row)}.{hypothesis}"
+                found = on.of_item(codes.IP_001, row, *path, cell=cell)
                 payload = {"predictions": {hypothesis: INDETERMINATE}}
                 yield from with_edit([found], on, _SECTION, row, payload)
 

@@ -32,7 +32,7 @@ def cited_sections(on: Context) -> Iterator[Diagnostic]:
                     told.add(written)
                     value = written if first == last else f"{written} (there is no §{missing})"
                     words = {"value": value, "path": on.source.path}
-                    yield on.of_item(codes.EP_P01, item.id, name, **words)
+                    yield on.of_item(codes.EP_P01, item, name, **words)
 
 
 def sourced_claims(on: Context) -> Iterator[Diagnostic]:
@@ -40,7 +40,7 @@ def sourced_claims(on: Context) -> Iterator[Diagnostic]:
     for section, field in _CLAIMS:
         for item in on.active[section.id]:
             if field in item.fields and not _is_sourced(item) and not _is_labelled(item):
-                yield on.of_item(codes.WP_P01, item.id, field)
+                yield on.of_item(codes.WP_P01, item, field)
 
 
 def sourced_inferences(on: Context) -> Iterator[Diagnostic]:
@@ -48,11 +48,11 @@ def sourced_inferences(on: Context) -> Iterator[Diagnostic]:
     for _, item in anchored(on):
         given = item.listed("anchors")
         if given and INFERENCES.issuperset(given) and not _is_sourced(item):
-            yield on.of_item(codes.WP_P02, item.id, "anchors")
+            yield on.of_item(codes.WP_P02, item, "anchors")
     for section, field in _CLAIMS:
         for item in on.active[section.id]:
             if field in item.fields and _is_labelled(item) and not _is_sourced(item):
-                yield on.of_item(codes.WP_P02, item.id, field)
+                yield on.of_item(codes.WP_P02, item, field)
 
 
 def _is_sourced(item: Item) -> bool:

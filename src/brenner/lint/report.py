@@ -50,7 +50,8 @@ class LintReport(NamedTuple):
 
 
 def _order(found: Diagnostic) -> tuple[object, ...]:
-    """Severity and line; then the section, item, rule and field, where lines do not decide.
+    """Severity and line; then the section, item, rule and field, where lines do not decide. What
+    one rule finds in one field stays in the order of the field.
 
     The section is that of the item, or else the one that the second letter of the code names.
     """
@@ -63,7 +64,6 @@ def _order(found: Diagnostic) -> tuple[object, ...]:
         order_of(item) if item else (0, ""),
         _RULE_RANK.get(found.id, len(RULES)),
         found.field or "",
-        found.message,
     )
 
 

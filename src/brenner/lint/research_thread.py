@@ -31,4 +31,4 @@ def why_it_matters(on: Context) -> Iterator[Diagnostic]:
 def _has(on: Context, field: str, code: Code) -> Iterator[Diagnostic]:
     item = on.artifact.research_thread
     if field not in item.fields and on.has(RESEARCH_THREAD):
-        yield on.of_item(code, RESEARCH_THREAD.prefix, field)
+        yield on.of_item(code, item, field)

@@ -3,7 +3,7 @@
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.parsed import ParsedArtifact
-from brenner.lint.context import Context, context_of
+from brenner.lint.context import Context, context_of, context_of_file
 from brenner.lint.report import LintReport
 from brenner.lint.rules import RULES
 from brenner.lint.source_text import SourceText
@@ -11,7 +11,7 @@ from brenner.lint.source_text import SourceText
 
 def lint(artifact: Artifact, source: SourceText | None = None) -> LintReport:
     """What the rules find in an artifact."""
-    return _examine(context_of(artifact, source=source))
+    return _examine(context_of(artifact, source))
 
 
 def lint_text(text: str, source: SourceText | None = None) -> LintReport:
@@ -25,8 +25,7 @@ def lint_text(text: str, source: SourceText | None = None) -> LintReport:
 
 def lint_parsed(parsed: ParsedArtifact, source: SourceText | None = None) -> LintReport:
     """The same, of a text that was read already."""
-    on = context_of(parsed.artifact, parsed.outline, parsed.lines, source)
-    report = _examine(on)
+    report = _examine(context_of_file(parsed, source))
     return LintReport.of((*parsed.diagnostics, *report.violations))
 
 

@@ -1,5 +1,7 @@
 """A report as SARIF 2.1.0, the format in which code hosts and editors take what linters find."""
 
+from collections.abc import Iterable
+
 from brenner.diagnostics.codes.lint import CODES
 from brenner.diagnostics.model import Code, Diagnostic, Severity
 from brenner.lint.report import LintReport
@@ -14,22 +16,40 @@ def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, ob
     """The SARIF log of one file. `uri` is its path, encoded as a URI."""
     codes = {code.id: code for code in (*CODES, *(found.code for found in report.violations))}
     places = {code_id: index for index, code_id in enumerate(codes)}
+    return _log(
+        codes.values(),
+        program_version,
+        invocations=[{"executionSuccessful": True}],
+        artifacts=[{"location": {"uri": uri}}],
+        results=[_result(found, places[found.id], uri) for found in report.violations],
+    )
+
+
+def failed_sarif(found: Diagnostic, uri: str, program_version: str) -> dict[str, object]:
+    """The SARIF log of a file that could not be read: no result, and why."""
+    place: dict[str, object] = {"artifactLocation": {"uri": uri}}
+    if found.line:
+        place["region"] = {"startLine": found.line}
+    notification = {
+        "descriptor": {"id": found.id},
+        "level": _LEVELS[found.severity],
+        "message": {"text": f"{found.message} {found.fix}"},
+        "locations": [{"physicalLocation": place}],
+    }
+    failed = {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
+    return _log((), program_version, invocations=[failed], results=[])
+
+
+def _log(rules: Iterable[Code], program_version: str, **run: object) -> dict[str, object]:
+    driver = {
+        "name": "brenner",
+        "version": program_version,
+        "rules": [_rule(code) for code in rules],
+    }
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "brenner",
-                        "version": program_version,
-                        "rules": [_rule(code) for code in codes.values()],
-                    }
-                },
-                "artifacts": [{"location": {"uri": uri}}],
-                "results": [_result(found, places[found.id], uri) for found in report.violations],
-            }
-        ],
+        "runs": [{"tool": {"driver": driver}, **run}],
     }
 
 
@@ -52,7 +72,7 @@ def _result(found: Diagnostic, rule: int, uri: str) -> dict[str, object]:
     name = ".".join(filter(None, (found.item, found.field)))
     if name:
         location["logicalLocations"] = [{"fullyQualifiedName": name}]
-    known = {"item": found.item, "field": found.field, "delta": found.repaired}
+    known = {"item": found.item, "field": found.field, "repaired": found.repaired}
     also = {"also": list(found.also)} if found.also else {}
     return {
         "ruleId": found.id,

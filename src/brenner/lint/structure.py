@@ -13,6 +13,7 @@ from brenner.lint.context import Context, is_well_formed
 from brenner.lint.order import misplaced
 
 _RANK = {section_id: number for number, section_id in enumerate(SECTIONS)}
+_SECOND = 2
 
 
 def sections(on: Context) -> Iterator[Diagnostic]:
@@ -44,16 +45,19 @@ def well_formed_ids(on: Context) -> Iterator[Diagnostic]:
         if section is not PREDICTIONS_TABLE:
             for item in malformed(on, section):
                 words = {"section": section.id, "reason": why_malformed(section, item.id)}
-                yield on.of_item(codes.ES_003, item.id, **words)
+                yield on.of_item(codes.ES_003, item, **words)
 
 
 def unique_ids(on: Context) -> Iterator[Diagnostic]:
-    """ES-004, killed items included; one violation however often it stands there."""
+    """ES-004, killed items included; one violation however often it stands there, told at the
+    second one.
+    """
     for section in ITEM_SECTIONS:
-        counts = Counter(item.id for item in on.artifact.sections[section.id])
-        for item_id, count in counts.items():
-            if count > 1 and is_well_formed(section, item_id):
-                yield on.of_item(codes.ES_004, item_id)
+        met: Counter[str] = Counter()
+        for item in on.artifact.sections[section.id]:
+            met[item.id] += 1
+            if met[item.id] == _SECOND and is_well_formed(section, item.id):
+                yield on.of_item(codes.ES_004, item)
 
 
 def numbering(on: Context) -> Iterator[Diagnostic]:
@@ -66,11 +70,11 @@ def numbering(on: Context) -> Iterator[Diagnostic]:
         if any(item.id in on.repeated or not is_well_formed(section, item.id) for item in items):
             continue
         expected = 1
-        for number in sorted(int(item.id[len(section.prefix) :]) for item in items):
+        for number, item in sorted((int(item.id[len(section.prefix) :]), item) for item in items):
             if number > expected:
                 missing = _from_to(section, expected, number - 1)
                 words = {"section": section.id, "missing": missing}
-                yield on.of_item(codes.WS_001, f"{section.prefix}{number}", **words)
+                yield on.of_item(codes.WS_001, item, **words)
             expected = number + 1
 
 
@@ -84,7 +88,7 @@ def malformed(on: Context, section: Section) -> Iterator[Item]:
 def why_malformed(section: Section, item_id: str) -> str:
     """What keeps an ID from being one of this section."""
     if not item_id:
-        return "it is empty"
+        return f"there is none, and it would be `{section.prefix}` and a number"
     if ITEM_ID.fullmatch(item_id):
         return f"the prefix of this section is `{section.prefix}`"
     tidy = item_id.strip().upper().removeprefix(section.prefix).strip(" -_.:#").lstrip("0")

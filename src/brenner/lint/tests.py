@@ -7,7 +7,7 @@ from brenner.delta.schema import DISCRIMINATIVE_TESTS, MOST_SCORE, SCORE_PARTS
 from brenner.diagnostics.codes.lint import tests as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import NAME_IN_DISCRIMINATES
-from brenner.lint.context import Context
+from brenner.lint.context import Context, called
 from brenner.lint.order import misplaced
 
 _SECTION = DISCRIMINATIVE_TESTS
@@ -37,13 +37,13 @@ def ranked(on: Context) -> Iterator[Diagnostic]:
     """WT-002, files only: killed tests are ranked among the others (R14); equal scores may stand
     in any order, and an ID that stands twice has no place of its own.
     """
-    totals = {test.id: total(test) for test in on.artifact.sections[_SECTION.id]}
+    tests = {test.id: test for test in on.artifact.sections[_SECTION.id]}
     written = on.outline.tests if on.outline else ()
-    shown = [test_id for test_id in written if test_id in totals and test_id not in on.repeated]
-    for wrong in misplaced([-totals[test_id] for test_id in shown]):
+    shown = [tests[name] for name in written if name in tests and name not in on.repeated]
+    for wrong in misplaced([-total(test) for test in shown]):
         words = {
             "score": "higher" if wrong.is_late else "lower",
-            "other": shown[wrong.other],
+            "other": called(shown[wrong.other]),
             "where": "after" if wrong.is_late else "before",
             "way": "up" if wrong.is_late else "down",
         }
@@ -57,14 +57,14 @@ def scores(on: Context) -> Iterator[Diagnostic]:
         missing = [part for part in SCORE_PARTS if not 0 <= score.get(part, -1) <= MOST_SCORE]
         if missing:
             listed = ", ".join(f"`{part}`" for part in missing)
-            yield on.of_item(codes.WT_003, test.id, "score", missing=listed)
+            yield on.of_item(codes.WT_003, test, "score", missing=listed)
 
 
 def discriminates(on: Context) -> Iterator[Diagnostic]:
     """IT-001: an ID of a hypothesis; whether it exists is WT-101."""
     for test in on.active[_SECTION.id]:
         if not named_in(test.text("discriminates")):
-            yield on.of_item(codes.IT_001, test.id, "discriminates")
+            yield on.of_item(codes.IT_001, test, "discriminates")
 
 
 def feasibility(on: Context) -> Iterator[Diagnostic]:

@@ -41,7 +41,7 @@ def check_body(
             diagnostics += _check_value(rule, section)
     if message_type.name == "COMPILED":
         diagnostics += _check_compiled_version(found, blocks)
-    return diagnostics + _check_version_field(message_type, blocks) + _placeholders(blocks)
+    return diagnostics + check_version_field(message_type, blocks) + _placeholders(blocks)
 
 
 def check_ack_required(message_type: MessageType, stated: bool | None) -> list[Diagnostic]:
@@ -160,7 +160,7 @@ def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[D
     return [codes.MISSING_VERSION.at(heading.line if heading else 1)]
 
 
-def _check_version_field(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
+def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[Diagnostic]:
     """The version that a later round speaks of: named as it must be, and in bold."""
     name = message_type.version_field
     if not name:

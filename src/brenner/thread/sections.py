@@ -20,7 +20,7 @@ class Section(NamedTuple):
     @property
     def has_text(self) -> bool:
         """Whether anything stands in it that a reader would see."""
-        return any(map(_is_text, self.contents))
+        return any(map(is_seen, self.contents))
 
     @property
     def first_line(self) -> str:
@@ -82,7 +82,8 @@ def title(blocks: list[Block]) -> Block | None:
     return None
 
 
-def _is_text(block: Block) -> bool:
+def is_seen(block: Block) -> bool:
+    """Whether a reader sees any text in it, a heading aside."""
     if block.kind is Kind.HEADING:
         return False
     text = block.text.strip()

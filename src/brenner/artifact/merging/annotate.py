@@ -1,10 +1,12 @@
 """What a compile says of a block beside its fate: rewritten IDs, doubtful ones, both readings."""
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Outcome, Rewrite
 from brenner.artifact.merging import refusals
+from brenner.artifact.merging.authors import Key
 from brenner.artifact.merging.decide import Verdict, final_ids
 from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, in_prose, with_ids
@@ -22,8 +24,9 @@ class Settled(NamedTuple):
     outcome: Outcome
     diagnostics: tuple[Diagnostic, ...]
     item_id: str | None = None
-    payload: Mapping[str, object] = {}
+    payload: Mapping[str, object] = MappingProxyType({})
     rewrites: tuple[Rewrite, ...] = ()
+    key: Key | None = None
 
 
 def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled]:
@@ -32,7 +35,9 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled
     for block, fate in zip(reading.contribution.blocks, verdict.fates, strict=True):
         delta = block.delta
         if fate.outcome is Outcome.REFUSED or delta is None:
-            said = tuple(_with_readings(each, block, reading, verdict) for each in fate.diagnostics)
+            said = tuple(
+                _with_readings(each, block, reading, verdict, draft) for each in fate.diagnostics
+            )
             yield Settled(block, Outcome.REFUSED, said)
             continue
         said, payload, target = fate.diagnostics, delta.payload, delta.target_id
@@ -47,7 +52,7 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled
             if may_have_moved:
                 said += tuple(_on_prose(block, reading, verdict))
         item_id = verdict.numbers[block.number] if target is None else ids[target]
-        yield Settled(block, fate.outcome, said, item_id, payload, rewrites)
+        yield Settled(block, fate.outcome, said, item_id, payload, rewrites, fate.key)
 
 
 def _rewrites(found: list[Mention], ids: Mapping[str, str]) -> tuple[Rewrite, ...]:
@@ -84,16 +89,18 @@ def _on_ids(
 def _on_prose(block: DeltaBlock, reading: Reading, verdict: Verdict) -> Iterator[Diagnostic]:
     """The mentions, in texts that are never altered, of items that are called otherwise now."""
     meaning = reading.views.chosen.meaning
+    told = 0
     for path, item_id in in_prose(block.delta) if block.delta else ():
         target = meaning(item_id)
         final = verdict.numbers.get(target) if isinstance(target, int) else target
-        if final is not None and final != item_id:
+        if final is not None and final != item_id and told < refusals.MOST_TOLD:
+            told += 1
             words = {"where": str(path[1]), "id": item_id, "other": final}
             yield refusals.told(block, codes.REWRITTEN_ID_IN_PROSE, path, **words)
 
 
 def _with_readings(
-    found: Diagnostic, block: DeltaBlock, reading: Reading, verdict: Verdict
+    found: Diagnostic, block: DeltaBlock, reading: Reading, verdict: Verdict, draft: Draft
 ) -> Diagnostic:
     """A target that can mean two items: the block for each of them, ready to send."""
     if found.code is not codes.AMBIGUOUS_TARGET or block.delta is None:
@@ -104,8 +111,7 @@ def _with_readings(
     for reading_of in (meant, other):
         ids = final_ids(reading_of, verdict.numbers)
         if len(ids) == len(meant):
-            thread_id = reading.contribution.posted.message.thread_id
-            payload = with_ids(block.delta, ids, thread_id)
+            payload = with_ids(block.delta, ids, draft.thread_id)
             target_id = ids[block.delta.target_id or ""]
             ready.append(render_delta(block.delta._replace(target_id=target_id, payload=payload)))
     return found._replace(readings=tuple(ready))

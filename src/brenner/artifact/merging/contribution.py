@@ -1,14 +1,17 @@
 """What a message of a thread brings to the artifact: delta blocks, or a kickoff's question."""
 
+from itertools import takewhile
 from typing import NamedTuple
 
 from brenner.delta.blocks import read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock
+from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
-from brenner.markdown.blocks import Block, blocks
+from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.fields import fields
+from brenner.thread.body import check_version_field
 from brenner.thread.posted import Posted
-from brenner.thread.sections import Section, find_section, normalised, sections, title
+from brenner.thread.sections import Section, find_section, is_seen, normalised, sections, title
 from brenner.thread.subjects import Subject, parse_subject
 from brenner.thread.types import DELTA, KICKOFF
 
@@ -20,6 +23,7 @@ class Contribution(NamedTuple):
     shorthand: str
     blocks: list[DeltaBlock]
     stated_base: int | None
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 class Kickoff(NamedTuple):
@@ -44,7 +48,8 @@ def read_posted(posted: Posted) -> Contribution | Kickoff | None:
 def _contribution(posted: Posted, subject: Subject) -> Contribution:
     found = blocks(posted.message.body)
     deltas = with_repairs(read_blocks(found, posted.message.thread_id))
-    return Contribution(posted, subject.role or "", deltas, stated_base(found))
+    warnings = tuple(check_version_field(DELTA, found))
+    return Contribution(posted, subject.role or "", deltas, stated_base(found), warnings)
 
 
 def stated_base(body: list[Block]) -> int | None:
@@ -66,7 +71,8 @@ def _kickoff(posted: Posted) -> Kickoff:
 
 
 def _text(section: Section, body: str) -> str:
-    """What stands in a section, as it was written."""
+    """What stands in a section, as it was written, up to the next heading; comments aside."""
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    first, last = section.contents[0], section.contents[-1]
-    return "\n".join(lines[first.line - 1 : last.end]).strip()
+    until_heading = takewhile(lambda block: block.kind is not Kind.HEADING, section.contents)
+    seen = [block for block in until_heading if is_seen(block)]
+    return "\n".join(lines[seen[0].line - 1 : seen[-1].end]).strip() if seen else ""

@@ -5,17 +5,25 @@ So a walk over the blocks takes it that every ADD further down will be applied; 
 the blocks above that count on it are refused, and the walk begins again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from brenner.artifact.blame import Path
 from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.ledger import Outcome
 from brenner.artifact.merging import refusals
-from brenner.artifact.merging.authors import Applied, Author, block_key, edited_paths
+from brenner.artifact.merging.authors import (
+    WHOLE,
+    Applied,
+    Author,
+    EditedField,
+    Key,
+    block_key,
+    edited_fields,
+)
 from brenner.artifact.merging.draft import Draft
-from brenner.artifact.merging.mentions import with_ids
+from brenner.artifact.merging.mentions import Mention, with_ids
 from brenner.artifact.merging.numbering import Target
 from brenner.artifact.merging.reading import Meanings, Reading, is_as_written
 from brenner.delta.model import Delta, DeltaBlock
@@ -24,15 +32,18 @@ from brenner.diagnostics.codes import merge as codes
 from brenner.diagnostics.model import Diagnostic
 
 _NOTHING_MEANT: Meanings = MappingProxyType({})
+# Why a block is refused. The words, which take long, are found only when the last walk is over.
+Reason = Callable[[], Diagnostic]
 
 
 class Fate(NamedTuple):
-    """What becomes of one block; `meant` is what its IDs mean, `first` what it repeats."""
+    """What becomes of one block; `meant` is what its IDs mean, `key` what it is compared by."""
 
     outcome: Outcome
     diagnostics: tuple[Diagnostic, ...] = ()
     meant: Meanings = _NOTHING_MEANT
-    first: Applied | None = None
+    key: Key | None = None
+    reasons: tuple[Reason, ...] = ()
 
 
 class Verdict(NamedTuple):
@@ -50,31 +61,35 @@ def decide(reading: Reading, draft: Draft, author: Author) -> Verdict:
         fates = [walk.decide(block) for block in reading.contribution.blocks]
         more = walk.newly_disappointed()
         if not more:
-            return Verdict(fates, walk.numbers)
+            return Verdict([_in_words(fate) for fate in fates], walk.numbers)
         disappointed |= more
+
+
+def _in_words(fate: Fate) -> Fate:
+    if not fate.reasons:
+        return fate
+    told = [reason() for reason in fate.reasons[: refusals.MOST_TOLD]]
+    return fate._replace(diagnostics=(*fate.diagnostics, *told), reasons=())
 
 
 class _Walk:
     """One walk over the blocks. It remembers what they would do, and does nothing."""
 
     def __init__(
-        self,
-        reading: Reading,
-        draft: Draft,
-        author: Author,
-        disappointed: Mapping[int, int],
+        self, reading: Reading, draft: Draft, author: Author, disappointed: Mapping[int, int]
     ) -> None:
-        self.reading = reading
-        self.draft = draft
-        self.author = author
-        self.disappointed = disappointed
-        self.numbers = {number: first.item_id for number, first in reading.resent.items()}
-        self.refused = {b.number for b in reading.contribution.blocks if b.delta is None}
+        firsts = reading.resent.firsts
+        self.numbers = {number: first.item_id for number, first in firsts.items()}
+        self._reading = reading
+        self._draft = draft
+        self._author = author
+        self._disappointed = disappointed
+        self._refused = {b.number for b in reading.contribution.blocks if b.delta is None}
         self._counts = dict(draft.counts)
         self._active = draft.active_hypotheses
         self._killed: set[Target] = set()
         self._edits: list[tuple[Target, Delta, Meanings]] = []
-        self._edited: set[tuple[Target, Path]] = set()
+        self._edited: set[tuple[Target, str, str]] = set()
         self._counts_on: list[tuple[int, int]] = []
 
     def decide(self, block: DeltaBlock) -> Fate:
@@ -82,25 +97,24 @@ class _Walk:
         delta = block.delta
         if delta is None:
             # Where there are too many blocks the first one carries the reason for all.
-            reasons = block.diagnostics or self.reading.contribution.blocks[0].diagnostics
+            reasons = block.diagnostics or self._reading.contribution.blocks[0].diagnostics
             return Fate(Outcome.REFUSED, reasons)
-        meant = self.reading.meant(block.number)
-        is_plain = is_as_written(meant) and self.reading.doubtful.keys().isdisjoint(meant)
-        refused = [] if is_plain else [*self._unclear(block, meant)]
+        reading = self._reading
+        meant = reading.meant(block.number)
+        is_plain = is_as_written(meant) and reading.doubtful.keys().isdisjoint(meant)
+        refused = () if is_plain else tuple(self._unclear(block, meant))
+        key = None
         if not refused:
-            first = self._first(block, delta, meant)
+            key, first = self._compared(block, delta, meant)
             if first is not None:
-                found_before = codes.DUPLICATE_BLOCK.at(
-                    block.line, message_id=first.message_id, number=first.block
-                ).in_block(block.number, first.item_id)
-                said = (*block.diagnostics, found_before)
-                return Fate(Outcome.DUPLICATE, said, meant, first)
-            refused = [*self._forbidden(block, delta, meant)]
+                said = (*block.diagnostics, _repeats(block, first))
+                return Fate(Outcome.DUPLICATE, said, meant, key)
+            refused = tuple(self._forbidden(block, delta, meant))
         if refused:
-            self.refused.add(block.number)
-            return Fate(Outcome.REFUSED, (*block.diagnostics, *refused), meant)
+            self._refused.add(block.number)
+            return Fate(Outcome.REFUSED, block.diagnostics, meant, key, refused)
         self._remember(block.number, delta, meant)
-        return Fate(Outcome.APPLIED, block.diagnostics, meant)
+        return Fate(Outcome.APPLIED, block.diagnostics, meant, key)
 
     def newly_disappointed(self) -> dict[int, int]:
         """The blocks that counted on an ADD further down which is refused after all.
@@ -112,7 +126,7 @@ class _Walk:
         for number, on in self._counts_on:
             counting_on.setdefault(on, []).append(number)
         found: dict[int, int] = {}
-        waiting = [on for on in counting_on if on in self.refused]
+        waiting = [on for on in counting_on if on in self._refused]
         while waiting:
             on = waiting.pop()
             for number in counting_on.get(on, ()):
@@ -121,105 +135,119 @@ class _Walk:
                     waiting.append(number)
         return found
 
-    def _unclear(self, block: DeltaBlock, meant: Meanings) -> Iterator[Diagnostic]:
+    def _unclear(self, block: DeltaBlock, meant: Meanings) -> Iterator[Reason]:
         """What keeps the IDs of a block from being understood."""
-        reading = self.reading
+        reading, draft = self._reading, self._draft
         found = reading.mentions[block.number]
         lost = [each for each in found if meant[each.written] is None]
         if lost:
-            yield from (
-                refusals.unknown(block, each, self.draft) for each in lost[: refusals.MOST_TOLD]
-            )
+            yield from (partial(refusals.unknown, block, each, reading, draft) for each in lost)
             return
         target_id = found[0]
         if target_id.field == "target_id" and target_id.written in reading.doubtful:
-            yield refusals.ambiguous(block, target_id, reading, self.draft)
+            yield partial(refusals.ambiguous, block, target_id, reading, draft)
             return
         for each in found:
             target = meant[each.written]
-            if target in self.refused or self.disappointed.get(block.number) == target:
-                yield refusals.depends_on_refused(block, each, cast("int", target))
+            if target in self._refused or self._disappointed.get(block.number) == target:
+                yield partial(self._told_dependent, block, each, cast("int", target))
                 return
-        yield from refusals.colliding(block, meant, found)
+        for collision in refusals.collisions(meant, found):
+            yield partial(refusals.colliding, block, collision)
 
-    def _first(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Applied | None:
-        """The applied block of an earlier message that this one repeats (R8)."""
+    def _told_dependent(self, block: DeltaBlock, mention: Mention, first: int) -> Diagnostic:
+        if first in self._refused:
+            return refusals.depends_on_refused(block, mention, first)
+        # With this block there was no room for the one that it names; without it there is.
+        section = block.written("section") or ""
+        return refusals.section_full(block, section, MOST_ACTIVE_HYPOTHESES)
+
+    def _compared(
+        self, block: DeltaBlock, delta: Delta, meant: Meanings
+    ) -> tuple[Key | None, Applied | None]:
+        """What the block is compared by, and the applied one that it repeats (R8)."""
+        resent = self._reading.resent
         if delta.operation is Operation.ADD:
-            return self.reading.resent.get(block.number)
+            return resent.keys.get(block.number), resent.firsts.get(block.number)
         ids = {written: each for written, each in meant.items() if isinstance(each, str)}
-        if len(ids) < len(meant) or not self.author.blocks:
-            return None
+        if len(ids) < len(meant) or not self._author.blocks:
+            return None, None
         item_id, payload = ids[delta.target_id or ""], delta.payload
         if not is_as_written(ids):
-            payload = with_ids(delta, ids, self.draft.thread_id)
-        key = block_key(delta, item_id, payload, self.reading.base.number)
-        self.reading.keys[block.number] = key
-        first = self.author.blocks.get(key)
-        if first is None or delta.operation is Operation.KILL:
-            return first
-        paths = edited_paths(delta, payload)
-        is_changed = self.author.has_changed_since(first, paths) or any(
-            (item_id, path) in self._edited_here() for path in paths
+            payload = with_ids(delta, ids, self._draft.thread_id)
+        key = block_key(delta, item_id, payload, self._reading.base.number)
+        firsts = self._author.blocks.get(key)
+        if firsts is None or delta.operation is Operation.KILL:
+            return key, firsts[0] if firsts else None
+        edited = edited_fields(delta, payload)
+        is_changed = self._author.has_changed_since(firsts[0], edited) or any(
+            self._is_edited_here(item_id, field) for field in edited
         )
-        return None if is_changed else first
+        return key, None if is_changed else firsts[0]
 
-    def _edited_here(self) -> set[tuple[Target, Path]]:
-        """The fields that the blocks so far have edited."""
+    def _is_edited_here(self, item_id: str, field: EditedField) -> bool:
+        """Whether a block above has edited the field."""
         for target, delta, meant in self._edits:
-            paths = edited_paths(delta, delta.payload)
-            self._edited |= {(target, _meant_path(path, meant)) for path in paths}
+            for name, keys, is_whole in edited_fields(delta, delta.payload):
+                self._edited |= {(target, name, str(meant.get(key, key))) for key in keys}
+                self._edited |= {(target, name, WHOLE)} if is_whole else set()
+                self._edited.add((target, name, _ANY))
         self._edits = []
-        return self._edited
+        if field.is_whole:
+            return (item_id, field.name, _ANY) in self._edited
+        return any((item_id, field.name, key) in self._edited for key in (WHOLE, *field.keys))
 
-    def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Iterator[Diagnostic]:
+    def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Iterator[Reason]:
         """What the state of the artifact forbids."""
-        if delta.operation is Operation.EDIT:
-            target = meant[delta.target_id or ""]
-            if self._is_killed(target):
-                yield self._told_killed(block, ("target_id",), target)
-                return
+        if delta.operation is Operation.EDIT and self._is_killed(meant[delta.target_id or ""]):
+            yield partial(self._told_killed, block, ("target_id",), delta.target_id or "")
+            return
         if delta.section == PREDICTIONS_TABLE.id and delta.operation is not Operation.KILL:
             cells = cast("Mapping[str, str]", delta.payload.get("predictions", {}))
             for key, outcome in cells.items():
                 if outcome != NOT_APPLICABLE and self._is_killed(meant[key]):
-                    yield self._told_killed(block, ("payload", "predictions", key), meant[key])
+                    yield partial(self._told_killed, block, ("payload", "predictions", key), key)
         is_hypothesis = delta.section == HYPOTHESIS_SLATE.id and delta.operation is Operation.ADD
         if is_hypothesis and self._active >= MOST_ACTIVE_HYPOTHESES:
-            yield refusals.section_full(block, delta.section, MOST_ACTIVE_HYPOTHESES)
+            yield partial(refusals.section_full, block, delta.section, MOST_ACTIVE_HYPOTHESES)
 
     def _is_killed(self, target: Target | None) -> bool:
-        return target in self._killed or (isinstance(target, str) and self.draft.is_killed(target))
+        return target in self._killed or (isinstance(target, str) and self._draft.is_killed(target))
 
-    def _told_killed(
-        self, block: DeltaBlock, path: tuple[str, ...], target: Target | None
-    ) -> Diagnostic:
-        own = self.reading.contribution.posted.message.sender
-        item_id = target if isinstance(target, str) else self.numbers.get(target or 0, "")
-        killed = self.draft.items[item_id].killed if item_id in self.draft.items else None
-        return refusals.killed(block, path, item_id, killed.agent if killed else own)
+    def _told_killed(self, block: DeltaBlock, path: tuple[str, ...], written: str) -> Diagnostic:
+        target = self._reading.meanings[written]
+        item = self._draft.items.get(target) if isinstance(target, str) else None
+        killed = item.killed if item else None
+        by = killed.agent if killed else self._reading.contribution.posted.message.sender
+        return refusals.killed(block, path, target if isinstance(target, str) else written, by)
 
     def _remember(self, number: int, delta: Delta, meant: Meanings) -> None:
         """What the blocks further down must know of an applied one."""
         for each in meant.values():
             if isinstance(each, int):
                 self._counts_on.append((number, each))
-        prefix = SECTIONS[delta.section].prefix
+        is_hypothesis = delta.section == HYPOTHESIS_SLATE.id
         if delta.operation is Operation.ADD:
+            prefix = SECTIONS[delta.section].prefix
             self._counts[prefix] += 1
             self.numbers[number] = f"{prefix}{self._counts[prefix]}"
-            self._active += delta.section == HYPOTHESIS_SLATE.id
+            self._active += is_hypothesis and number not in self._killed
             return
         target = cast("Target", meant[delta.target_id or ""])
         if delta.operation is Operation.EDIT:
             self._edits.append((target, delta, meant))
         elif not self._is_killed(target):
             self._killed.add(target)
-            self._active -= delta.section == HYPOTHESIS_SLATE.id
+            # An item that a block further down adds takes no room before it is there.
+            self._active -= is_hypothesis and (isinstance(target, str) or target < number)
 
 
-def _meant_path(path: Path, meant: Meanings) -> Path:
-    """The path with the key that its author means, as far as it has a number yet."""
-    return (path[0], *(str(meant.get(key, key)) for key in path[1:]))
+_ANY = "*"  # some key of a map, or the whole of it
+
+
+def _repeats(block: DeltaBlock, first: Applied) -> Diagnostic:
+    words = {"message_id": first.message_id, "number": first.block}
+    return codes.DUPLICATE_BLOCK.at(block.line, **words).in_block(block.number, first.item_id)
 
 
 def final_ids(meant: Meanings, numbers: Mapping[int, str]) -> dict[str, str]:

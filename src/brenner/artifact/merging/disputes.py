@@ -45,6 +45,8 @@ class Disputes:
         if before is not None and is_other and _unseen(before, by, base):
             lost = [Displaced(change.replaced, before.source)]
         self._judge(item_id, path, lost, by, base)
+        if is_other and path in self._open.get(item_id, ()):
+            self._open[item_id][path].source = by
 
     def weigh_list(
         self,
@@ -62,6 +64,10 @@ class Disputes:
         lost = [Displaced(tuple(elements), source) for source, elements in by_source.items()]
         self._judge(item_id, path, lost, by, base)
 
+    def taken_away(self, item_id: str, name: str) -> list[str]:
+        """The keys of a map on which there is an open conflict."""
+        return [path[1] for path in self._open.get(item_id, ()) if path[0] == name and path[1:]]
+
     def _judge(
         self, item_id: str, path: Path, lost: list[Displaced], by: Source, base: int
     ) -> None:
@@ -76,8 +82,6 @@ class Disputes:
                 self._open.setdefault(item_id, {})[path] = dispute
             dispute.displaced += lost
             self._noted += [Noted(path, each.source.agent) for each in lost]
-        if dispute:
-            dispute.source = by
 
     def close_item(self, item_id: str) -> None:
         """All conflicts of an item that was killed."""

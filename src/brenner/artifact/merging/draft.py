@@ -60,10 +60,17 @@ class Draft:
         }
         self._opened: dict[str, Opened] = {}
         self._published = state.versions[-1]
+        self._counts_of_late: dict[int, dict[str, int]] = {}
 
     def is_killed(self, item_id: str) -> bool:
         """Whether the item is killed; it exists."""
         return self.items[item_id].killed is not None
+
+    def title(self, item_id: str) -> str:
+        """What people call an item by now."""
+        opened_item = self._opened.get(item_id)
+        called = (opened_item.fields if opened_item else self.items[item_id].fields).get
+        return str(called("name") or called("condition") or item_id)
 
     def is_late(self, moment: Moment) -> bool:
         """Whether a message of this moment ought to have been read by a published version."""
@@ -71,16 +78,19 @@ class Draft:
         return published.at is not None and moment < (published.at, published.message_id)
 
     def counts_before(self, moment: Moment, base: Version) -> Counts:
-        """The numbering as it stood just before a message; later items she cannot have seen."""
+        """The numbering as it stood just before a message; later items she cannot have seen.
+
+        Messages come in their order, so the next late one on a base is counted on from the last.
+        """
         if not self.is_late(moment):
             return dict(self.counts)
-        counts = {}
+        counts = self._counts_of_late.setdefault(base.number, dict(base.counts))
         for prefix, count in base.counts.items():
-            number = count + 1
+            number = max(count, counts[prefix]) + 1
             while self.was_added_before(f"{prefix}{number}", moment):
                 number += 1
             counts[prefix] = number - 1
-        return counts
+        return dict(counts)
 
     def was_added_before(self, item_id: str, moment: Moment) -> bool:
         """Whether the item's ADD stands before that moment in the thread."""
@@ -165,7 +175,8 @@ class Draft:
         if is_whole:
             killed = set(self._killed_hypotheses) if name == "predictions" else set()
             standing = cast("dict[str, object]", self.touched(item_id).fields.get(name, {}))
-            for key in [key for key in standing if key not in given and key not in killed]:
+            gone = dict.fromkeys([*standing, *self.disputes.taken_away(item_id, name)])
+            for key in [key for key in gone if key not in given and key not in killed]:
                 self.set(item_id, (name, key), None, step)
         for key, each in given.items():
             self.set(item_id, (name, key), each, step)

@@ -62,30 +62,30 @@ def is_in_thread(reference: Mapping[str, str], thread_id: str) -> bool:
     return is_name is not None and reference["session"] == thread_id
 
 
-def with_ids(delta: Delta, finally_: Mapping[str, str], thread_id: str) -> dict[str, object]:
+def with_ids(delta: Delta, final: Mapping[str, str], thread_id: str) -> dict[str, object]:
     """The payload with every ID that it names as it is finally numbered."""
     fields = SECTIONS[delta.section].fields
     return {
-        name: _rewritten(fields[name], value, finally_, thread_id) if name in fields else value
+        name: _rewritten(fields[name], value, final, thread_id) if name in fields else value
         for name, value in delta.payload.items()
     }
 
 
-def _rewritten(field: Field, value: object, finally_: Mapping[str, str], thread_id: str) -> object:
+def _rewritten(field: Field, value: object, final: Mapping[str, str], thread_id: str) -> object:
     if field.kind is FieldKind.OUTCOMES:
         outcomes = cast("dict[str, str]", value)
-        return {finally_[key]: outcome for key, outcome in outcomes.items()}
+        return {final[key]: outcome for key, outcome in outcomes.items()}
     if field.kind is FieldKind.ITEMS:
-        return [finally_[item] for item in cast("list[str]", value)]
+        return [final[item] for item in cast("list[str]", value)]
     if field.kind is FieldKind.REFERENCES:
         return [
-            {**reference, "item": finally_[reference["item"]]}
+            {**reference, "item": final[reference["item"]]}
             if is_in_thread(reference, thread_id)
             else reference
             for reference in cast("list[dict[str, str]]", value)
         ]
     if field.names_items:
-        return NAME_IN_DISCRIMINATES.sub(lambda name: finally_[name[0]], cast("str", value))
+        return NAME_IN_DISCRIMINATES.sub(lambda name: final[name[0]], cast("str", value))
     return value
 
 

@@ -7,6 +7,7 @@ thread as it stood just before her message. One of the two holds for her whole m
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from brenner.artifact.state import Counts, Version
@@ -73,9 +74,10 @@ def base_of(posted: Posted, stated: int | None, versions: tuple[Version, ...]) -
             if version.number == stated:
                 return version
     here = (posted.at, posted.id)
-    return max(
-        (each for each in versions if each.at is None or (each.at, each.message_id) < here),
-        key=lambda version: version.number,
+    return next(
+        version
+        for version in reversed(versions)
+        if version.at is None or (version.at, version.message_id) < here
     )
 
 
@@ -134,7 +136,8 @@ def views(named: Iterable[str], own: OwnItems, base: Version, counts: Counts) ->
     The thread view has every ID that the base view has. So the base view holds, unless the message
     names one that only the thread view has: then she had read the thread.
     """
-    in_base, in_thread = View(base.counts, own.adds, own.others), View(counts, own.new())
+    others = cache(own.others)
+    in_base, in_thread = View(base.counts, own.adds, others), View(counts, own.new())
     is_thread = any(
         in_base.meaning(item_id) is None and in_thread.meaning(item_id) is not None
         for item_id in named

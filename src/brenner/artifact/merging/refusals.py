@@ -1,6 +1,7 @@
 """Why a block is refused at merge, and what else is worth saying of it, in words with lines."""
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, Path
@@ -15,6 +16,15 @@ from brenner.diagnostics.model import Code, Diagnostic
 from brenner.diagnostics.nearest import Suggestion, perhaps
 from brenner.grammar import ITEM_ID
 
+
+class Collision(NamedTuple):
+    """A key, the key before it that means the same, and what both mean."""
+
+    mention: Mention
+    other: str
+    target: Target | None
+
+
 MOST_TOLD = 20  # of one kind about one block; more would say nothing new
 
 
@@ -24,9 +34,9 @@ def told(block: DeltaBlock, code: Code, path: Path, **words: str | int) -> Diagn
     return found.in_block(block.number, block.written("target_id"), dotted(path))
 
 
-def unknown(block: DeltaBlock, mention: Mention, draft: Draft) -> Diagnostic:
+def unknown(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft) -> Diagnostic:
     """The ID names nothing."""
-    hint = _nearest(mention.written, draft)
+    hint = _nearest(mention.written, reading, draft)
     if mention.field == "target_id":
         return told(
             block,
@@ -41,12 +51,12 @@ def unknown(block: DeltaBlock, mention: Mention, draft: Draft) -> Diagnostic:
     return told(block, merge.UNKNOWN_ITEM, mention.path, **words)
 
 
-def _nearest(written: str, draft: Draft) -> Suggestion:
-    """The item of that section whose number is nearest."""
+def _nearest(written: str, reading: Reading, draft: Draft) -> Suggestion:
+    """The last active item of that section which the message can have meant."""
     match = ITEM_ID.fullmatch(written)
-    highest = draft.counts.get(match[1], 0) if match and match[1] else 0
-    near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else None
-    return perhaps(near if near in draft.items else None)
+    highest = reading.views.chosen.counts.get(match[1], 0) if match and match[1] else 0
+    near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else ""
+    return perhaps(near if near in draft.items and not draft.is_killed(near) else None)
 
 
 def depends_on_refused(block: DeltaBlock, mention: Mention, first: int) -> Diagnostic:
@@ -72,7 +82,7 @@ def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draf
 def title(target: Target | None, reading: Reading, draft: Draft) -> str:
     """What people call an item, or one that a block of the message adds."""
     if isinstance(target, str):
-        return draft.items[target].title
+        return draft.title(target)
     if target is None:
         return "nothing"
     delta = reading.contribution.blocks[target - 1].delta
@@ -80,22 +90,26 @@ def title(target: Target | None, reading: Reading, draft: Draft) -> str:
     return str(called or f"block {target}")
 
 
-def colliding(
-    block: DeltaBlock, meant: Mapping[str, Target | None], found: Iterable[Mention]
-) -> list[Diagnostic]:
-    """Two keys of one map that mean the same item."""
+def collisions(meant: Mapping[str, Target | None], found: Iterable[Mention]) -> list[Collision]:
+    """The pairs of keys of one map that mean the same item."""
     seen: dict[tuple[str, Target | None], str] = {}
-    told_of = []
+    pairs = []
     for mention in found:
         if mention.path[-1] != mention.written:
             continue  # not the key of a map
-        place = (mention.field, meant[mention.written])
-        other = seen.setdefault(place, mention.written)
+        target = meant[mention.written]
+        other = seen.setdefault((mention.field, target), mention.written)
         if other != mention.written:
-            words = {"key": other, "other": mention.written, "where": mention.field}
-            code = merge.COLLIDING_KEYS
-            told_of.append(told(block, code, mention.path, id=str(place[1]), **words))
-    return told_of
+            pairs.append(Collision(mention, other, target))
+    return pairs
+
+
+def colliding(block: DeltaBlock, collision: Collision) -> Diagnostic:
+    """Two keys mean the same item."""
+    mention, other, target = collision
+    item = target if isinstance(target, str) else f"the item of block {target}"
+    words = {"key": other, "other": mention.written, "where": mention.field, "id": item}
+    return told(block, merge.COLLIDING_KEYS, mention.path, **words)
 
 
 def killed(block: DeltaBlock, path: Path, item_id: str, by: str) -> Diagnostic:

@@ -7,7 +7,7 @@ from typing import cast
 from brenner.artifact.blame import KICKOFF, Source
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.annotate import Settled, settle
-from brenner.artifact.merging.authors import Applied, Author, block_key, edited_paths, is_replaced
+from brenner.artifact.merging.authors import Applied, Author, block_key, edited_fields, is_replaced
 from brenner.artifact.merging.circles import Node, References
 from brenner.artifact.merging.contribution import Contribution, Kickoff
 from brenner.artifact.merging.decide import decide
@@ -96,7 +96,6 @@ class Round:
                 self.warnings.append(found._replace(message_id=posted.id))
             self._fill("statement", kickoff.question, posted)
             self._fill("context", kickoff.context, posted)
-            return
         standing = self._question()
         if _words(standing) != _words(kickoff.question):
             self.warnings.append(_question_differs(kickoff, standing))
@@ -134,6 +133,9 @@ class Round:
         versions = self._state.versions
         base = base_of(contribution.posted, contribution.stated_base, versions)
         stated = contribution.stated_base
+        self.warnings += [
+            found._replace(message_id=contribution.posted.id) for found in contribution.warnings
+        ]
         if stated is not None and stated != base.number:
             found = AP_009.at(version=stated, latest=versions[-1].number)
             self.warnings.append(found._replace(message_id=contribution.posted.id))
@@ -149,17 +151,17 @@ class Round:
     ) -> dict[int, tuple[Diagnostic, ...]]:
         """Apply what is to be applied; everything that is to be said, by block."""
         said = {each.block.number: each.diagnostics for each in settled}
-        later: list[Settled] = []
+        waiting: dict[str, list[Settled]] = {}  # for the block further down that adds their item
         for each in settled:
             if each.outcome is not Outcome.APPLIED:
                 continue
+            item_id = each.item_id or ""
             is_add = each.block.delta is not None and each.block.delta.target_id is None
-            if is_add or each.item_id in self._draft.items:
-                said[each.block.number] += tuple(self._apply(each, posted, base))
-            else:
-                later.append(each)  # about an item that a block further down adds
-        for each in later:
-            said[each.block.number] += tuple(self._apply(each, posted, base))
+            if not is_add and item_id not in self._draft.items:
+                waiting.setdefault(item_id, []).append(each)
+                continue
+            for ready in (each, *(waiting.pop(item_id, ()) if is_add else ())):
+                said[ready.block.number] += tuple(self._apply(ready, posted, base))
         return said
 
     def _apply(self, settled: Settled, posted: Posted, base: Version) -> Iterator[Diagnostic]:
@@ -231,10 +233,8 @@ class Round:
             edits = "; ".join(list(unseen)[:_MOST_EDITS_TOLD])
             more = len(unseen) - _MOST_EDITS_TOLD
             edits += f"; and {more} more" if more > 0 else ""
-            found = codes.KILL_OVER_UNSEEN_EDITS.at(
-                settled.block.line, name=sender, id=item_id, edits=edits
-            )
-            yield found.in_block(settled.block.number, item_id)
+            words = {"name": sender, "id": item_id, "edits": edits}
+            yield told(settled.block, codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words)
 
 
 def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
@@ -261,20 +261,21 @@ def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
     for each in applied:
         delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
         here = Applied(message_id, each.block.number, item_id)
-        key = reading.keys.get(each.block.number)
-        author.remember(key or block_key(delta, item_id, each.payload, base), here)
+        author.remember(each.key or block_key(delta, item_id, each.payload, base), here)
         if delta.operation is Operation.ADD:
             author.remember_add(base, SECTIONS[delta.section].prefix, here)
+            meant = reading.meant(each.block.number).values()
+            if any(isinstance(target, int) for target in meant):
+                author.remember_as_written(block_key(delta, None, delta.payload, base), here)
         elif delta.operation is Operation.EDIT:
-            author.remember_edit(here, edited_paths(delta, each.payload))
+            author.remember_edit(here, edited_fields(delta, each.payload))
 
 
 def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
     chain = " → ".join(map(str, circle))
     words = {"value": value, "id": settled.item_id or "", "chain": chain}
-    found = codes.CIRCULAR_REFERENCE.at(settled.block.line, **words)
-    return found.in_block(settled.block.number, settled.item_id, "references")
+    return told(settled.block, codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
 
 
 def _question_differs(kickoff: Kickoff, standing: str) -> Diagnostic:

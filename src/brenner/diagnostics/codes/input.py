@@ -34,6 +34,44 @@ MESSAGE_TOO_LARGE = Code(
     spec="R5",
     example=Example("text", "a message of 50 MB", "a message that names the file of 50 MB"),
 )
+FILE_TOO_LARGE = Code(
+    id="FILE_TOO_LARGE",
+    severity=ERROR,
+    title="The file is too large",
+    message="`{path}` is larger than {most} bytes; nothing in it was read.",
+    fix="Point to large material by path, and keep in the file what people are to read.",
+    why="The limit holds before anything is parsed, so that no file can exhaust the machine.",
+    spec="R5; design, Exit codes",
+    example=Example("text", "an artifact of 50 MB", "an artifact that names the file of 50 MB"),
+)
+NO_ARTIFACT = Code(
+    id="NO_ARTIFACT",
+    severity=ERROR,
+    title="There is no artifact in the file",
+    message="`{path}` holds no artifact: {reason}.",
+    fix="Give the Markdown file of an artifact: front matter between two lines `---`, a title, "
+    "and seven sections, `## 1. Research Thread` the first.",
+    why="To show or lint nothing would look like success. An empty file is most often a failed "
+    "redirection.",
+    spec="companion, The artifact; companion, Lint",
+    example=Example(
+        "text",
+        "# Shopping list",
+        '---\nsession_id: "RS-20251230-cell-fate"\n---\n\n'
+        "# Brenner Protocol Artifact: RS-20251230-cell-fate\n\n## 1. Research Thread\n…",
+    ),
+)
+NO_SECTION_NUMBERS = Code(
+    id="NO_SECTION_NUMBERS",
+    severity=ERROR,
+    title="The source text has no section numbers",
+    message="None of the headings of `{path}` has a section number.",
+    fix="Give the Markdown file whose headings carry the numbers, as in `## §42 Title` or "
+    "`## 42. Title`.",
+    why="Every `§n` would count as missing, though the file is at fault and not the artifact.",
+    spec="companion, Anchors",
+    example=Example("text", "## On counting", "## §42 On counting"),
+)
 EMPTY_MESSAGE = Code(
     id="EMPTY_MESSAGE",
     severity=ERROR,
@@ -206,6 +244,9 @@ CODES = (
     UNREADABLE_INPUT,
     NOT_UTF8,
     MESSAGE_TOO_LARGE,
+    FILE_TOO_LARGE,
+    NO_ARTIFACT,
+    NO_SECTION_NUMBERS,
     EMPTY_MESSAGE,
     NUL_CHARACTER,
     INVALID_HEADER,

@@ -171,8 +171,8 @@ CONFLICTING_EDIT = Code(
     title="An edit displaced another author's value",
     message="`{label}` of `{id}`: this edit, made on v{version}, displaced the value that {name} "
     "has given it since.",
-    fix="Compare both values (`brenner artifact ledger THREAD`). Then send an EDIT of `{label}` "
-    "with a base that has the conflict; sending the value that stands closes it too.",
+    fix="Compare both values; the ledger has them. Then send an EDIT of `{label}` with a base that "
+    "has the conflict; sending the value that stands closes it too.",
     why="The later edit stands, but its author decided without knowing the other. The displaced "
     "value is kept in the record until somebody has seen both.",
     spec="companion, Merging; R12",
@@ -190,8 +190,8 @@ KILL_OVER_UNSEEN_EDITS = Code(
     severity=INFO,
     title="An item was killed by somebody who had not seen its latest edits",
     message="{name} killed `{id}` without having seen these edits: {edits}.",
-    fix="Read the edits in the ledger (`brenner artifact ledger THREAD`). If they answer the "
-    "reason for the KILL, send the item again, as improved, with an ADD.",
+    fix="Read the edits in the ledger. If they answer the reason for the KILL, send the item "
+    "again, as improved, with an ADD.",
     why="A KILL beats every EDIT. But the item may have been mended just before, and then the "
     "reason no longer holds.",
     spec="companion, Merging; R12",
@@ -257,9 +257,8 @@ UNKNOWN_AGENT = Code(
     severity=WARNING,
     title="The sender is not in the session's roster",
     message="{name} is not in the session's roster.",
-    fix="If {name} belongs to the session, put {name} into the roster of the next kickoff "
-    "(`brenner session round`). If not, look at the deltas and send an EDIT or a KILL where "
-    "they are wrong.",
+    fix="If {name} belongs to the session, put {name} into the roster of the next kickoff. If not, "
+    "look at the deltas and send an EDIT or a KILL where they are wrong.",
     why="The deltas count all the same. But a stranger may have mistaken the thread, and has had "
     "no prompt for a role.",
     spec="companion, Merging; R15; rulings, Small decisions",

@@ -95,7 +95,7 @@ WH_002 = Code(
     message="`{id}` has an anchor that is not well formed, `{value}`: {reason}.",
     fix="Write `§42`, `§42-45`, `EV-001`, `EV-001#E1`, `inference`, `[axiomatic]` or "
     "`[external: source]`. Send an EDIT (`{section}`, `{id}`) with the whole list under "
-    "`anchors`, and `anchors_replace` set to true.",
+    "`anchors`, and `anchors_replace` set to true.{suggestion}",
     why="An anchor in another form leads nowhere, and no program can check that its section "
     "exists.",
     spec=_ANCHORS,

@@ -7,10 +7,10 @@ _FRONT_MATTER = "companion, The artifact; companion, Lint; R18"
 EM_001 = Code(
     id="EM-001",
     severity=ERROR,
-    title="The artifact has no front matter",
-    message="The artifact has no front matter: {reason}.",
-    fix="Begin the file with a line `---`, then `session_id` and the other fields, then a line "
-    "`---`. `brenner artifact export THREAD` gives them as they were published.",
+    title="The front matter is missing or cannot be read",
+    message="The front matter {state}: {reason}.",
+    fix="{mend}: the file begins with a line `---`, then `session_id` and the other fields, each "
+    "`key: value` on a line of its own, then a line `---`.",
     why="The front matter says which session and which version the file is. Without it a file "
     "that was copied or renamed is nobody's. The rule applies to files only.",
     spec=_FRONT_MATTER,
@@ -81,7 +81,7 @@ WM_002 = Code(
     title="The last change is before the creation",
     message="`updated_at` ({updated_at}) is before `created_at` ({created_at}).",
     fix="Set `created_at` to the time of the first message and `updated_at` to that of the last "
-    "one applied. `brenner artifact export THREAD` gives both as they were published.",
+    "one applied.",
     why="Nothing changes before it exists: one of the two times is wrong, and with it every list "
     "that is sorted by it.",
     spec=_FRONT_MATTER,
@@ -110,7 +110,7 @@ IM_002 = Code(
     severity=INFO,
     title="The version is not an integer",
     message="`version` in the front matter is not an integer: {reason}.",
-    fix="Write the number of the COMPILED message alone, without the `v`.",
+    fix="Write the number of the COMPILED message alone, without `v` and quotes.",
     why="Versions count 1, 2, 3. Only as numbers can they be compared, so that a newer file is "
     "never written over by an older version.",
     spec="companion, Lint; R17",

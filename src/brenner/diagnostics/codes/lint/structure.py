@@ -40,7 +40,7 @@ ES_003 = Code(
     id="ES-003",
     severity=ERROR,
     title="An item ID is malformed",
-    message="`{id}` in the section `{section}` is not a well-formed item ID: {reason}.",
+    message="`{id}` in the section `{section}` has no well-formed item ID: {reason}.",
     fix="Write the section's own prefix and a number, with nothing between: `H1` for a "
     "hypothesis, `T1` for a test, `A1` for an assumption, `X1` for an anomaly, `C1` for a "
     "critique.",
@@ -70,8 +70,8 @@ WS_001 = Code(
     severity=WARNING,
     title="The numbering has a gap",
     message="The section `{section}` has no {missing}, though it has `{id}`.",
-    fix="Bring the item back from an earlier version (`brenner artifact history THREAD` lists "
-    "them). To take an item out send a KILL: it then stays in its place, struck through.",
+    fix="Bring the item back from an earlier version of the file. To take an item out send a "
+    "KILL: it then stays in its place, struck through.",
     why="IDs are given in order and nothing is ever deleted, so a gap means that an item was "
     "lost, and with it the reason why it was dropped.",
     spec=_IDS,
