@@ -33,4 +33,6 @@ def check_lint(case: Case) -> list[Diagnostic]:
     assert all(block.delta and not block.diagnostics for block in blocks)
     for text in case.get("ready", []):
         assert any(text in (each.repaired or "") for each in found), text
+    for text in case.get("unready", []):
+        assert not any(text in (each.repaired or "") for each in found), text
     return found

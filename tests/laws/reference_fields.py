@@ -31,12 +31,21 @@ class Writing(NamedTuple):
         return self.new | dict.fromkeys(self.dropped)
 
 
-def touched(delta: Delta) -> list[Path]:
-    """The paths that an EDIT names; a replaced list or map is named whole."""
-    paths: list[Path] = []
-    for kind, content in _named(delta):
-        paths += [(kind.name,)] if _replaces(delta, kind) else list(_leaves(kind, content))
-    return paths
+def disagree(one: Delta, other: Delta) -> bool:
+    """Whether two EDITs of an item say different things of a text, of a key, or of a list."""
+    fields = {kind.name for kind, _ in _named(one)} & {kind.name for kind, _ in _named(other)}
+    for name in fields:
+        kind = SECTIONS[one.section].fields[name]
+        first, second = (_leaves(kind, edit.payload[name]) for edit in (one, other))
+        both = [path for path in first if path in second]
+        # A replace says of every leaf that it does not name that it is not there.
+        taken = [path for path in first if path not in second and _replaces(other, kind)]
+        taken += [path for path in second if path not in first and _replaces(one, kind)]
+        if taken or any(first[path] != second[path] for path in both):
+            return True
+        if kind.kind in LISTS and first != second:
+            return True
+    return False
 
 
 def _named(delta: Delta) -> list[tuple[Field, object]]:

@@ -127,7 +127,7 @@ class Translated:
     mentions: tuple[bool, bool] = (False, False)
 
 
-def translate(delta: Delta, views: Views, guess: dict[int, str]) -> Translated:
+def translate(number: int, delta: Delta, views: Views, guess: dict[int, str]) -> Translated:
     """Every ID as the chosen view means it; `guess` says what became of each ADD of the message."""
     found = Translated(delta)
     view = views.chosen
@@ -143,6 +143,8 @@ def translate(delta: Delta, views: Views, guess: dict[int, str]) -> Translated:
             found.errors.add("INVALID_TARGET" if where == "target_id" else "UNKNOWN_ITEM")
             return token
         now = final(meant)
+        if now == REFUSED and meant == number:
+            return token  # that it is refused has another reason than that it names itself
         if now == REFUSED:
             found.errors.add("DEPENDS_ON_REFUSED")
         other = views.thread.get(token)

@@ -17,7 +17,7 @@ from brenner.markdown.fields import fields
 from brenner.thread.posted import Posted, in_thread_order, iso
 from brenner.thread.sections import find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject
-from laws.reference_fields import NOT_APPLICABLE, kill, touched, write
+from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
 from laws.reference_ids import REFUSED, Meaning, View, Views, named, translate
 from laws.reference_model import Applied, Compiled, Item, Letter, Line, Model, Source
 
@@ -95,7 +95,7 @@ def _kickoff(model: Model, posted: Posted, version: int) -> None:
                 model.put("RT", (name,), text, source)
                 if (dispute := model.conflicts.get(("RT", (name,)))) and text:
                     dispute.value, dispute.source = text, source  # it is no edit: it closes nothing
-    elif rt.get(("statement",)) != question:
+    if rt.get(("statement",)) != question:
         model.warnings.add("QUESTION_DIFFERS")
 
 
@@ -265,7 +265,7 @@ def _block(
     codes = {found.id for found in block.diagnostics}
     state, item, rewrites, mentions = "refused", None, [], (False, False)
     if block.delta is not None:
-        meant = translate(block.delta, letter.views, guess)
+        meant = translate(block.number, block.delta, letter.views, guess)
         codes |= meant.warnings | meant.errors
         delta, mentions = meant.delta, meant.mentions
         if not meant.errors:
@@ -317,21 +317,16 @@ def _one_each(equal: list[Applied], taken: list[str | None]) -> Applied | None:
     return next((done for done in equal if done.item not in taken), equal[-1] if equal else None)
 
 
-def _changed_by_her(model: Model, done: Applied, delta: Delta) -> bool:
-    """Whether she has edited anything that the EDIT names since that one was applied.
+def _changed_by_her(model: Model, first: Applied, delta: Delta) -> bool:
+    """Whether she has said something else since, of anything that the EDIT is about.
 
-    Reading: to say again what stands is no change, and a KILL that turns a cell into N/A no edit.
+    Reading: to say the same again is no change, whatever others have said meanwhile.
     """
-    if delta.operation != "EDIT":
-        return False
-    named = touched(delta)
     return any(
-        path[: len(each)] == each and name == done.item
-        for (name, path), changes in model.history.items()
-        for change in changes
-        for each in named
-        if change.step > done.step
-        and (change.source.agent, change.source.operation) == (done.sender, "EDIT")
+        done.step > first.step
+        and (done.sender, done.item, done.delta.operation) == (first.sender, first.item, "EDIT")
+        and disagree(done.delta, delta)
+        for done in model.applied
     )
 
 

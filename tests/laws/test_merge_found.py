@@ -74,6 +74,13 @@ FOUND: dict[str, list[list[Sent]]] = {
     "who agrees in a conflict has not set the value": [
         [blue(CONTEXT[1]), red(CONTEXT[0]), blue(CONTEXT[0])]
     ],
+    "whoever adds to a disputed list has set what stands": [
+        [
+            red(edit(RT, "RT", anchors=["§2", "§3"])),
+            blue(edit(RT, "RT", anchors=[], replace=True)),
+            Draft("GreenHill", "", (edit(RT, "RT", anchors=["§2"]),)),
+        ]
+    ],
     "a kickoff closes no conflict": [[red(CONTEXT[1]), blue(CONTEXT[2]), ASKED]],
     "a kickoff closes no conflict of a version before": [
         [red(CONTEXT[1]), blue(CONTEXT[2])],

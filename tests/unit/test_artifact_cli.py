@@ -61,6 +61,10 @@ NEW = artifact(
 )
 
 
+NOTHING_SAID = {"violations": [], "summary": {"errors": 0, "warnings": 0, "info": 0}}
+ODD = render_artifact(NEW).replace("## 6. Anomaly Register", "## 6. Anomalies")
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
     """The two artifacts as files."""
@@ -100,17 +104,32 @@ def test_show_as_json(files: tuple[str, str]) -> None:
         ["artifact", "show", "--json"],
     ):
         done = brenner(*before, files[1])
-        assert (done.returncode, json.loads(done.stdout)) == (0, artifact_json(NEW))
+        assert (done.returncode, json.loads(done.stdout)) == (0, artifact_json(NEW) | NOTHING_SAID)
 
 
 def test_what_departs_from_the_format_is_told_aside() -> None:
     """Warnings go to the standard error; the document stays whole."""
-    text = render_artifact(NEW).replace("## 6. Anomaly Register", "## 6. Anomalies")
-    done = brenner("artifact", "show", "-", "--json", stdin=text.encode())
-    assert done.returncode == 0
-    assert json.loads(done.stdout) == artifact_json(NEW)
+    done = brenner("artifact", "show", "-", stdin=ODD.encode())
+    assert (done.returncode, done.stdout) == (0, render_artifact(NEW))
     assert "<stdin>:" in done.stderr
     assert "Anomalies" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["show", "diff"])
+def test_a_program_is_told_what_was_not_read(files: tuple[str, str], command: str) -> None:
+    """In JSON what the reader had to say is in the document, with file and line, and only there."""
+    text = ODD.replace("**Claim**: Marks", "**Clam**: Marks")
+    names = [files[0], "-"] if command == "diff" else ["-"]
+    done = brenner("artifact", command, *names, "--json", stdin=text.encode())
+    document = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert document["summary"] == {"errors": 0, "warnings": 2, "info": 0}
+    label, heading = document["violations"]
+    assert (label["id"], heading["id"]) == ("UNKNOWN_LABEL", "HEADING_FORM")
+    lines = text.splitlines()
+    assert lines[label["line"] - 1].startswith("**Clam**")
+    assert lines[heading["line"] - 1] == "## 6. Anomalies"
+    assert {label["file"], heading["file"]} == {"-"}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +138,12 @@ def test_what_departs_from_the_format_is_told_aside() -> None:
         (None, "no such file"),
         (b"caf\xe9", "not UTF-8"),
         (b"x" * (4 * 1024 * 1024 + 1), "larger than"),
-        (b"", "no artifact in it"),
-        (b"# Notes\n\nNot an artifact.\n", "no artifact in it"),
+        (b"", "it is empty"),
+        (b"# Notes\n\nNot an artifact.\n", "holds no artifact"),
     ],
     ids=["missing", "latin-1", "large", "empty", "other"],
 )
-@pytest.mark.parametrize("command", ["show", "diff"])
+@pytest.mark.parametrize("command", ["show", "diff", "lint"])
 def test_unreadable(tmp_path: Path, command: str, raw: bytes | None, words: str) -> None:
     """Exit code 2 and the reason, as JSON where that was asked for; nothing is shown."""
     path = tmp_path / "a.md"
@@ -134,9 +153,12 @@ def test_unreadable(tmp_path: Path, command: str, raw: bytes | None, words: str)
     done = brenner("artifact", command, *names)
     assert (done.returncode, done.stdout) == (2, "")
     assert words in done.stderr
+    assert ("Give a file that exists" in done.stderr) is (raw is None)
     done = brenner("artifact", command, *names, "--json")
     assert (done.returncode, done.stderr) == (2, "")
-    assert words in json.loads(done.stdout)["violations"][0]["message"]
+    document = json.loads(done.stdout)
+    assert document["file"] == str(path)
+    assert words in document["violations"][0]["message"]
 
 
 @pytest.mark.parametrize("width", [80, 140])
@@ -220,10 +242,37 @@ def test_diff_of_the_same(files: tuple[str, str]) -> None:
     assert "only once" in twice.stderr
 
 
+def test_two_files_that_were_mixed_up(files: tuple[str, str]) -> None:
+    """An older version as NEW, or another session, is said at the top."""
+    old, new = files
+    lines = brenner("artifact", "diff", new, old).stdout.splitlines()
+    assert lines[1] == "NEW is the older version: v2 after v3."
+    other = render_artifact(OLD).replace("RS-20251230-cell-fate", "RS-20251230-other")
+    lines = brenner("artifact", "diff", new, "-", stdin=other.encode()).stdout.splitlines()
+    assert lines[1] == "These are two sessions: RS-20251230-cell-fate and RS-20251230-other."
+
+
+def test_labels_make_one_column(tmp_path: Path) -> None:
+    """Values begin in one column, however long a label of the layout is; what a kill leaves out is
+    said to be left out.
+    """
+    critique = item("C1", name="Framing", attack="Both", real_third_alternative=True)
+    dead = item("C2", Killed("", "", ""), name="Gone")
+    alone = item("C3", Killed("RedCreek", "", "No."), name="Alone")
+    path = tmp_path / "a.md"
+    path.write_text(render_artifact(artifact(2, critique, dead, alone)), "utf-8")
+    shown = brenner("artifact", "diff", "-", str(path), stdin=render_artifact(artifact(1)).encode())
+    assert (
+        "      Attack                  Both\n      Real third alternative  true\n" in shown.stdout
+    )
+    assert "      Killed by  not said\n      Reason     not said\n" in shown.stdout
+    assert "      Killed by  RedCreek, time not said\n" in shown.stdout
+
+
 def test_diff_as_json(files: tuple[str, str]) -> None:
     """The stable document; the text only where it was asked for."""
     document: Any = json.loads(brenner("artifact", "diff", *files, "--json").stdout)
-    assert document == diff_json(diff(OLD, NEW), OLD.metadata, NEW.metadata)
+    assert document == diff_json(diff(OLD, NEW), OLD.metadata, NEW.metadata) | NOTHING_SAID
     with_text = json.loads(brenner("artifact", "diff", *files, "--json", "--text").stdout)
     text = with_text.pop("text")
     assert with_text == document

@@ -59,12 +59,20 @@ def test_invalid_file() -> None:
     assert fix == "  `--fix` prints 1 delta ready to send."
 
 
-def test_file_that_is_no_artifact() -> None:
-    """It can be read, so the rules say what it lacks: front matter, and each section once."""
-    done = lint("--json", "-", stdin="# Shopping list\n")
+def test_file_that_is_nearly_no_artifact() -> None:
+    """With any of its parts the rules say what it lacks: front matter, and each section once."""
+    done = lint("--json", "-", stdin="## 6. Anomaly Register\n\nNone registered.\n")
     found = [each["id"] for each in json.loads(done.stdout)["violations"]]
     assert done.returncode == 1
-    assert found[:8] == [*["ES-001"] * 6, "EX-001", "EM-001"]
+    assert sorted(found) == ["EM-001", *["ES-001"] * 6]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "# Shopping list\n", "---\na: [\n---\n"])
+def test_file_that_is_no_artifact(text: str) -> None:
+    """Without any of them it is unreadable, as for the other commands."""
+    done = lint("--json", "-", stdin=text)
+    (found,) = json.loads(done.stdout)["violations"]
+    assert (done.returncode, found["id"]) == (2, "NO_ARTIFACT")
 
 
 def test_warnings_are_valid() -> None:
@@ -90,7 +98,35 @@ def test_fix_prints_deltas() -> None:
     assert block.delta
     assert block.delta.payload == {"predictions": {"H3": "indeterminate"}}
     assert done.stdout.startswith("```delta\n")
-    assert lint("--fix", "-", stdin=TEXT).stdout == ""
+    done = lint("--fix", "-", stdin=TEXT)
+    assert (done.stdout, done.stderr) == ("", "<stdin>: no problems\n")
+
+
+def test_no_fix_is_certain() -> None:
+    """Where there is something to mend and no delta for it, that is said."""
+    done = lint("--fix", "-", stdin=TEXT.replace("**Load**: H2 and T1 fall.\n\n", ""))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.endswith("  No fix is certain: what was found needs an author.\n")
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        *(("--sarif", "--fix"), ("--json", "--sarif"), ("--json", "--fix")),
+        *(("--fix", "--questions"), ("--sarif", "--questions")),
+    ],
+)
+def test_forms_that_clash(forms: tuple[str, str]) -> None:
+    """None is ignored in silence."""
+    done = lint(*forms, "-", stdin=TEXT)
+    assert done.returncode == 2
+    assert f"{' and '.join(forms)} do not go together" in done.stdout + done.stderr
+
+
+def test_questions_in_json() -> None:
+    """The document has them in any case."""
+    both, alone = (lint("--json", *more, "-", stdin=TEXT) for more in (["--questions"], []))
+    assert (both.returncode, both.stdout) == (0, alone.stdout)
 
 
 def test_json_document() -> None:
@@ -127,13 +163,28 @@ def test_unreadable(tmp_path: Path, form: tuple[str, ...]) -> None:
     """Exit code 2: missing, not UTF-8, too large; with the reason as JSON where that is asked."""
     large = tmp_path / "large.md"
     large.write_bytes(b"x" * (MOST_BODY_BYTES + 1))
+    empty = tmp_path / "empty.md"
+    empty.write_bytes(b"")
     latin = tmp_path / "latin.md"
     latin.write_bytes("§".encode("latin-1"))
     expected = {str(tmp_path / "none.md"): "UNREADABLE_INPUT", str(latin): "NOT_UTF8"}
-    for name, code in (expected | {str(large): "UNREADABLE_INPUT"}).items():
+    expected |= {str(large): "FILE_TOO_LARGE", str(empty): "NO_ARTIFACT"}
+    for name, code in expected.items():
         done = lint(*form, name)
         assert done.returncode == 2
-        assert code in (done.stdout if form in (("--json",), ("--sarif",)) else done.stderr)
+        if form == ("--sarif",):
+            (run,) = json.loads(done.stdout)["runs"]
+            (invocation,) = run["invocations"]
+            (told,) = invocation["toolExecutionNotifications"]
+            assert (invocation["executionSuccessful"], run["results"]) == (False, [])
+            assert (told["descriptor"]["id"], told["level"]) == (code, "error")
+            uri = told["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            assert uri == f"file://{name}"
+        elif form == ("--json",):
+            document = json.loads(done.stdout)
+            assert (document["file"], document["violations"][0]["id"]) == (name, code)
+        else:
+            assert code in done.stderr
 
 
 def test_source_text(tmp_path: Path) -> None:
@@ -147,7 +198,7 @@ def test_source_text(tmp_path: Path) -> None:
     source.write_text("# Talks\n", "utf-8")
     done = lint("--source-text", str(source), str(artifact))
     assert done.returncode == 2
-    assert "none of its headings has a section number" in done.stderr
+    assert "error NO_SECTION_NUMBERS  None of the headings of" in done.stderr
     assert lint("--source-text", str(tmp_path / "none.md"), str(artifact)).returncode == 2
     assert lint("--source-text", "-", "-", stdin=TEXT).returncode == 2
 

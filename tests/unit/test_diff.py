@@ -10,6 +10,9 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metada
 from brenner.artifact.summary import changes, summary
 from brenner.delta.schema import SECTIONS
 
+NO_CHANGES: dict[str, list[str]] = {
+    kind: [] for kind in ("added", "modified", "killed", "removed", "revived")
+}
 KILL = Killed("RedCreek", "2026-01-03T11:12:13Z", "T1 came out negative")
 
 
@@ -217,7 +220,7 @@ def test_summary_of_all_kinds() -> None:
         "T3 moved from rank 3 to 1."
     )
     expected = {"added": ["H4", "T4"], "modified": ["H2", "P1", "T3"], "killed": ["H1"]}
-    assert changes(found) == expected
+    assert changes(found) == expected | {"removed": [], "revived": []}
 
 
 def test_summary_of_nothing_and_of_metadata() -> None:
@@ -246,7 +249,25 @@ def test_killed_item_that_was_edited() -> None:
     later = item("H1", KILL, name="Lineage", claim="b", anchors=["§42", "inference"])
     found = diff(artifact(H1), artifact(later))
     assert summary(found) == "Changed H1 (claim); killed H1."
-    assert changes(found) == {"added": [], "modified": [], "killed": ["H1"]}
+    assert changes(found) == NO_CHANGES | {"killed": ["H1"]}
+
+
+def test_lists_of_what_files_alone_can_do() -> None:
+    """Removed and revived items have lists, and are not modified besides; an item that came and
+    was killed at once is in both of those lists and in no other.
+    """
+    old = artifact(H1._replace(killed=KILL), item("H2", claim="a"))
+    new = artifact(item("H1", claim="b"), item("H3", KILL, claim="c"))
+    expected = {"added": ["H3"], "killed": ["H3"], "removed": ["H2"], "revived": ["H1"]}
+    assert changes(diff(old, new)) == NO_CHANGES | expected
+
+
+def test_items_without_an_id() -> None:
+    """The sentence calls them by their title."""
+    old = artifact()
+    slate = {"hypothesis_slate": (item("", name="Two"), item("", claim="c"))}
+    new = old._replace(sections=MappingProxyType(dict(old.sections) | slate))
+    assert summary(diff(old, new)) == "Added “Two” and an item without an ID."
 
 
 def test_artifact_json() -> None:
@@ -303,8 +324,8 @@ def test_diff_json() -> None:
     document: Any = diff_json(diff(old, new), old.metadata, new.metadata)
     assert document == json.loads(json.dumps(document))
     assert (document["old"]["version"], document["new"]["version"]) == (1, 2)
-    assert document["summary"] == "Changed H1 (name, claim, anchors)."
-    assert document["changes"] == {"added": [], "modified": ["H1"], "killed": []}
+    assert document["sentence"] == "Changed H1 (name, claim, anchors)."
+    assert document["changes"] == NO_CHANGES | {"modified": ["H1"]}
     assert document["unchanged"] == 1
     (change,) = document["items"]
     assert {key: change[key] for key in ("id", "section", "title", "kinds", "rank")} == {

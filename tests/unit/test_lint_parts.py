@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.lint.anchors import mended, what_is_wrong
+from brenner.lint.anchors import mended, suggested, what_is_wrong
 from brenner.lint.order import misplaced
 from brenner.lint.source_text import SourceText, read_source_text
 
@@ -37,6 +37,20 @@ def test_malformed_anchor(anchor: str) -> None:
     """What is malformed is mended where it has one reading."""
     assert what_is_wrong(anchor)
     assert mended(anchor) == ANCHORS[anchor]
+
+
+@pytest.mark.parametrize(
+    ("anchor", "meant"),
+    [
+        *(("§ 5", "§5"), ("§§4", "§4"), ("sec. 3", "§3"), ("Section 3-4", "§3-4")),
+        *(("S127", "§127"), ("$42", "§42"), ("H1", None), ("p. 9", None), ("$42.50", None)),
+        *(("S9-3", None), ("s 4", None), ("S" * 5_000, None)),
+    ],
+)
+def test_suggested_anchor(anchor: str, meant: str | None) -> None:
+    """Another sign for § is a likely reading, not a certain one: no delta is made of it."""
+    assert what_is_wrong(anchor)
+    assert suggested(anchor) == meant
 
 
 @pytest.mark.parametrize(

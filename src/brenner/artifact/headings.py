@@ -7,6 +7,7 @@
 import re
 from typing import NamedTuple
 
+from brenner.artifact.kill_marks import KILLED, escape_marks, read_marks
 from brenner.artifact.layout import LAYOUT, TITLE, Layout
 from brenner.artifact.model import Item
 from brenner.delta.schema import (
@@ -24,21 +25,19 @@ from brenner.markdown.escaping import (
     escape_word,
     split_key,
     unescape,
-    unstruck,
 )
 
 THIRD_ALTERNATIVE = "Third Alternative"
-KILLED = "[KILLED]"
 MOST_POINTS = MOST_SCORE * len(SCORE_PARTS)
 
+_POINTS = r"score:?[ \t]*([0-9]{1,3})[ \t]*/[ \t]*12\)"
 _ENDING_IN_NAME = re.compile(
-    r"\\.|\((?=score:|third alternative\))|\[(?=killed\])", re.IGNORECASE | re.DOTALL
+    rf"\\.|\((?=score:|{_POINTS}|third alternative\))", re.IGNORECASE | re.DOTALL
 )
 # Blanks, from the first of them, or nothing, and then no escape.
 _GAP = r"(?:(?<![ \t])[ \t]++|(?<![ \t\\]))"
-_SCORE = re.compile(_GAP + r"\(Score: ?([0-9]{1,3}) ?/ ?12\)\Z", re.IGNORECASE)
-_THIRD = re.compile(_GAP + r"\(Third Alternative\)\Z", re.IGNORECASE)
-_ENDING_OUTSIDE = re.compile(r"~~[ \t]*+(\((?:Score|Third)[^()]*\))\Z", re.IGNORECASE)
+_SCORE = re.compile(rf"{_GAP}\({_POINTS}\Z", re.IGNORECASE)
+_THIRD = re.compile(rf"{_GAP}\(Third Alternative\)\Z", re.IGNORECASE)
 
 
 # Writing
@@ -55,14 +54,18 @@ def item_heading(section: Section, item: Item) -> str:
     text = f"{escape_word(item.id)}:"
     if name:
         escaped = escape_heading(name)
-        if "(" in escaped or "[" in escaped:
+        if "(" in escaped:
             escaped = escape_also(escaped, _ENDING_IN_NAME)
-        text = f"{text} {escaped}"
+        text = f"{text} {escape_marks(escaped)}"
     if section is DISCRIMINATIVE_TESTS and item.score:
-        text = f"{text} (Score: {sum(item.score.values())}/{MOST_POINTS})"
+        text = f"{text} {_score_ending(sum(item.score.values()))}"
     elif section is HYPOTHESIS_SLATE and "third_alternative" in item.fields and not says_so(name):
         text = f"{text} ({THIRD_ALTERNATIVE})"
     return f"### ~~{text}~~ {KILLED}" if item.killed else f"### {text}"
+
+
+def _score_ending(points: int) -> str:
+    return f"(Score: {points}/{MOST_POINTS})"
 
 
 def says_so(name: str) -> bool:
@@ -77,7 +80,7 @@ class ItemHeading(NamedTuple):
     """What the heading of an item says; the ID is empty where there is none.
 
     `name` is still escaped. `is_form` and `is_kill_form` tell whether the ID and the marks of a
-    kill are written as we write them.
+    kill are written as we write them; `kill_words` are what the marks say of who, when and why.
     """
 
     id: str
@@ -85,20 +88,25 @@ class ItemHeading(NamedTuple):
     is_form: bool
     is_killed: bool
     is_kill_form: bool
+    kill_words: str
 
 
 def read_item_heading(raw: str) -> ItemHeading:
     """Take a heading apart."""
-    rest, is_killed, is_kill_form = _without_kill(raw)
-    return ItemHeading(*_split(rest), is_killed, is_kill_form)
+    marks = read_marks(raw)
+    is_ours = marks.is_struck and not marks.is_odd and marks.mark == KILLED
+    return ItemHeading(
+        *_split(marks.rest), marks.is_killed, is_ours or not marks.is_killed, marks.words
+    )
 
 
 class Name(NamedTuple):
-    """A name, and what the heading says after it."""
+    """A name, and what the heading says after it; `is_form`: in our words."""
 
     text: str
     score: int | None = None
     is_third: bool = False
+    is_form: bool = True
 
 
 def read_name(section: Section, raw: str) -> Name:
@@ -107,41 +115,28 @@ def read_name(section: Section, raw: str) -> Name:
     third = _THIRD.search(raw) if section is HYPOTHESIS_SLATE else None
     ending = score or third
     text = unescape(raw[: ending.start()] if ending else raw)
-    return Name(text, int(score[1]) if score else None, third is not None)
+    points = int(score[1]) if score else None
+    is_form = points is None or raw.endswith(_score_ending(points))
+    return Name(text, points, third is not None, is_form)
 
 
-def _without_kill(raw: str) -> tuple[str, bool, bool]:
-    """The heading without the marks of a kill, whether it has any, and whether they are ours."""
-    rest = raw.strip(" \t")
-    is_marked = _ends_in_mark(rest)
-    if is_marked:
-        rest = rest[: -len(KILLED)].rstrip(" \t")
-    elif rest[: len(KILLED)].upper() == KILLED:
-        inner = rest[len(KILLED) :].strip(" \t:")
-        return unstruck(inner) or inner, True, False
-    if rest.startswith("~~") and (ending := _ENDING_OUTSIDE.search(rest)):
-        return f"{rest[2 : ending.start()]} {ending[1]}", True, False
-    inner = unstruck(rest) or ""
-    if _ends_in_mark(inner):
-        return inner[: -len(KILLED)].rstrip(" \t"), True, False
-    return (inner, True, is_marked) if inner else (rest, is_marked, not is_marked)
-
-
-def _ends_in_mark(text: str) -> bool:
-    return text[-len(KILLED) :].upper() == KILLED and text[-len(KILLED) - 1 : -len(KILLED)] != "\\"
+# A number, or a sign, before the ID; the ID, or all, in bold or as code. No ID of ours holds a
+# blank, and its asterisks and backticks are escaped.
+_ODD_START = re.compile(r"(?:[0-9]{1,3}[.)]|[^\w\s:*`~\\]{1,3})[ \t]+(?=[HPTAXC][1-9])")
+_ODD_ID = re.compile(r"(\*\*|__|`)([^*_`]+)\1")
 
 
 def _split(text: str) -> tuple[str, str, bool]:
     """The ID, the name, and whether they are written as `H1: Name`.
 
-    Others write `H1 - Name`, `H1. Name`, `H1` alone, `**H1**: Name`.
+    Others write `H1 - Name`, `H1. Name`, `H1` alone, `**H1**: Name`, `1. H1: Name`.
     """
-    bold = re.fullmatch(r"\*\*([^*]+)\*\*(.*)", text)
-    if bold:
-        text = bold[1] + bold[2]
+    odd = _ODD_START.match(text) or _ODD_ID.match(text)
+    if odd:
+        text = text[odd.end() :] if odd.lastindex is None else odd[2] + text[odd.end() :]
     parts = split_key(text)
     if parts and not re.search(r"\s", parts[0]):
-        return unescape(parts[0]), parts[1], bold is None
+        return unescape(parts[0]), parts[1], odd is None
     word = re.match(r"[A-Z]+[0-9]*", text)
     after = text[word.end() :] if word else ""
     if word and ITEM_ID.fullmatch(word[0]) and not re.match(r"\w|[.,/'’-]\w", after):

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 
+from brenner.artifact.kill_marks import escape_status
 from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Killed, Reference, order_of
-from brenner.grammar import ANCHOR
+from brenner.delta.schema import MOST_SCORE
+from brenner.grammar import ANCHOR, ITEM_ID
 from brenner.markdown.escaping import (
     escape,
     escape_also,
@@ -16,7 +18,6 @@ from brenner.markdown.escaping import (
 )
 
 TRUE = "true"
-KILLED_STATUS = "KILLED"
 _COMMA = re.compile(r"\\.|,", re.DOTALL)
 _COMMA_OR_BRACKET = re.compile(r"\\.|[,\[]", re.DOTALL)
 
@@ -24,11 +25,14 @@ _COMMA_OR_BRACKET = re.compile(r"\\.|[,\[]", re.DOTALL)
 # Texts
 
 
-def text_text(text: str) -> str:
-    """Any text. The one word that other programs mark a killed item with must not stand alone."""
-    if text == KILLED_STATUS:
-        return f"&#x{ord(text[0]):X};{text[1:]}"
-    return escape(text)
+def text_text(label: str, text: str) -> str:
+    """Any text. A status that says `KILLED` is how other programs mark a killed item."""
+    return escape_status(escape(text)) if is_status(label) else escape(text)
+
+
+def is_status(label: str) -> bool:
+    """Whether a label is that of some status."""
+    return label.casefold().endswith("status")
 
 
 # Lists on one line: §42, §45-47, [external: Smith, 2020]
@@ -53,6 +57,8 @@ def read_list(raw: str) -> tuple[str, ...]:
     return tuple(unescape(part) for part in split_list(raw) if part)
 
 
+_OUTCOME = re.compile(rf"(?:\*\*)?{ITEM_ID.pattern}(?:\*\*)?[ \t]*:")
+
 # Lists with an entry to a line: H1: text; refines RS-20251228-initial H2
 
 
@@ -75,6 +81,13 @@ def read_outcome(raw: str) -> tuple[str, str] | None:
     return unescape(parts[0]), unescape(parts[1])
 
 
+def split_outcomes(raw: str) -> list[str]:
+    """`H1: stays; H2: changes` as two, where each begins with an ID; else the text as one."""
+    parts = [part.strip() for part in re.split(r"[;\n]", raw)]
+    said = [part for part in parts if part]
+    return said if all(map(_OUTCOME.match, said)) else [raw]
+
+
 def reference_text(reference: Reference) -> str:
     """An entry of references."""
     words = (reference.relation, reference.session, reference.item)
@@ -92,7 +105,7 @@ def read_reference(raw: str) -> Reference | None:
 
 # Scores: LR=3, Cost=2, Speed=2, Ambiguity=3
 
-_PART = re.compile(r"([A-Za-z_ ]{1,40})[=:][ \t]*(-?[0-9]{1,9})(?:/3)?")
+_PART = re.compile(r"([A-Za-z_* -]{1,40})[=:][ \t*]*(-?[0-9]{1,9})(?:[ \t]*/[ \t]*3)?")
 _PARTS = {label.casefold(): part for part, label in SCORE_LABELS.items()} | {
     part.replace("_", " "): part for part in SCORE_LABELS
 }
@@ -108,10 +121,11 @@ def read_score(raw: str) -> tuple[dict[str, int], list[str]]:
     """The parts of a score, and what cannot be read as one."""
     score: dict[str, int] = {}
     unread = []
-    for written in split_list(raw):
+    for written in filter(None, split_list(raw.replace(";", ","))):
         match = _PART.fullmatch(written)
-        part = _PARTS.get(match[1].strip().replace("_", " ").casefold()) if match else None
-        if match and part and part not in score:
+        word = re.sub(r"[_* -]+", " ", match[1]).strip() if match else ""
+        part = _PARTS.get(word.casefold())
+        if match and part and part not in score and 0 <= int(match[2]) <= MOST_SCORE:
             score[part] = int(match[2])
         else:
             unread.append(written)

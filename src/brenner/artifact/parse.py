@@ -7,12 +7,19 @@ meaning is clear, and the diagnostics tell of it; what is not read is told of, t
 from types import MappingProxyType
 
 from brenner.artifact.front_matter import read_metadata
-from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact, Item, order_of
+from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact, order_of
 from brenner.artifact.notes import Notes
-from brenner.artifact.parse_items import close_item
+from brenner.artifact.parse_items import Closed, close_item
 from brenner.artifact.parse_walk import Walk
+from brenner.artifact.parse_wrapping import find_document, second_artifact, tell_wrapping
 from brenner.artifact.parsed import Outline, ParsedArtifact
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, SECTIONS
+from brenner.delta.schema import (
+    ANOMALY_REGISTER,
+    DISCRIMINATIVE_TESTS,
+    RESEARCH_THREAD,
+    SECTIONS,
+)
+from brenner.diagnostics.codes import artifact_text as codes
 from brenner.markdown.blocks import blocks
 from brenner.markdown.front_matter import read_front_matter
 
@@ -23,21 +30,36 @@ def parse_artifact(text: str) -> ParsedArtifact:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = text.removeprefix("\ufeff")
     notes = Notes()
-    matter = read_front_matter(text)
+    document = find_document(text)
+    tell_wrapping(document, notes)
+    lines, first, last, _ = document
+    matter = read_front_matter("\n".join(lines[first:last]), first)
     metadata = read_metadata(matter, notes)
-    lines = text.split("\n")
-    body = "\n".join(lines[matter.height :]) if matter.height else text
-    walk = Walk(lines, matter.height, metadata.session_id, notes)
-    for block in blocks(body):
-        walk.take(block)
-    items: dict[str, list[Item]] = {section_id: [] for section_id in SECTIONS}
+    before = first + matter.height
+    walk = Walk(lines, before, metadata.session_id, notes)
+    found = blocks("\n".join(lines[before:last]))
+    end = second_artifact(found, lines, before)
+    if end:
+        notes.add(codes.SECOND_ARTIFACT, end, start=str(end))
+    walk.walk(found, (end - 1 if end else last) - before)
+    places = {("metadata", key): line for key, line in matter.lines.items()} | walk.lines
+    closed: dict[str, list[Closed]] = {section_id: [] for section_id in SECTIONS}
     for opened in walk.opened:
-        items[opened.section.id].append(close_item(opened, notes, walk.lines))
-    tests = tuple(item.id for item in items[DISCRIMINATIVE_TESTS.id])
-    sections = {section_id: _ordered(found) for section_id, found in items.items()}
-    threads = sections.pop(RESEARCH_THREAD.id)
+        item = close_item(opened, notes)
+        closed[opened.section.id].append(item)
+        for place, line in item.lines.items():
+            places.setdefault((opened.id, *place), line)
+    if not closed[ANOMALY_REGISTER.id]:
+        for note in walk.text.says_none:
+            notes.drop(note)
+    tests = tuple(test.item.id for test in closed[DISCRIMINATIVE_TESTS.id])
+    threads = closed.pop(RESEARCH_THREAD.id)
+    for items in closed.values():
+        items.sort(key=lambda each: order_of(each.item.id))
+    sections = {key: tuple(each.item for each in items) for key, items in closed.items()}
+    item_lines = {key: tuple(each.lines for each in items) for key, items in closed.items()}
     artifact = Artifact(
-        metadata, threads[0] if threads else NO_RESEARCH_THREAD, MappingProxyType(sections)
+        metadata, threads[0].item if threads else NO_RESEARCH_THREAD, MappingProxyType(sections)
     )
     outline = Outline(
         matter.values,
@@ -47,9 +69,10 @@ def parse_artifact(text: str) -> ParsedArtifact:
         tests,
         walk.text.says_none_registered,
     )
-    places = {("metadata", key): line for key, line in matter.lines.items()} | walk.lines
-    return ParsedArtifact(artifact, notes.diagnostics(), MappingProxyType(places), outline)
-
-
-def _ordered(items: list[Item]) -> tuple[Item, ...]:
-    return tuple(sorted(items, key=lambda item: order_of(item.id)))
+    return ParsedArtifact(
+        artifact,
+        notes.diagnostics(),
+        MappingProxyType(places),
+        outline,
+        MappingProxyType(item_lines),
+    )

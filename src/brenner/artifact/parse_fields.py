@@ -9,9 +9,10 @@ from brenner.artifact.item_text import (
     read_outcome,
     read_reference,
     read_score,
+    split_outcomes,
 )
 from brenner.artifact.notes import Notes
-from brenner.delta.schema import FieldKind
+from brenner.delta.schema import MOST_SCORE, FieldKind
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.markdown.escaping import unescape, unstruck
 
@@ -35,12 +36,20 @@ class OpenField:
         self._parts = [raw]
         self.entries: list[Entry] = []
         self.in_list = False  # it began as the entry of a list
+        self.is_headed = False  # a heading is its label, and its text follows
+        self.is_line_struck = False  # `~~` stands before the label, too
         self.is_read = True  # False: told of already, and passed over
 
     @property
     def raw(self) -> str:
         """Its text, still escaped."""
         return "".join(self._parts)
+
+    @property
+    def is_struck(self) -> bool:
+        """Whether all of it is struck through."""
+        raws = [*filter(None, (self.raw,)), *(entry.raw for entry in self.entries)]
+        return bool(raws) and all(unstruck(raw) is not None for raw in raws)
 
     def go_on(self, gap: str, raw: str) -> None:
         """More text, after a gap if there is any before it."""
@@ -62,6 +71,7 @@ class FieldReader:
         self.notes = notes
         self.item_id = item_id
         self.is_killed = is_killed
+        self.lacks_points = False  # a part of the score could not be read
         self._are_struck = True
 
     def read(self, field: OpenField) -> Content:
@@ -106,9 +116,15 @@ class FieldReader:
 
     def score(self, field: OpenField, _lines: dict[str, int]) -> object:
         """The parts of a score."""
-        score, unread = read_score(self._plain(field.raw))
+        raws = [self._plain(raw) for raw in (field.raw, *(e.raw for e in field.entries)) if raw]
+        if field.entries:
+            what = f"`**{field.label}**` is a list with a part to a line"
+            self._form("score list", field, what, f"`**{field.label}**: LR=3, Cost=2`")
+        score, unread = read_score(", ".join(raws))
         if unread:
-            self._unreadable(field, ", ".join(unread), "a part of a score", "LR=3, Cost=2")
+            self.lacks_points = True
+            expected = f"a part of a score, a number from 0 to {MOST_SCORE} and each once"
+            self._unreadable(field, ", ".join(unread), expected, "LR=3, Cost=2")
         return score
 
     def outcomes(self, field: OpenField, lines: dict[str, int]) -> object:
@@ -123,6 +139,7 @@ class FieldReader:
             else:
                 found[pair[0]] = pair[1]
                 lines[pair[0]] = entry.line
+        self._check_inline(field, found)
         return found
 
     def references(self, field: OpenField, _lines: dict[str, int]) -> object:
@@ -136,15 +153,22 @@ class FieldReader:
                 self._unreadable(field, entry.raw, expected, example, entry)
             else:
                 found.append(reference)
+        self._check_inline(field, found)
         return found
+
+    def _check_inline(self, field: OpenField, found: object) -> None:
+        """Tell of a list that begins on the line of its label, if anything could be read."""
+        if field.raw and found:
+            what = f"The text of `**{field.label}**` stands on the line of its label"
+            self._form("inline list", field, what, "a list below it, `- ` and an entry to a line")
 
     def _entries(self, field: OpenField) -> list[Entry]:
         """The entries. Text on the line of the label counts as the first."""
         if not field.raw:
             return field.entries
-        what = f"The text of `**{field.label}**` stands on the line of its label"
-        self._form("inline list", field, what, "a list below it, `- ` and an entry to a line")
-        return [Entry(field.raw, field.line), *field.entries]
+        is_list = field.kind is FieldKind.OUTCOMES and unstruck(field.raw) is None
+        raws = split_outcomes(field.raw) if is_list else [field.raw]
+        return [*(Entry(raw, field.line) for raw in raws), *field.entries]
 
     def _form(self, kind: str, field: OpenField, what: str, right: str) -> None:
         words = {"what": what, "right": right}

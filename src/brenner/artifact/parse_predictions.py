@@ -2,7 +2,7 @@
 
 import re
 
-from brenner.artifact.headings import KILLED
+from brenner.artifact.kill_marks import read_marks
 from brenner.artifact.layout import CONDITION_COLUMN, ID_COLUMN
 from brenner.artifact.notes import Notes
 from brenner.artifact.parse_fields import Entry, OpenField
@@ -10,7 +10,7 @@ from brenner.artifact.parse_items import OpenItem
 from brenner.delta.schema import PREDICTIONS_TABLE, FieldKind
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.grammar import ITEM_ID
-from brenner.markdown.escaping import unescape, unstruck
+from brenner.markdown.escaping import unescape
 from brenner.markdown.tables import Row, Table
 
 _CONDITIONS = frozenset(
@@ -54,15 +54,10 @@ def _row(row: Row, columns: Columns, notes: Notes) -> OpenItem:
     for cell in filter(None, row.cells[len(columns.names) :]):
         notes.add(codes.TEXT_NOT_READ, row.line, text=cell)
     written = cells[columns.id] if columns.id is not None and columns.id < len(cells) else ""
-    inner = unstruck(written)
-    plain = written if inner is None else inner
-    is_marked = plain.upper().endswith(KILLED) and not plain[: -len(KILLED)].endswith("\\")
-    if is_marked:
-        plain = plain[: -len(KILLED)].rstrip()
-        plain = unstruck(plain) or plain
-    opened = OpenItem(unescape(plain), PREDICTIONS_TABLE, row.line)
-    opened.is_killed = inner is not None or is_marked
-    opened.is_kill_form = not is_marked
+    marks = read_marks(written)
+    opened = OpenItem(unescape(marks.rest), PREDICTIONS_TABLE, row.line)
+    if marks.is_killed:
+        opened.say_killed(marks.words, is_form=not marks.is_odd and not marks.mark)
     outcomes = OpenField("predictions", "Predictions", FieldKind.OUTCOMES, row.line)
     for index, cell in enumerate(cells):
         if index == columns.condition and cell:

@@ -3,15 +3,24 @@
 A field is open until the next label or heading. What stands in between is its text.
 """
 
-import re
 from typing import NamedTuple
 
-from brenner.artifact.item_text import KILLED_STATUS
-from brenner.artifact.layout import NONE_REGISTERED
-from brenner.artifact.notes import Notes
+from brenner.artifact.layout import NONE_REGISTERED, REASON
+from brenner.artifact.notes import Note, Notes
 from brenner.artifact.parse_fields import Entry, OpenField
-from brenner.artifact.parse_items import OpenItem, unknown_label
-from brenner.artifact.parse_labels import Label, Place, folded, named, odd_form, read_label
+from brenner.artifact.parse_items import KILLED_BY_FIELD, REASON_FIELD, OpenItem, unknown_label
+from brenner.artifact.parse_labels import (
+    KILL_REASONS,
+    Label,
+    Named,
+    Place,
+    folded,
+    named,
+    odd_form,
+    read_label,
+    read_other_label,
+    said_killed,
+)
 from brenner.artifact.parse_predictions import Columns, read_rows
 from brenner.delta.schema import (
     ANOMALY_REGISTER,
@@ -21,12 +30,25 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.diagnostics.codes import artifact_text as codes
+from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.escaping import unstruck
+from brenner.markdown.escaping import split_key
 from brenner.markdown.tables import read_table
 
 _TEXTS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
-_LISTS = frozenset({FieldKind.OUTCOMES, FieldKind.REFERENCES, FieldKind.ANCHORS, FieldKind.ITEMS})
+_LISTS = frozenset(FieldKind) - _TEXTS - {FieldKind.FLAG}
+# What others say of an empty register. The linter asks for "None registered" (EX-002).
+_NONE = frozenset(
+    {"none", "none yet", "none so far", "nothing", "no anomalies", "no anomalies yet", "n/a", "-"}
+    | {
+        "no anomalies registered",
+        "no anomalies so far",
+        "none known",
+        "none at this time",
+        "–",
+        "—",
+    }
+)
 
 
 class Part(NamedTuple):
@@ -46,34 +68,60 @@ class OpenText:
     def __init__(self, opened: list[OpenItem], notes: Notes) -> None:
         self.columns: tuple[str, ...] | None = None
         self.says_none_registered = False
+        self.says_none: list[Note] = []  # in other words: nothing, unless there are anomalies
         self._opened = opened
         self._notes = notes
         self._section: Section | None = None
         self._item: OpenItem | None = None
+        self._owner: OpenItem | None = None  # whose deeper headings follow
         self._field: OpenField | None = None
         self._rows: dict[str, OpenItem] = {}
+        self._unread: Note | None = None  # in which further text that is not read is counted
 
-    def move(self, section: Section | None, item: OpenItem | None = None) -> None:
+    def move(
+        self, section: Section | None, item: OpenItem | None = None, unread: Note | None = None
+    ) -> None:
         """Go on under another heading."""
         self._section = section
-        self._item = item
+        self._item = self._owner = item
         self._field = None
         self._rows = {}
+        self._unread = unread
 
     def stop(self) -> None:
-        """End the field: a heading follows that is nobody's."""
+        """End the field: a line across the page, or what is no text, follows."""
         self._field = None
+
+    def leave_item(
+        self, text: str, line: int, unread: Note | None = None, *, is_deep: bool = False
+    ) -> None:
+        """A heading follows that was not understood: nothing under it goes to the item before.
+
+        After a deep one another heading may name a field of that item.
+        """
+        self._field = None
+        if self._section is not RESEARCH_THREAD:
+            self._item = None
+            self._owner = self._owner if is_deep else None
+        self._unread = unread
+        if unread:
+            unread.headings += 1
+        else:
+            self.not_read(text, line)
 
     def take(self, part: Part) -> None:
         """Go on with a part of a block."""
         if not part.is_prose:
             self._continue(part)
-        elif self._section is PREDICTIONS_TABLE and "|" in part.text and self._table(part):
-            pass
-        elif "**" in part.text:
-            self._fields(part)
+        elif not (self._section is PREDICTIONS_TABLE and "|" in part.text and self._table(part)):
+            self._paragraph(part)
+
+    def not_read(self, text: str, line: int) -> None:
+        """Tell of text that is nobody's, or count it where that was told of."""
+        if self._unread:
+            self._unread.blocks += 1
         else:
-            self._continue(part)
+            self._unread = self._notes.add(codes.TEXT_NOT_READ, line, text=text)
 
     def _table(self, part: Part) -> bool:
         table = read_table(part.text, part.line)
@@ -83,23 +131,19 @@ class OpenText:
         rows = read_rows(table, columns, self._notes)
         self.columns = self.columns or columns.names
         self._opened += rows
-        self._item = self._field = None
+        self._item = self._owner = self._field = self._unread = None
         self._rows = {row.id: row for row in reversed(rows)} | self._rows
         return True
 
     # Fields
 
-    def _fields(self, part: Part) -> None:
+    def _paragraph(self, part: Part) -> None:
         """A paragraph that may hold labels, each with the lines that follow it."""
         if "\n" not in part.text and not part.is_entry and (only := read_label(part.text)):
             self._open_field(only, only.rest.strip(" \t"), part.line, Place.PARAGRAPH)
             return
         lines = part.text.split("\n")
-        found = [
-            (index, label)
-            for index, line in enumerate(lines)
-            if (label := read_label(line)) and (index or self._counts(label, part))
-        ]
+        found = self._labels(lines, part)
         if not found:
             self._continue(part)
             return
@@ -116,10 +160,63 @@ class OpenText:
                 place = Place.BELOW_LIST if index else Place.ENTRY
             self._open_field(label, raw, part.line + index, place)
 
-    def _counts(self, label: Label, part: Part) -> bool:
-        """Bold words in a list under a field are its text, unless they are a label of the item."""
-        in_list = part.is_entry and self._field is not None and not self._field.in_list
-        return not in_list or named(label.text, self._item, self._rows) is not None
+    def _labels(self, lines: list[str], part: Part) -> list[tuple[int, Label]]:
+        """The lines of a paragraph that begin with a label; after a hard line break none does."""
+        field = self._field
+        in_list = part.is_entry and field is not None and not field.in_list
+        is_entry_of_field = in_list and field is not None and field.kind in _LISTS
+        found = []
+        for index, line in enumerate(lines):
+            label = read_label(line)
+            if label and not index and in_list and not self._ends_list(label):
+                label = None
+            elif label is None and not (is_entry_of_field and index == 0):
+                goes_on = index > 0 and _without_break(lines[index - 1]) != lines[index - 1]
+                label = None if goes_on else self.other_label(line)
+            if label:
+                found.append((index, label))
+        return found
+
+    def _ends_list(self, label: Label) -> bool:
+        """Bold words in a list under a field are its text, unless they are a label of the item, or
+        the ID of another one.
+        """
+        if named(label.text, self._item, self._rows):
+            return True
+        is_listed = self._field is not None and self._field.kind is FieldKind.OUTCOMES
+        return self._is_item(label.text) and not is_listed
+
+    def _is_item(self, label: str) -> bool:
+        """Whether it is the ID of an item of this section."""
+        match = ITEM_ID.fullmatch(label) if self._section else None
+        return match is not None and self._section is not None and match[1] == self._section.prefix
+
+    def other_label(self, line: str) -> Label | None:
+        """A label that is not in bold, or has no colon: only if the open item has such a field."""
+        label = read_other_label(line) if self._item or self._rows else None
+        if label is None:
+            return None
+        item = self._item
+        if item and said_killed(item.section, label.text, label.rest) is not None:
+            return label
+        field = named(label.text, item, self._rows)
+        if field and field.name == REASON_FIELD and folded(label.text) == REASON.casefold():
+            is_killed = field.item.is_killed or KILLED_BY_FIELD in field.item.fields
+            return label if is_killed else None
+        return label if field else None
+
+    def take_heading(self, text: str, line: int) -> bool:
+        """Open the field that a heading such as `#### Mechanism` names; whether there is one."""
+        words, rest = split_key(text) or (text, "")
+        words = words.strip("*_ \t")
+        if not self._owner or not named(words, self._owner, {}):
+            return False
+        self._item = self._owner
+        label = Label(words, rest, f"#### {text}", is_form=False)
+        self._open_field(label, rest, line, Place.PARAGRAPH)
+        if self._field:
+            self._field.is_headed = True
+        return True
 
     def _open_field(self, label: Label, raw: str, line: int, place: Place) -> None:
         field = named(label.text, self._item, self._rows)
@@ -127,24 +224,37 @@ class OpenText:
         section = item.section if item else self._section
         self._field = opened = OpenField("", label.text, FieldKind.TEXT, line, raw)
         opened.in_list = place is Place.ENTRY
+        opened.is_line_struck = label.is_struck
         opened.is_read = False
-        if item and _says_killed(item.section, label.text, raw):
-            item.is_killed, item.is_kill_form = True, False
+        said = said_killed(item.section, label.text, raw) if item else None
+        if item and said is not None:
+            item.say_killed(said)
+            self._unread = None
         elif section is None or (item is None and not self._rows):
-            self._not_read(f"{label.written} {raw}", line)
+            self.not_read(f"{label.written} {raw}", line)
+        elif field is None and self._is_item(label.text):
+            self.leave_item(f"{label.written} {raw}", line)
         elif field is None:
-            unknown_label(self._notes, section, item.id if item else None, label.text, line)
+            item_id = item.id if item else None
+            self._unread = unknown_label(self._notes, section, item_id, label.text, line)
         elif first := field.item.fields.get(field.name):
             words = {"label": label.text, "id": field.item.id, "first": str(first.line)}
-            self._notes.add(codes.REPEATED_LABEL, line, field.item.id, **words)
+            self._unread = self._notes.add(codes.REPEATED_LABEL, line, field.item.id, **words)
         else:
-            opened.name, opened.kind, opened.is_read = field.name, field.kind, True
-            field.item.fields[field.name] = opened
-            odd = odd_form(label, field, place)
-            if odd:
-                kind, what, right = odd
-                words = {"what": what, "right": right}
-                self._notes.form(codes.FIELD_FORM, kind, line, field.item.id, **words)
+            self._fill(field, opened, label, place)
+
+    def _fill(self, field: Named, opened: OpenField, label: Label, place: Place) -> None:
+        """Put the field into its item."""
+        opened.name, opened.kind, opened.is_read = field.name, field.kind, True
+        field.item.fields[field.name] = opened
+        self._unread = None
+        if field.name == REASON_FIELD and folded(label.text) in KILL_REASONS:
+            field.item.say_killed("")
+        odd = odd_form(label, field, place)
+        if odd:
+            kind, what, right = odd
+            words = {"what": what, "right": right}
+            self._notes.form(codes.FIELD_FORM, kind, opened.line, field.item.id, **words)
 
     # Text without a label
 
@@ -154,16 +264,19 @@ class OpenText:
         if field is None:
             self._without_field(part)
         elif not field.is_read:
-            pass  # it goes the way of its label, which was told of
+            self.not_read(part.written, part.line)
         elif field.kind in _LISTS and part.is_entry:
             field.entries.append(Entry(part.text, part.line))
         elif field.kind in _TEXTS:
+            is_first = field.is_headed and not field.raw
             field.go_on(part.gap, part.written)
+            if is_first:
+                return
             what = f"The text of `**{field.label}**` goes on in further blocks"
             right = "it in one paragraph, with `\\` at the end of a line for a line break"
             self._notes.form(codes.FIELD_FORM, "blocks", part.line, what=what, right=right)
         else:
-            self._not_read(part.written, part.line)
+            self.not_read(part.written, part.line)
 
     def _without_field(self, part: Part) -> None:
         words = part.written.strip("*_. \t\n").casefold()
@@ -172,11 +285,10 @@ class OpenText:
             self.says_none_registered = True
             if words == none_registered:
                 return
-        if words:
-            self._not_read(part.written, part.line)
-
-    def _not_read(self, text: str, line: int) -> None:
-        self._notes.add(codes.TEXT_NOT_READ, line, text=text)
+        if self._section is ANOMALY_REGISTER and words in _NONE and not self._unread:
+            self.says_none.append(self._notes.add(codes.TEXT_NOT_READ, part.line, text=words))
+        elif words:
+            self.not_read(part.written, part.line)
 
 
 def part_of(block: Block, lines_before: int, source: list[str], last: int) -> Part:
@@ -189,14 +301,6 @@ def part_of(block: Block, lines_before: int, source: list[str], last: int) -> Pa
         written = "\n".join(each.rstrip() for each in lines)
     gap = "\n\n" if block.line > last + 1 else "\n"
     return Part(block.text, written, line, is_prose, is_prose and block.nested, gap)
-
-
-def _says_killed(section: Section, label: str, raw: str) -> bool:
-    """`**Status**: KILLED`, as some programs mark an item."""
-    if KILLED_STATUS not in raw:
-        return False
-    is_status = section is not RESEARCH_THREAD and folded(label).endswith("status")
-    return is_status and re.sub(r"[*_` ]", "", unstruck(raw) or raw) == KILLED_STATUS
 
 
 def _without_break(raw: str) -> str:

@@ -29,9 +29,15 @@ class Outline(NamedTuple):
 
 
 class ParsedArtifact(NamedTuple):
-    """An artifact as it was read; `diagnostics` tell where the text departs from the format."""
+    """An artifact as it was read; `diagnostics` tell where the text departs from the format.
+
+    `lines` goes by ID: where an ID stands twice, it knows the first. `item_lines` has one mapping
+    for each item of `artifact.sections`, in the same order: `()` is the item's line, `("claim",)`
+    a field's, `("predictions", "H2")` a cell's.
+    """
 
     artifact: Artifact
     diagnostics: tuple[Diagnostic, ...]
     lines: Mapping[Place, int]
     outline: Outline
+    item_lines: Mapping[str, tuple[Mapping[Place, int], ...]]

@@ -130,7 +130,7 @@ def _list(label: str, entries: list[str], killed: bool) -> str:
 
 
 def _text(label: str, value: object, killed: bool) -> str:
-    return _line(label, text_text(cast("str", value)), killed)
+    return _line(label, text_text(label, cast("str", value)), killed)
 
 
 def _flag(label: str, _value: object, killed: bool) -> str:

@@ -41,8 +41,8 @@ class Context(NamedTuple):
     `active` are the items that are not killed, by section; `items` and `hypotheses` the IDs that
     exist, killed ones included; `repeated` those that stand twice. `source` is there where a source
     text is given, all that follows and `outline` and `lines` for a file only: the sections that
-    are `missing`; whether something `was_misread`; and of items that cannot be found by their ID
-    the `places`.
+    are `missing`; whether something `was_misread`; and, by the identity of each item, the lines of
+    its fields, since an ID may stand twice.
     """
 
     artifact: Artifact
@@ -55,7 +55,7 @@ class Context(NamedTuple):
     source: SourceText | None
     missing: frozenset[str]
     was_misread: bool
-    places: Mapping[int, Place]
+    item_lines: Mapping[int, Mapping[Place, int]]
 
     def has(self, section: Section) -> bool:
         """Whether the section is there. Where it is missing that is the fault, not what it lacks.
@@ -73,14 +73,11 @@ class Context(NamedTuple):
         return found._replace(item=item.id or None, field=".".join(path) or None)
 
     def _line_of(self, item: Item, path: Place) -> int | None:
-        """The line of a field, or of its item. An ID that stands twice leads to the first one."""
-        place = self.places.get(id(item))
-        if place is not None:
-            return self._line((*place, *path))
-        line = self._line((item.id, *path))
-        if line is None and item.id == RESEARCH_THREAD.prefix:
-            line = self.lines.get((RESEARCH_THREAD.id,))
-        return line
+        """The line of a field, or of its item; of the one research thread, or of its heading."""
+        if id(item) in self.item_lines:
+            return _innermost(self.item_lines[id(item)], path)
+        line = self._line((RESEARCH_THREAD.prefix, *path))
+        return self.lines.get((RESEARCH_THREAD.id,)) if line is None else line
 
     def of_section(self, code: Code, section: Section, **words: str | int) -> Diagnostic:
         """An occurrence in a section as a whole."""
@@ -98,12 +95,7 @@ class Context(NamedTuple):
         return code.at(line, **words)._replace(field=name)
 
     def _line(self, place: Place) -> int | None:
-        """The line of a place, or of what it stands in."""
-        for length in range(len(place), 0, -1):
-            line = self.lines.get(place[:length])
-            if line is not None:
-                return line
-        return None
+        return _innermost(self.lines, place)
 
     def too_few(self, code: Code, section: Section) -> Iterator[Diagnostic]:
         """A section that is there and has fewer active items than it needs."""
@@ -165,7 +157,7 @@ def context_of(artifact: Artifact, source: SourceText | None = None) -> Context:
         source=source,
         missing=frozenset(),
         was_misread=False,
-        places={},
+        item_lines={},
     )
 
 
@@ -176,25 +168,21 @@ def context_of_file(parsed: ParsedArtifact, source: SourceText | None = None) ->
         lines=parsed.lines,
         missing=frozenset(SECTIONS) - {section_id for section_id, _ in parsed.outline.headings},
         was_misread=any(found.id not in _READ_ALL_THE_SAME for found in parsed.diagnostics),
-        places=_places(parsed),
+        item_lines={
+            id(item): lines
+            for section_id, items in parsed.artifact.sections.items()
+            for item, lines in zip(items, parsed.item_lines[section_id], strict=True)
+        },
     )
 
 
-def _places(parsed: ParsedArtifact) -> dict[int, Place]:
-    """Where the items of an ID that stands twice are: the section, and the index there.
-
-    Where the reader does not tell the line of such a place, the first item is found by its ID, and
-    the others get the line of their section, rather than a wrong one.
-    """
-    found: dict[int, Place] = {}
-    met: set[str] = set()
-    for section_id, items in parsed.artifact.sections.items():
-        for index, item in enumerate(items):
-            place = (section_id, str(index))
-            if item.id in met or place in parsed.lines:
-                found[id(item)] = place
-            met.add(item.id)
-    return found
+def _innermost(lines: Mapping[Place, int], place: Place) -> int | None:
+    """The line of a place, or of what it stands in."""
+    for length in range(len(place), -1, -1):
+        line = lines.get(place[:length])
+        if line is not None:
+            return line
+    return None
 
 
 def called(item: Item) -> str:

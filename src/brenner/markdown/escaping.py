@@ -63,7 +63,7 @@ def escape_word(text: str) -> str:
     """Text that is read up to the next blank, colon or comma, and may begin a line."""
     if text.isalnum() or _PLAIN_WORD.fullmatch(text):
         return text
-    word = re.sub(r"\s", lambda blank: _reference(blank[0]), _marked(text, "&#xA;"))
+    word = re.sub(r"\s", lambda blank: character_reference(blank[0]), _marked(text, "&#xA;"))
     word = re.sub(r"[:,\[]", r"\\\g<0>", word).replace("www.", "www\\.")
     return _LINE_START.sub(_line_start, "\n" + word)[1:]
 
@@ -111,21 +111,22 @@ def _marked(text: str, line_break: str) -> str:
             return line_break
         if character in "_<&]":
             return f"\\{character}" if _MARKUP.match(inner, match.start()) else character
-        return _reference(character)
+        return character_reference(character)
 
     inner = text[start:end]
     first, last = text[:start], text[end:]
     marked = _SUSPECT.sub(mark, inner)
-    return f"{first and _reference(first)}{marked}{last and _reference(last)}"
+    return f"{first and character_reference(first)}{marked}{last and character_reference(last)}"
 
 
-def _reference(character: str) -> str:
+def character_reference(character: str) -> str:
+    """A character by its number: `&#x20;`."""
     return f"&#x{ord(character):X};"
 
 
 def _line_start(match: re.Match[str]) -> str:
     blank, number = match.groups()
-    return _reference(blank) if blank else f"{number or ''}\\"
+    return character_reference(blank) if blank else f"{number or ''}\\"
 
 
 # Reading

@@ -72,8 +72,11 @@ def _flow(value: object) -> str:
 # Reading
 
 
-def read_front_matter(text: str) -> FrontMatter:
-    """The front matter that a text begins with. Its lines must end in LF."""
+def read_front_matter(text: str, before: int = 0) -> FrontMatter:
+    """The front matter that a text begins with. Its lines must end in LF.
+
+    `before` is how many lines of the file stand before the text.
+    """
     opening = _FENCE.match(text)
     if opening is None:
         return FrontMatter(None, "the text does not begin with a line `---`")
@@ -82,11 +85,11 @@ def read_front_matter(text: str) -> FrontMatter:
         return FrontMatter(None, "no second line `---` ends it")
     inner = text[opening.end() + 1 : closing.start()]
     count = inner.count("\n") + 2
-    lines = _key_lines(inner)
+    lines = _key_lines(inner, before + 2)
     try:
         values = _own_form(inner)
         if values is None:
-            values = _yaml(inner)
+            values = _yaml(inner, before + 1)
     except _UnreadableError as error:
         return FrontMatter(None, str(error), lines, count)
     return FrontMatter(values, "", lines, count)
@@ -97,10 +100,10 @@ _KEY_LINE = re.compile(
 )
 
 
-def _key_lines(inner: str) -> dict[str, int]:
-    """The line of the file on which each key at the margin stands."""
+def _key_lines(inner: str, number: int) -> dict[str, int]:
+    """The line of the file on which each key at the margin stands; `number` is the first."""
     found: dict[str, int] = {}
-    number, position = 2, 0
+    position = 0
     for match in _KEY_LINE.finditer(inner):
         number += inner.count("\n", position, match.start())
         position = match.start()
@@ -166,14 +169,14 @@ def _refused(_constant: str) -> NoReturn:
 # What others write
 
 
-def _yaml(inner: str) -> dict[str, JSON]:
+def _yaml(inner: str, before: int) -> dict[str, JSON]:
     if len(inner.encode(errors="replace")) > MOST_YAML_BYTES:
         raise _UnreadableError(f"it is larger than {MOST_YAML_BYTES:,} bytes")  # noqa: EM102
     if inner.count("[") + inner.count("{") > MOST_YAML_COLLECTIONS:
         raise _UnreadableError(f"it has more than {MOST_YAML_COLLECTIONS:,} brackets")  # noqa: EM102
     if len(re.findall(r"(?<![^\s\[{,:-])\*[^\s*]", inner)) > MOST_YAML_ALIASES:
         raise _UnreadableError(f"it has more than {MOST_YAML_ALIASES} aliases")  # noqa: EM102
-    loaded = _loaded(inner)
+    loaded = _loaded(inner, before)
     if loaded is None:
         return {}
     values = _plain(loaded)
@@ -183,7 +186,7 @@ def _yaml(inner: str) -> dict[str, JSON]:
     return values
 
 
-def _loaded(inner: str) -> object:
+def _loaded(inner: str, before: int) -> object:
     from ryaml import loads  # type: ignore[attr-defined]  # not exported by its stubs
 
     try:
@@ -192,7 +195,7 @@ def _loaded(inner: str) -> object:
         raise
     except BaseException as error:  # noqa: BLE001  (a panic in Rust is no Exception)
         why = " ".join(str(error).split()) or type(error).__name__
-        why = re.sub(r"(?<= at line )[0-9]{1,9}", lambda line: str(int(line[0]) + 1), why)
+        why = re.sub(r"(?<= at line )[0-9]{1,9}", lambda line: str(int(line[0]) + before), why)
         reason = f"it is not YAML: {why}"
         raise _UnreadableError(reason) from None
 

@@ -45,8 +45,8 @@ class Disputes:
         if before is not None and is_other and _unseen(before, by, base):
             lost = [Displaced(change.replaced, before.source)]
         self._judge(item_id, path, lost, by, base)
-        if is_other and path in self._open.get(item_id, ()):
-            self._open[item_id][path].source = by
+        if is_other:
+            self.set_by(item_id, path, by)
 
     def weigh_list(
         self,
@@ -63,6 +63,12 @@ class Disputes:
                 by_source.setdefault(before.source, []).append(element)
         lost = [Displaced(tuple(elements), source) for source, elements in by_source.items()]
         self._judge(item_id, path, lost, by, base)
+
+    def set_by(self, item_id: str, path: Path, by: Source) -> None:
+        """Say who has set the value that stands, where there is a conflict about it."""
+        dispute = self._open.get(item_id, {}).get(path)
+        if dispute is not None:
+            dispute.source = by
 
     def taken_away(self, item_id: str, name: str) -> list[str]:
         """The keys of a map on which there is an open conflict."""

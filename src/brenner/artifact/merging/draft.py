@@ -191,10 +191,12 @@ class Draft:
         self.disputes.weigh_list(item_id, (name,), lost, step.source, step.base)
         for each, before in lost:
             item.changes[name, shown(each)] = Change(step.source, None, each, before)
-        for each in given:
-            if each not in standing:
-                path = (name, shown(each))
-                item.changes[path] = Change(step.source, each, None, item.changes.get(path))
+        new = [each for each in given if each not in standing]
+        if dropped or new:
+            self.disputes.set_by(item_id, (name,), step.source)
+        for each in new:
+            path = (name, shown(each))
+            item.changes[path] = Change(step.source, each, None, item.changes.get(path))
         if is_whole:
             item.fields[name] = given
         else:

@@ -10,6 +10,36 @@ _LAYOUT = "companion, The artifact"
 _SLATE = "## 2. Hypothesis Slate\n\n"
 _H1 = "### H1: Lineage counting\n\n"
 
+WRAPPED_ARTIFACT = Code(
+    id="WRAPPED_ARTIFACT",
+    severity=WARNING,
+    title="The artifact is not the whole file",
+    message="The artifact stands {where}; it was read from line {first} on.{outside}",
+    fix="Take {what} away, so that the file is the artifact and nothing else.",
+    why="Programs, and whoever looks at the file, expect the front matter on the first line. A "
+    "language model often puts a sentence before its answer, or a code fence around it.",
+    spec=_LAYOUT,
+    example=Example(
+        "text",
+        "Here is the artifact:\n\n```markdown\n## 1. Research Thread\n\n**RT**: Why?\n```",
+        "## 1. Research Thread\n\n**RT**: Why?",
+    ),
+)
+SECOND_ARTIFACT = Code(
+    id="SECOND_ARTIFACT",
+    severity=WARNING,
+    title="A second artifact in the same file",
+    message="On line {start} another artifact begins; from there on nothing was read.",
+    fix="Give each artifact a file of its own.",
+    why="A file is one artifact. Items of two versions under the same IDs would be mixed up.",
+    spec=_LAYOUT,
+    example=Example(
+        "text",
+        "# Brenner Protocol Artifact\n\n## 1. Research Thread\n\n**RT**: Why?\n\n"
+        "# Brenner Protocol Artifact\n\n## 1. Research Thread\n\n**RT**: How?",
+        "# Brenner Protocol Artifact\n\n## 1. Research Thread\n\n**RT**: Why?",
+    ),
+)
 FRONT_MATTER_FORM = Code(
     id="FRONT_MATTER_FORM",
     severity=WARNING,
@@ -57,7 +87,7 @@ UNKNOWN_SECTION = Code(
     severity=WARNING,
     title="A heading names none of the seven sections",
     message="`{heading}` is none of the seven sections; under it only items with an ID such as "
-    "`H1` were read.",
+    "`H1` are read.{more}",
     fix="Move what belongs to the artifact into one of the seven sections.{suggestion}",
     why="The artifact has seven sections and no others, so that every part of it has a meaning.",
     spec=_LAYOUT,
@@ -96,7 +126,7 @@ UNKNOWN_LABEL = Code(
     id="UNKNOWN_LABEL",
     severity=WARNING,
     title="A label that the section does not have",
-    message="`**{label}**` is no label of `{heading}`; its text was not read.",
+    message="`**{label}**` is no label of `{heading}`; its text was not read{more}.",
     fix="Put the text under a label of the section: {labels}.{suggestion}",
     why="Fields have a meaning only by their labels. Text that was passed over must not be lost "
     "in silence.",
@@ -111,7 +141,7 @@ REPEATED_LABEL = Code(
     id="REPEATED_LABEL",
     severity=WARNING,
     title="A field stands twice",
-    message="`**{label}**` of `{id}` stands on line {first} already; this one was not read.",
+    message="`**{label}**` of `{id}` stands on line {first} already; this one was not read{more}.",
     fix="Leave one of the two, or join them.",
     why="A field has one value. Which of two is meant only a person can say.",
     spec=_LAYOUT,
@@ -140,7 +170,7 @@ TEXT_NOT_READ = Code(
     id="TEXT_NOT_READ",
     severity=WARNING,
     title="Text that belongs to no field",
-    message="This text belongs to no field and was not read: {text}",
+    message="This text belongs to no field and was not read: {text}{more}",
     fix="Put it under a label of an item, if it is to be part of the artifact.",
     why="Only fields are read. What stands beside them would be lost with the next version, so "
     "it must not be lost in silence.",
@@ -170,6 +200,8 @@ KILLED_FORM = Code(
 )
 
 CODES = (
+    WRAPPED_ARTIFACT,
+    SECOND_ARTIFACT,
     FRONT_MATTER_FORM,
     HEADING_FORM,
     HEADING_CONTRADICTS,
