@@ -29,6 +29,22 @@ from strategies import HOSTILE, agent_names, hypothesis_ids, scalar_text, thread
 # Text that tries to be a part of this format: an ending of a heading, a cell, an element, a mark.
 FORMS = (
     *("(Score: 9/12)", " (Score: 9/12)", "(Third Alternative)", "third alternative", "[KILLED]"),
+    *(
+        "(KILLED)",
+        " (killed by Ann)",
+        " — killed by Ann: x",
+        " - KILLED",
+        "[KILLED 2025-12-30",
+        "killed",
+    ),
+    *(
+        "Killed by Ann",
+        "\nKilled by Ann: x",
+        "\nMechanism: x",
+        "\nStatus: KILLED",
+        "(Score 9/12)",
+        "<del>",
+    ),
     *("~~", "~", "~~x~~", "\n~~### H2: x~~", "**Killed by**: x, y", "\n**Reason**: z", "KILLED"),
     *("## 7. Adversarial Critique", "\n### H9: Fake\n", "### ", " #", "#", "\n# ", "\n#", "N/A"),
     *("None registered", "\n- H1: x", "- ", "\n1. ", "\n2) x", "\n+ ", "\n= ", "\n===", "\n---"),

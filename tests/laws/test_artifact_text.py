@@ -1,7 +1,7 @@
 """The laws of the artifact's text: exact both ways, nothing forged, nothing raised (R16)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 
@@ -15,6 +15,7 @@ from brenner.artifact.headings import says_so
 from brenner.artifact.layout import LAYOUT, SCORE_LABELS, TITLE
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, Reference, fields, order_of
 from brenner.artifact.parse import parse_artifact
+from brenner.artifact.parsed import ParsedArtifact, Place
 from brenner.artifact.ranking import shown
 from brenner.artifact.render import render_artifact
 from brenner.delta.schema import (
@@ -50,6 +51,12 @@ TEST, ASSUMPTION = LAYOUT[3].section, LAYOUT[4].section
 @example(one(HYPOTHESIS_SLATE, {"name": "x (Third Alternative)", "third_alternative": True}))
 @example(one(TEST, {"name": "a\\", "score": {"cost": 0}}))
 @example(one(ASSUMPTION, {"status": "KILLED"}))
+@example(one(ASSUMPTION, {"status": "Killed by Ann: no", "name": "x — killed"}))
+@example(one(HYPOTHESIS_SLATE, {"name": "Foo (KILLED)"}))
+@example(one(HYPOTHESIS_SLATE, {"name": "Foo [KILLED by Ann 2025-12-30: vague]"}))
+@example(one(HYPOTHESIS_SLATE, {"name": "- killed", "third_alternative": True}))
+@example(one(HYPOTHESIS_SLATE, {"name": "<del>x</del>", "claim": "a\nMechanism: b\nKilled by Ann"}))
+@example(one(TEST, {"name": "x (Score 9/12)", "expected_outcomes": {"Feasibility": "x"}}))
 @example(one(HYPOTHESIS_SLATE, {"name": "~~x~~ [KILLED]"}, Killed("a, b", "c, d", "~~")))
 def test_parse_render_artifact(artifact: Artifact) -> None:
     """parse(render(x)) == x for artifacts, and render(parse(render(x))) == render(x)."""
@@ -281,6 +288,41 @@ def documents(draw: st.DrawFn) -> str:
 
 OTHERS = (
     *("### H2: Name [KILLED]", "### [KILLED] H2: Name", "~~### H2: Name~~", "**Status**: KILLED"),
+    *(
+        "### H3: Three (KILLED)",
+        "### H4: Four — killed by Ann",
+        "### ~~H4~~: Four",
+        "### H9: ~~x~~",
+    ),
+    *(
+        "### <del>H3: x</del>",
+        "**Kill reason**: a",
+        "**Killed**: yes, by Ann 2025-12-30: b",
+        "KILLED",
+    ),
+    *(
+        "*Killed by Ann (2025-12-30): c*",
+        "#### Mechanism",
+        "Mechanism: d",
+        "**H8: Eight**",
+        "- **H9**: x",
+    ),
+    *(
+        "**Expected outcomes**: H1: a; H2: b",
+        "<!-- a -->",
+        "<!-- a",
+        "***",
+        "> # Brenner",
+        "[a]: b",
+        "# Appendix",
+    ),
+    *(
+        "```markdown",
+        "# Brenner Protocol Artifact",
+        "__Claim__: x",
+        "- LR: 3",
+        "| P1 (KILLED) | x | y |",
+    ),
     *("### H1 - Name", "## H1: Name", "### T1: Name (Score: 9/12)", "#### Notes", "### Name"),
     *("# Research Thread", "## Hypotheses", "## 8. Notes", "- **Claim**: text", "* **claim:** x"),
     *("**Claim**: a\\", "**Mechanism**: b", "**Killed by**: Ann at 2025-12-30", "**Reason**: c"),
@@ -310,6 +352,12 @@ def test_reading_never_raises(text: str) -> None:
     count = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
     assert all(1 <= line <= count for line in parsed.lines.values())
     assert all(1 <= (found.line or 0) <= count for found in parsed.diagnostics)
+    for section_id, items in parsed.artifact.sections.items():
+        places = parsed.item_lines[section_id]
+        assert len(places) == len(items)
+        for item, own in zip(items, places, strict=True):
+            assert set(item.fields) <= {place[0] for place in own if place}
+            assert all(1 <= line <= count for line in own.values())
     assert not (parsed.outline.front_matter is None and not parsed.outline.no_front_matter)
 
 
@@ -324,6 +372,12 @@ def test_what_was_read_can_be_written(text: str) -> None:
         ids = [item.id for item in items]
         if len(set(ids)) == len(ids):
             assert again.sections[section_id] == items
+
+
+def _lines_of(parsed: ParsedArtifact, section: Section, item: Item) -> Mapping[Place, int]:
+    if section is RESEARCH_THREAD:
+        return {each[1:]: line for each, line in parsed.lines.items() if each[:1] == (item.id,)}
+    return parsed.item_lines[section.id][parsed.artifact.sections[section.id].index(item)]
 
 
 @given(artifacts())
@@ -345,5 +399,9 @@ def test_places_are_the_lines_of_the_text(artifact: Artifact) -> None:
             else:
                 assert line.startswith("**")
                 assert f"{labels[name]}**:" in line
+        if [each.id for _, each in artifact.all_items()].count(item.id) == 1:
+            by_id = {place: line for place, line in parsed.lines.items() if place[0] == item.id}
+            own = _lines_of(parsed, section, item)
+            assert {(item.id, *place): line for place, line in own.items()} == by_id
     for key in parsed.outline.front_matter or {}:
         assert lines[parsed.lines[("metadata", key)]].startswith((f"{key}:", '"'))

@@ -37,6 +37,15 @@ EMPTY_VERSION = Version(0, None, 0, NO_COUNTS)
 Moment = tuple[datetime, int]
 
 
+def latest_before(moment: Moment, versions: tuple[Version, ...]) -> Version:
+    """The latest version that was published before a moment."""
+    return next(
+        version
+        for version in reversed(versions)
+        if version.at is None or (version.at, version.message_id) < moment
+    )
+
+
 class State(NamedTuple):
     """The latest version of a thread and its memory; `added` is the moment of every item's ADD."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from brenner.artifact.model import says_something
 from brenner.delta.model import Delta
 from brenner.delta.schema import SECTIONS, Operation
 
@@ -11,22 +12,43 @@ Key = tuple[object, ...]
 
 
 class Applied(NamedTuple):
-    """A block that was applied, and the item that it made or changed."""
+    """A block that was applied, the item that it made or changed, and which of hers it was."""
 
     message_id: int
     block: int
     item_id: str
+    order: int
 
 
 class EditedField(NamedTuple):
-    """A field that an EDIT is about: some keys of a map, or the whole of it or of another field."""
+    """What an EDIT says of a field: of some keys of a map, or of a whole map that it replaces.
+
+    Of any other field it says one thing, which stands under the key `WHOLE`.
+    """
 
     name: str
-    keys: tuple[str, ...]
-    is_whole: bool
+    values: Mapping[str, object]
+    is_replaced: bool = False
+
+    def disagrees(self, other: "EditedField") -> bool:
+        """Whether the two say different things of the same field."""
+        if self.name != other.name:
+            return False
+        mine, theirs = self.values, other.values
+        if any(key in theirs and theirs[key] != value for key, value in mine.items()):
+            return True
+        is_more, is_less = not mine.keys() <= theirs.keys(), not theirs.keys() <= mine.keys()
+        return (other.is_replaced and is_more) or (self.is_replaced and is_less)
 
 
 WHOLE = ""  # in the place of a key
+
+
+class Said(NamedTuple):
+    """What an author says of a key by now, and the block with which she began to."""
+
+    value: object
+    since: Applied
 
 
 class Author:
@@ -38,23 +60,29 @@ class Author:
         self.adds: dict[tuple[int, str], list[str]] = (
             {key: list(ids) for key, ids in before.adds.items()} if before else {}
         )
-        self.edits: dict[tuple[str, str], dict[str, Applied]] = (
-            {field: dict(keys) for field, keys in before.edits.items()} if before else {}
+        self.said: dict[tuple[str, str], dict[str, Said]] = (
+            {field: dict(keys) for field, keys in before.said.items()} if before else {}
         )
+        self.count: int = before.count if before else 0
 
     def added_on(self, base: int, prefix: str) -> Sequence[str]:
         """Her items on that base, in the order in which they were added."""
         return self.adds.get((base, prefix), ())
 
     def has_changed_since(self, first: Applied, edited: Iterable[EditedField]) -> bool:
-        """Whether she has edited one of these fields after that block of hers."""
-        for name, keys, is_whole in edited:
-            last = self.edits.get((first.item_id, name), {})
-            if is_whole and any(applied != first for applied in last.values()):
-                return True
-            if any(last.get(key, last.get(WHOLE)) != first for key in keys):
+        """Whether she has said something else of one of these fields after that block of hers."""
+        for name, values, is_replaced_whole in edited:
+            said = self.said.get((first.item_id, name), {})
+            keys = said if is_replaced_whole else values
+            found = [said.get(key) or said.get(WHOLE) for key in keys]
+            if any(each is not None and each.since.order > first.order for each in found):
                 return True
         return False
+
+    def next_applied(self, message_id: int, block: int, item_id: str) -> Applied:
+        """The next block of hers that is applied."""
+        self.count += 1
+        return Applied(message_id, block, item_id, self.count)
 
     def remember(self, key: Key, applied: Applied) -> None:
         """That a block was applied; equal ADDs, of which there may be several, in their order."""
@@ -70,13 +98,15 @@ class Author:
         self.adds.setdefault((base, prefix), []).append(applied.item_id)
 
     def remember_edit(self, applied: Applied, edited: Iterable[EditedField]) -> None:
-        """That an EDIT was applied. One that replaces a map has changed every key of it."""
-        for name, keys, is_whole in edited:
-            last = self.edits.setdefault((applied.item_id, name), {})
-            if is_whole:
-                last.clear()
-                last[WHOLE] = applied
-            last.update(dict.fromkeys(keys, applied))
+        """That an EDIT was applied. To say the same again is no change."""
+        for name, values, is_replaced_whole in edited:
+            said = self.said.setdefault((applied.item_id, name), {})
+            now = dict(values)
+            if is_replaced_whole:
+                now |= {key: None for key in (WHOLE, *said) if key not in values}
+            for key, value in now.items():
+                if key not in said or said[key].value != value:
+                    said[key] = Said(value, applied)
 
 
 def block_key(delta: Delta, item_id: str | None, payload: Mapping[str, object], base: int) -> Key:
@@ -98,15 +128,22 @@ def _hashable(value: object) -> object:
 
 
 def edited_fields(delta: Delta, payload: Mapping[str, object]) -> list[EditedField]:
-    """The fields that an EDIT is about."""
+    """What an EDIT says, field by field."""
     fields = SECTIONS[delta.section].fields
     return [
-        EditedField(name, tuple(value), is_replaced(name, payload))
+        EditedField(name, value, is_replaced(name, payload))
         if isinstance(value, dict)
-        else EditedField(name, (), is_whole=True)
+        else EditedField(name, {WHOLE: _one_thing(value)})
         for name, value in payload.items()
         if name in fields
     ]
+
+
+def _one_thing(value: object) -> object:
+    """A value as compared: the order of a list does not matter, nor how nothing is said."""
+    if isinstance(value, list):
+        return frozenset(map(_hashable, value))
+    return value if says_something(value) else None
 
 
 def is_replaced(name: str, payload: Mapping[str, object]) -> bool:

@@ -53,11 +53,11 @@ def _contribution(posted: Posted, subject: Subject) -> Contribution:
 
 
 def stated_base(body: list[Block]) -> int | None:
-    """The version that `**Base Version**: vN` states. Two different ones state nothing."""
+    """The version that `**Base Version**: vN` states; of several the first."""
     name = normalised(DELTA.version_field)
     values = [field.value for field in fields(body) if normalised(field.name) == name]
-    stated = {int(match[1]) for match in map(VERSION.fullmatch, values) if match}
-    return stated.pop() if len(stated) == 1 else None
+    stated = [int(match[1]) for match in map(VERSION.fullmatch, values) if match]
+    return stated[0] if stated else None
 
 
 def _kickoff(posted: Posted) -> Kickoff:

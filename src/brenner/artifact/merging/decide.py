@@ -14,7 +14,6 @@ from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.ledger import Outcome
 from brenner.artifact.merging import refusals
 from brenner.artifact.merging.authors import (
-    WHOLE,
     Applied,
     Author,
     EditedField,
@@ -88,8 +87,7 @@ class _Walk:
         self._counts = dict(draft.counts)
         self._active = draft.active_hypotheses
         self._killed: set[Target] = set()
-        self._edits: list[tuple[Target, Delta, Meanings]] = []
-        self._edited: set[tuple[Target, str, str]] = set()
+        self._edits: dict[Target, list[tuple[Delta, Meanings]]] = {}
         self._counts_on: list[tuple[int, int]] = []
 
     def decide(self, block: DeltaBlock) -> Fate:
@@ -181,21 +179,15 @@ class _Walk:
             return key, firsts[0] if firsts else None
         edited = edited_fields(delta, payload)
         is_changed = self._author.has_changed_since(firsts[0], edited) or any(
-            self._is_edited_here(item_id, field) for field in edited
+            above.disagrees(field) for above in self._edited_above(item_id) for field in edited
         )
         return key, None if is_changed else firsts[0]
 
-    def _is_edited_here(self, item_id: str, field: EditedField) -> bool:
-        """Whether a block above has edited the field."""
-        for target, delta, meant in self._edits:
-            for name, keys, is_whole in edited_fields(delta, delta.payload):
-                self._edited |= {(target, name, str(meant.get(key, key))) for key in keys}
-                self._edited |= {(target, name, WHOLE)} if is_whole else set()
-                self._edited.add((target, name, _ANY))
-        self._edits = []
-        if field.is_whole:
-            return (item_id, field.name, _ANY) in self._edited
-        return any((item_id, field.name, key) in self._edited for key in (WHOLE, *field.keys))
+    def _edited_above(self, item_id: str) -> Iterator[EditedField]:
+        """What the blocks above say of an item."""
+        for delta, meant in self._edits.get(item_id, ()):
+            ids = {written: str(target) for written, target in meant.items()}
+            yield from edited_fields(delta, with_ids(delta, ids, self._draft.thread_id))
 
     def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Iterator[Reason]:
         """What the state of the artifact forbids."""
@@ -235,14 +227,11 @@ class _Walk:
             return
         target = cast("Target", meant[delta.target_id or ""])
         if delta.operation is Operation.EDIT:
-            self._edits.append((target, delta, meant))
+            self._edits.setdefault(target, []).append((delta, meant))
         elif not self._is_killed(target):
             self._killed.add(target)
             # An item that a block further down adds takes no room before it is there.
             self._active -= is_hypothesis and (isinstance(target, str) or target < number)
-
-
-_ANY = "*"  # some key of a map, or the whole of it
 
 
 def _repeats(block: DeltaBlock, first: Applied) -> Diagnostic:

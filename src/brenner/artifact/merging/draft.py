@@ -25,7 +25,7 @@ from brenner.artifact.merging.opened import (
     shown,
 )
 from brenner.artifact.model import ITEM_SECTIONS, Item, Killed, Reference, Value, says_something
-from brenner.artifact.state import Counts, Moment, State, Version
+from brenner.artifact.state import Counts, Moment, State, Version, latest_before
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, RESEARCH_THREAD, Section
 from brenner.delta.values import BLANKS, is_blank
 
@@ -59,7 +59,7 @@ class Draft:
             for section in ITEM_SECTIONS
         }
         self._opened: dict[str, Opened] = {}
-        self._published = state.versions[-1]
+        self._versions = state.versions
         self._counts_of_late: dict[int, dict[str, int]] = {}
 
     def is_killed(self, item_id: str) -> bool:
@@ -74,7 +74,7 @@ class Draft:
 
     def is_late(self, moment: Moment) -> bool:
         """Whether a message of this moment ought to have been read by a published version."""
-        published = self._published
+        published = self._versions[-1]
         return published.at is not None and moment < (published.at, published.message_id)
 
     def counts_before(self, moment: Moment, base: Version) -> Counts:
@@ -84,8 +84,9 @@ class Draft:
         """
         if not self.is_late(moment):
             return dict(self.counts)
-        counts = self._counts_of_late.setdefault(base.number, dict(base.counts))
-        for prefix, count in base.counts.items():
+        seen = max(base, latest_before(moment, self._versions), key=lambda each: each.number)
+        counts = self._counts_of_late.setdefault(seen.number, dict(seen.counts))
+        for prefix, count in seen.counts.items():
             number = max(count, counts[prefix]) + 1
             while self.was_added_before(f"{prefix}{number}", moment):
                 number += 1
@@ -169,6 +170,14 @@ class Draft:
             del holder[key]
         else:
             holder[key] = value
+
+    def fill(self, item_id: str, name: str, text: str, by: Source) -> None:
+        """Give an empty field a value. That is no edit, and settles no conflict about the field."""
+        item = self.touched(item_id)
+        if name not in item.fields:
+            item.fields[name] = text
+            item.changes[(name,)] = Change(by, text, None, item.changes.get((name,)))
+            self.disputes.set_by(item_id, (name,), by)
 
     def _edit_map(self, item_id: str, name: str, value: object, is_whole: bool, step: Step) -> None:
         given = cast("dict[str, object]", value)

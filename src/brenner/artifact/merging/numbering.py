@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from brenner.artifact.state import Counts, Version
+from brenner.artifact.state import Counts, Version, latest_before
 from brenner.delta.model import DeltaBlock
 from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation, Section
 from brenner.grammar import ITEM_ID
@@ -73,12 +73,7 @@ def base_of(posted: Posted, stated: int | None, versions: tuple[Version, ...]) -
         for version in reversed(versions):
             if version.number == stated:
                 return version
-    here = (posted.at, posted.id)
-    return next(
-        version
-        for version in reversed(versions)
-        if version.at is None or (version.at, version.message_id) < here
-    )
+    return latest_before((posted.at, posted.id), versions)
 
 
 def own_adds(blocks: Iterable[DeltaBlock]) -> dict[str, list[int]]:

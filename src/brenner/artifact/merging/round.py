@@ -7,7 +7,7 @@ from typing import cast
 from brenner.artifact.blame import KICKOFF, Source
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.annotate import Settled, settle
-from brenner.artifact.merging.authors import Applied, Author, block_key, edited_fields, is_replaced
+from brenner.artifact.merging.authors import Author, block_key, edited_fields, is_replaced
 from brenner.artifact.merging.circles import Node, References
 from brenner.artifact.merging.contribution import Contribution, Kickoff
 from brenner.artifact.merging.decide import decide
@@ -105,9 +105,9 @@ class Round:
         return value if isinstance(value, str) else ""
 
     def _fill(self, name: str, text: str, posted: Posted) -> None:
-        if text and name not in self._draft.touched(RESEARCH_THREAD.prefix).fields:
-            by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
-            self._draft.set(RESEARCH_THREAD.prefix, (name,), text, Step(by, self._version))
+        by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
+        if text:
+            self._draft.fill(RESEARCH_THREAD.prefix, name, text, by)
 
     # Contributions.
 
@@ -260,7 +260,7 @@ def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
     message_id, base = reading.contribution.posted.id, reading.base.number
     for each in applied:
         delta, item_id = cast("Delta", each.block.delta), each.item_id or ""
-        here = Applied(message_id, each.block.number, item_id)
+        here = author.next_applied(message_id, each.block.number, item_id)
         author.remember(each.key or block_key(delta, item_id, each.payload, base), here)
         if delta.operation is Operation.ADD:
             author.remember_add(base, SECTIONS[delta.section].prefix, here)
