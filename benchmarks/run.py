@@ -6,12 +6,13 @@ import artifact
 import cold_start
 import delta_blocks
 import hostile
+import merges
 
 
 def main() -> None:
     """Run them all."""
     print(f"Python {platform.python_version()} on {platform.machine()}")
-    for benchmark in (cold_start, delta_blocks, artifact, hostile):
+    for benchmark in (cold_start, delta_blocks, artifact, hostile, merges):
         benchmark.run()
 
 

@@ -5,6 +5,7 @@ block, on plain dicts. Where the specification leaves something open, a comment 
 "Reading:" says what is taken here.
 """
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import cast
 
@@ -125,7 +126,7 @@ def _play(model: Model, posted: Posted, version: int, published: list[Compiled])
     ]
     views = _views(model, posted, read, standing, (base, stated is not None))
     letter = Letter(posted, read, base, version, views)
-    guess = {block.number: _likely(model, letter, block) for block in read}
+    guess = _guesses(model, letter)
     for _ in range(20):
         played, outcome = _attempt(model, letter, guess)
         if outcome == guess:
@@ -211,20 +212,26 @@ def _repeats(model: Model, sender: str, read: list[DeltaBlock]) -> dict[int, str
     return found
 
 
-def _likely(model: Model, letter: Letter, block: DeltaBlock) -> str:
-    """A first guess of what an ADD becomes: what she has added under that name, or a new item.
+def _guesses(model: Model, letter: Letter) -> dict[int, str]:
+    """A first guess of what each ADD becomes: the item of an equal one of hers, or a new item.
 
     Any guess would do but for ADDs that name each other: guessed new, they would seem new.
     """
-    if block.delta is None or block.delta.operation != "ADD":
-        return REFUSED
-    for done in model.adds():
-        if done.sender == letter.sender and all(
-            done.delta.payload.get(name) == block.delta.payload.get(name)
-            for name in ("name", "condition")
-        ):
-            return done.item
-    return f"new {block.number}"
+    guesses: dict[int, str] = {}
+    for block in letter.read:
+        delta = block.delta
+        guesses[block.number] = REFUSED
+        if delta is not None and delta.operation == "ADD":
+            equal = [
+                done
+                for done in model.adds()
+                if (done.written.section, done.written.payload) == (delta.section, delta.payload)
+                and done.sender == letter.sender
+                and model.items[done.item].killed is None
+            ]
+            first = _one_each(equal, list(guesses.values()))
+            guesses[block.number] = first.item if first else f"new {block.number}"
+    return guesses
 
 
 def _attempt(model: Model, letter: Letter, guess: dict[int, str]) -> tuple[Model, dict[int, str]]:
@@ -312,7 +319,7 @@ def _first(model: Model, letter: Letter, delta: Delta, taken: list[str | None]) 
     return next((done for done in still if done.base == letter.base), None)
 
 
-def _one_each(equal: list[Applied], taken: list[str | None]) -> Applied | None:
+def _one_each(equal: list[Applied], taken: Sequence[str | None]) -> Applied | None:
     """Reading: of several equal ADDs the first stands for the first one, the next for the next."""
     return next((done for done in equal if done.item not in taken), equal[-1] if equal else None)
 
@@ -359,6 +366,7 @@ def _apply(model: Model, letter: Letter, block: DeltaBlock, delta: Delta) -> tup
             letter.sender,
             letter.base,
             letter.version,
+            cast("Delta", block.delta),
             delta,
             name,
         )

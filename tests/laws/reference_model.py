@@ -53,13 +53,17 @@ class Conflict:
 
 
 class Applied(NamedTuple):
-    """A block that was applied, with its IDs resolved; `place` is the message's in the thread."""
+    """A block that was applied: as it was written, and with its IDs resolved.
+
+    `place` is that of its message in the thread.
+    """
 
     step: int
     place: tuple[datetime, int]
     sender: str
     base: int
     version: int
+    written: Delta
     delta: Delta
     item: str
 

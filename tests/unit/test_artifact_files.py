@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from brenner.artifact.kill_marks import read_kill_words
 from brenner.artifact.model import Artifact, Item, Metadata, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
@@ -248,3 +249,85 @@ def test_viewers_see_line_breaks() -> None:
     body = render_artifact(SMALL).split("\n---\n", 1)[1]
     assert "Why?\\\nHow?" in body
     assert "RT: Why? How?" in [each.text for each in seen(body)]
+
+
+# --- Where things stand ---------------------------------------------------------------------------
+
+
+def test_lines_of_items_that_share_an_id() -> None:
+    """Each has its own; by ID only the first is known."""
+    parsed = parse_artifact(
+        "## 2. Hypothesis Slate\n\n### H2: b\n\n**Claim**: y\n\n### H1: a\n\n### H2: c\n\n"
+        "**Claim**: z\n\n### Without\n\n### Nor this\n\n## 3. Predictions Table\n\n"
+        "| Observation/Condition | H1 |\n|---|---|\n| Early | stays |\n| Late | goes |\n"
+    )
+    slate = parsed.item_lines["hypothesis_slate"]
+    assert [item.id for item in parsed.artifact.sections["hypothesis_slate"]] == [
+        *("H1", "H2", "H2", "", ""),
+    ]
+    assert [places[()] for places in slate] == [7, 3, 9, 13, 15]
+    assert [places.get(("claim",)) for places in slate] == [None, 5, 11, None, None]
+    rows = parsed.item_lines["predictions_table"]
+    assert [places["predictions", "H1"] for places in rows] == [21, 22]
+    assert parsed.lines["H2", "claim"] == 5
+    assert parsed.item_lines["anomaly_register"] == ()
+
+
+def test_all_lines_of_a_form_are_named() -> None:
+    """Up to ten; the others are counted."""
+    slate = "".join(f"### H{number} - x\n\n" for number in range(1, 14))
+    (found,) = parse_artifact(f"## 2. Hypothesis Slate\n\n{slate}").diagnostics
+    assert "in 13 places: lines 3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 3 more." in found.message
+
+
+def test_an_unended_comment_is_told_of() -> None:
+    """It swallows the rest of the file, for a viewer, too."""
+    parsed = parse_artifact("## 1. Research Thread\n\n**RT**: Why?\n\n<!-- oh\n\n**Context**: x\n")
+    (found,) = parsed.diagnostics
+    assert found.id == "TEXT_NOT_READ"
+    assert found.line == 5
+    assert parsed.artifact.research_thread == Item("RT", fields({"statement": "Why?"}))
+
+
+KILL_WORDS = {
+    "": ("", "", ""),
+    "yes": ("", "", ""),
+    " by RedCreek": ("RedCreek", "", ""),
+    " by Ann Smith.": ("Ann Smith", "", ""),
+    " 2025-12-30T10:00:00Z": ("", "2025-12-30T10:00:00Z", ""),
+    " by RedCreek, 2025-12-30, too vague": ("RedCreek", "2025-12-30", "too vague"),
+    " on 2025-12-30 by RedCreek: too vague": ("RedCreek", "2025-12-30", "too vague"),
+    "yes, by RedCreek because it is silly": ("RedCreek", "", "it is silly"),
+    ": too *vague*, by far": ("", "", "too *vague*, by far"),
+}
+
+
+@pytest.mark.parametrize(("words", "killed"), KILL_WORDS.items())
+def test_words_of_a_kill(words: str, killed: tuple[str, str, str]) -> None:
+    """Who, when and why, as far as they can be told."""
+    assert read_kill_words(words) == killed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### H1: " + "[killed " * 20_000,
+        "### H1: " + " (killed by A" * 20_000,
+        "### H1: " + " — killed x" * 20_000,
+        "### ~~H1: " + "~ \\" * 20_000,
+        "### H1:" + " " * 100_000 + "x",
+        "**Killed**: by " + "a " * 50_000,
+        "Claim" + " " * 100_000,
+        "<!-- " * 20_000,
+        "x\n" * 20_000 + "---\n" * 20_000,
+        "```\n---\na: b\n" * 10_000,
+        "> ---\n> a: b\n\n" * 10_000,
+        "# Brenner Protocol Artifact\n---\na: b\n---\n" * 1_000,
+    ],
+    ids=lambda text: text[:20].strip(),
+)
+def test_long_lines_of_nearly_something(text: str) -> None:
+    """Reading them ends: what takes the square of this length would not, in the time tests have."""
+    for before in ("", "## 2. Hypothesis Slate\n\n### H2: x\n\n"):
+        parsed = parse_artifact(before + text)
+        assert parsed.artifact.metadata.version is None

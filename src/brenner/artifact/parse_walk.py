@@ -40,8 +40,6 @@ def _is_known_heading(text: str) -> bool:
 
 def _without_comments(part: Part) -> Part:
     """HTML without its comments, which are no text; one that does not end is told of."""
-    if "<!--" not in part.text:
-        return part
     text = _COMMENT.sub(lambda comment: comment[1] or "", part.text).strip()
     return part._replace(text=text, written=text)
 
@@ -92,8 +90,10 @@ class Walk:
             self._heading(block.text, block.level, block.line + self._before)
             return
         part = part_of(block, self._before, self._source, self._last)
-        if block.kind is Kind.HTML:
+        if block.kind is Kind.HTML and "<!--" in part.text:
             part = _without_comments(part)
+            if part.text:
+                self.text.stop()
         if part.text.startswith("~~#") and (struck := _STRUCK_HEADING.match(part.text)):
             part = self._struck_heading(part, struck)
         if part.text and not (part.is_prose and self._bold_heading(part)):
