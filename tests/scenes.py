@@ -124,6 +124,9 @@ Scene = Callable[[str], tuple[str, ...]]
 SCENES: tuple[Scene, ...] = (
     lambda number: (kill(_H, number), hypothesis("one")),
     lambda number: (edit(_H, number, claim="one"), edit(_H, number, claim="two")),
+    lambda number: (edit(_H, number, claim="one"), edit(_H, number, claim="one")),
+    lambda _: (hypothesis("twin", "a"), hypothesis("twin", "b"), edit(_H, "@b", claim="one")),
+    lambda _: (edit(_H, "@a", claim="one"), hypothesis("new", "a"), edit(_H, "@a", claim="two")),
     lambda number: (hypothesis("new"), row({number: "grows"})),
     lambda number: (hypothesis("new"), edit(_H, number, claim="mine")),
     lambda number: (hypothesis("one", "a"), row({number: "grows", "@a": "fades"})),

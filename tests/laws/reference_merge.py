@@ -5,7 +5,6 @@ block, on plain dicts. Where the specification leaves something open, a comment 
 "Reading:" says what is taken here.
 """
 
-from collections.abc import Sequence
 from copy import deepcopy
 from typing import cast
 
@@ -19,8 +18,9 @@ from brenner.thread.posted import Posted, in_thread_order, iso
 from brenner.thread.sections import find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
-from laws.reference_ids import REFUSED, Meaning, View, Views, named, translate
+from laws.reference_ids import REFUSED, Meaning, translate
 from laws.reference_model import Applied, Compiled, Item, Letter, Line, Model, Source
+from laws.reference_views import one_each, views_of
 
 MOST_ACTIVE = 6
 LEAST = {"H": 3, "P": 3, "T": 2, "A": 3, "C": 2}
@@ -124,7 +124,7 @@ def _play(model: Model, posted: Posted, version: int, published: list[Compiled])
         for done in model.adds()
         if done.place < in_thread_order(posted) or done.version <= seen
     ]
-    views = _views(model, posted, read, standing, (base, stated is not None))
+    views = views_of(model, posted, read, standing, (base, stated is not None))
     letter = Letter(posted, read, base, version, views)
     guess = _guesses(model, letter)
     for _ in range(20):
@@ -151,67 +151,6 @@ def _stated(body: str) -> int | None:
     return None
 
 
-def _views(
-    model: Model,
-    posted: Posted,
-    read: list[DeltaBlock],
-    standing: list[Applied],
-    based: tuple[int, bool],
-) -> Views:
-    """What each ID means: in the base view, and in the thread view (R11)."""
-    base, is_stated = based
-    sender = posted.message.sender
-    repeated = _repeats(model, sender, read)
-    base_view: View = {"RT": "RT"}
-    thread_view: View = {"RT": "RT"}
-    for section in SECTIONS.values():
-        # Reading: an ADD that cannot be read still takes a number, if it says ADD and where.
-        own: list[Meaning] = [
-            block.number
-            for block in read
-            if (block.written("operation"), block.written("section")) == ("ADD", section.id)
-        ]
-        here = [done for done in standing if done.delta.section == section.id]
-        # Reading: an item is counted once, so that a message that comes again reads as the first.
-        hers = [
-            done.item
-            for done in here
-            if (done.sender, done.base) == (sender, base) and done.item not in repeated.values()
-        ]
-        there = model.counts[base].get(section.prefix, 0)
-        base_view |= {f"{section.prefix}{n}": f"{section.prefix}{n}" for n in range(1, there + 1)}
-        base_view |= _numbered(section.prefix, there, [*own, *hers])
-        thread_view |= {done.item: done.item for done in here}
-        highest = max((int(done.item[1:]) for done in here), default=0)
-        new = [each for each in own if each not in repeated]
-        thread_view |= _numbered(section.prefix, highest, new)
-    return Views.of(model.thread_id, base_view, thread_view, is_stated, read)
-
-
-def _numbered(prefix: str, after: int, meanings: list[Meaning]) -> View:
-    """The meanings under the numbers that follow."""
-    return {f"{prefix}{number}": each for number, each in enumerate(meanings, after + 1)}
-
-
-def _repeats(model: Model, sender: str, read: list[DeltaBlock]) -> dict[int, str]:
-    """The items that ADDs without any ID in them surely stand for (R8)."""
-    found: dict[int, str] = {}
-    for block in read:
-        delta = block.delta
-        if delta is None or delta.operation != "ADD" or named(delta, model.thread_id):
-            continue
-        equal = [
-            done
-            for done in model.adds()
-            if (done.delta.section, done.delta.payload) == (delta.section, delta.payload)
-            and done.sender == sender
-            and model.items[done.item].killed is None
-        ]
-        if first := _one_each(equal, list(found.values())):
-            found[block.number] = first.item
-    return found
-
-
 def _guesses(model: Model, letter: Letter) -> dict[int, str]:
     """A first guess of what each ADD becomes: the item of an equal one of hers, or a new item.
 
@@ -229,7 +168,7 @@ def _guesses(model: Model, letter: Letter) -> dict[int, str]:
                 and done.sender == letter.sender
                 and model.items[done.item].killed is None
             ]
-            first = _one_each(equal, list(guesses.values()))
+            first = one_each(equal, list(guesses.values()))
             guesses[block.number] = first.item if first else f"new {block.number}"
     return guesses
 
@@ -314,14 +253,9 @@ def _first(model: Model, letter: Letter, delta: Delta, taken: list[str | None]) 
     ]
     if delta.operation == "ADD":
         active = [done for done in equal if model.items[done.item].killed is None]
-        return _one_each(active, taken)
+        return one_each(active, taken)
     still = [done for done in equal if not _changed_by_her(model, done, delta)]
     return next((done for done in still if done.base == letter.base), None)
-
-
-def _one_each(equal: list[Applied], taken: Sequence[str | None]) -> Applied | None:
-    """Reading: of several equal ADDs the first stands for the first one, the next for the next."""
-    return next((done for done in equal if done.item not in taken), equal[-1] if equal else None)
 
 
 def _changed_by_her(model: Model, first: Applied, delta: Delta) -> bool:

@@ -12,7 +12,7 @@ from histories import TWO_BASES, kickoff, moment
 from laws.agreement import assert_same
 from laws.reference_merge import replay
 from laws.reference_model import Compiled
-from scenes import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, to
+from scenes import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, spoiled, to
 
 H, P, RT = "hypothesis_slate", "predictions_table", "research_thread"
 ITEMS = opening("BlueLake", ("one", "two"))
@@ -92,6 +92,33 @@ FOUND: dict[str, list[list[Sent]]] = {
             blue(hypothesis("epi"), row({"H1": "a", "H3": "b"}), base="v1"),
             red(hypothesis("geo"), row({"H2": "a", "H3": "b"}), base="v1"),
         ],
+    ],
+    "by the thread she goes on with its numbers": [
+        [ITEMS],
+        [
+            blue(hypothesis("epi")),
+            red(hypothesis("geo"), row({"H3": "a", "H4": "b"}), kill(H, "H3")),
+        ],
+    ],
+    "an ID that can mean two items": [
+        [ITEMS],
+        [blue(hypothesis("epi")), red(hypothesis("geo"), row({"H3": "a"}), kill(H, "H3"))],
+    ],
+    "an ADD that cannot be read keeps its number": [
+        [ITEMS],
+        [red(spoiled(hypothesis("new"), 0), row({"H3": "a"}), row({"H1": "a"}))],
+    ],
+    "twins come again, and an edit of the second": [
+        [TWICE],
+        [red(hypothesis("new", "a"), hypothesis("new", "b"), edit(H, "@b", claim="mine"))],
+    ],
+    "a conflict closes on a base that has it": [
+        [blue(CONTEXT[1]), red(CONTEXT[0])],
+        [blue(CONTEXT[0])],
+    ],
+    "a conflict is joined on an older base": [
+        [blue(CONTEXT[1]), red(CONTEXT[0])],
+        [Draft("GreenHill", "v0", (CONTEXT[1],)), blue(CONTEXT[0], base="v0")],
     ],
     "a name and a number for one item": [
         [ITEMS],
