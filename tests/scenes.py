@@ -40,25 +40,30 @@ class Draft(NamedTuple):
 
 
 def edit(section: str, target: str, **payload: object) -> str:
+    """An EDIT, as a block."""
     return render_delta(Delta(EDIT, section, target, payload, "why"))
 
 
 def kill(section: str, target: str) -> str:
+    """A KILL, as a block."""
     return render_delta(Delta(KILL, section, target, {"reason": "no"}, "why"))
 
 
 def hypothesis(name: str, local_id: str | None = None, **more: object) -> str:
+    """An ADD of a hypothesis, as a block."""
     payload = {"name": name, "claim": "c", "mechanism": "m", "anchors": ["§1"], **more}
     return render_delta(Delta(ADD, HYPOTHESIS_SLATE.id, None, payload, "why", local_id))
 
 
 def row(cells: dict[str, str], local_id: str | None = None) -> str:
+    """An ADD of a row of the predictions table, as a block."""
     payload: dict[str, object] = {"condition": "x", "predictions": cells}
     return render_delta(Delta(ADD, "predictions_table", None, payload, "why", local_id))
 
 
-def to(item: str) -> list[dict[str, str]]:
-    return [{"session": THREAD_ID, "item": item, "relation": "refines"}]
+def to(item: str, session: str = THREAD_ID) -> list[dict[str, str]]:
+    """One reference."""
+    return [{"session": session, "item": item, "relation": "refines"}]
 
 
 TWO = ("one", "two")

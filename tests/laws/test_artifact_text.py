@@ -344,6 +344,7 @@ OTHERS = (
 
 @given(st.one_of(documents(), any_text))
 @example("---\n\ud800\n---")
+@example("## 2. Hypothesis Slate\n\n### H1: x (Third Alternative)\n")
 @example("---\n" + "[" * 3000 + "\n---")
 @example("---\n" + '{"a":' * 1500 + "\n---")
 def test_reading_never_raises(text: str) -> None:

@@ -3,6 +3,8 @@
 In each of them the merge agrees with the reference model after every version.
 """
 
+from typing import NamedTuple
+
 import pytest
 
 from brenner.artifact.merge import merge
@@ -17,7 +19,16 @@ from scenes import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, spoil
 H, P, RT = "hypothesis_slate", "predictions_table", "research_thread"
 ITEMS = opening("BlueLake", ("one", "two"))
 ASKED = ("Do cells count?", "Two camps.")
-Sent = Draft | tuple[str, str]
+
+
+class At(NamedTuple):
+    """A message whose store time is not in the order of the numbers."""
+
+    minute: int
+    draft: Draft
+
+
+Sent = Draft | At | tuple[str, str]
 
 
 def blue(*blocks: str, base: str = "") -> Draft:
@@ -100,6 +111,36 @@ FOUND: dict[str, list[list[Sent]]] = {
             red(hypothesis("geo"), row({"H3": "a", "H4": "b"}), kill(H, "H3")),
         ],
     ],
+    "a number of another session is never rewritten": [
+        [ITEMS],
+        [
+            blue(hypothesis("epi")),
+            red(hypothesis("geo", references=to("H3", "RS-20251228-initial")), base="v1"),
+            red(edit(H, "H1", references=to("H3")), base="v1"),
+        ],
+    ],
+    "a message that comes again reads as the first one did": [
+        [
+            red(hypothesis("new"), row({"H1": "a"}), edit(H, "H2", claim="x")),
+            blue(hypothesis("epi")),
+        ],
+        [red(hypothesis("new"), row({"H1": "b"}), edit(H, "H2", claim="y"), base="v0")],
+    ],
+    "what comes again takes no number in the thread": [
+        [
+            red(hypothesis("new")),
+            blue(hypothesis("epi")),
+            red(hypothesis("new"), hypothesis("geo"), row({"H3": "a"})),
+        ]
+    ],
+    "a late message knows nothing of what was sent after it": [
+        [At(20, ITEMS)],
+        [At(1, red(edit(H, "H1", claim="mine"))), At(2, red(hypothesis("new"), row({"H1": "a"})))],
+    ],
+    "what was published stands, whatever the clock of its messages": [
+        [At(20, ITEMS)],
+        [red(edit(H, "H1", claim="mine"), base="v0"), red(hypothesis("new"), row({"H3": "a"}))],
+    ],
     "an ID that can mean two items": [
         [ITEMS],
         [blue(hypothesis("epi")), red(hypothesis("geo"), row({"H3": "a"}), kill(H, "H3"))],
@@ -135,8 +176,10 @@ FOUND: dict[str, list[list[Sent]]] = {
 
 
 def stored(message: Sent, number: int) -> Posted:
-    """Messages come a minute after each other."""
+    """Messages come a minute after each other, unless it is said otherwise."""
     at = moment(number)
+    if isinstance(message, At):
+        return message.draft.posted(number, moment(message.minute))
     if isinstance(message, Draft):
         return message.posted(number, at)
     return kickoff(number, at, *message)

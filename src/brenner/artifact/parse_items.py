@@ -94,6 +94,7 @@ def close_item(opened: OpenItem, notes: Notes) -> Closed:
         lines |= {(field.name, part): line for part, line in content.lines.items()}
     if name.is_third and not values.get("third_alternative"):
         values["third_alternative"] = True
+        lines.setdefault(("third_alternative",), opened.line)
         other = "no field says so"
         _contradicts(notes, opened, "`(Third Alternative)`", other, "It was read as one.")
     killed = _killed(opened, by, reason, are_struck, notes) if is_killed else None
