@@ -1,7 +1,7 @@
 """Which conflicts are open while a merge goes on (R12)."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, cast
 
 from brenner.artifact.blame import Change, Path, Source
 from brenner.artifact.conflicts import Conflict, Displaced
@@ -132,4 +132,4 @@ def _standing(item: Item, path: Path) -> object:
     value = item.fields.get(path[0])
     if len(path) == 1 or value is None:
         return value
-    return dict(value).get(path[1])  # type: ignore[arg-type]
+    return cast("Mapping[str, object]", value).get(path[1])

@@ -154,12 +154,12 @@ def _key(
     delta: Delta, meant: Mapping[str, Target | None], firsts: Mapping[int, Applied], draft: Draft
 ) -> Key | None:
     """What the ADD is compared by; nothing, if it names what does not exist or is new."""
-    ids = {}
-    for written, target in meant.items():
-        if isinstance(target, int):
-            target = firsts[target].item_id if target in firsts else None  # noqa: PLW2901
-        if target is None:
-            return None
-        ids[written] = target
-    payload = delta.payload if [*ids] == [*ids.values()] else with_ids(delta, ids, draft.thread_id)
-    return block_key(delta, None, payload, 0)
+    ids = {written: target for written, target in meant.items() if isinstance(target, str)}
+    ids |= {
+        written: firsts[target].item_id
+        for written, target in meant.items()
+        if isinstance(target, int) and target in firsts
+    }
+    if len(ids) < len(meant):
+        return None
+    return block_key(delta, None, with_ids(delta, ids, draft.thread_id), 0)

@@ -42,6 +42,8 @@ def unknown_agents(
     senders: Mapping[str, int], roster: Collection[str] | None, operator: str
 ) -> Iterator[Diagnostic]:
     """The senders, each with her first message, who are not in the session's roster."""
-    for name, message_id in senders.items() if roster is not None else ():
-        if name not in roster and name != operator:  # type: ignore[operator]
+    if roster is None:
+        return
+    for name, message_id in senders.items():
+        if name not in roster and name != operator:
             yield codes.UNKNOWN_AGENT.at(name=name)._replace(message_id=message_id)
