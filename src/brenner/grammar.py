@@ -35,6 +35,15 @@ _NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 # agent_roster_schema: an agent's name, e.g. BlueLake; kept free of look-alike characters (R1's way)
 AGENT_NAME = re.compile(_NAME)
 
+# message_body_schema, ACK Messages, "Message ID": 12, #12, Message 12, or 12, 14 and 15
+_ID_OF_MESSAGE = r"#?[1-9][0-9]*+"
+ACKNOWLEDGED_IDS = re.compile(
+    r"(?:messages?|msg|ids?|message ids?)?[ \t]*:?[ \t]*"
+    rf"({_ID_OF_MESSAGE}(?:(?:[ \t]*[,;][ \t]*|[ \t]+)(?:and[ \t]+)?{_ID_OF_MESSAGE})*)"
+    r"(?![\w.-]*\w)",
+    re.IGNORECASE,
+)
+
 # artifact_publish_spec, Version Tracking: v1, v2, …; R11: v0 is the empty artifact
 VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
 
@@ -50,6 +59,8 @@ NAME_IN_DISCRIMINATES = re.compile(
 # What was meant for a local name there, sound or not
 NAME_ATTEMPT = re.compile(r"(?<![\w@])@+[\w-]+")
 ITEM_ID_IN_PROSE = re.compile(r"(?<![\w@])[HPTAXC][1-9][0-9]{0,8}(?!\w)")
+# companion, The artifact: the items that a message speaks of, the research thread among them
+ITEM_IN_MAIL = re.compile(rf"{ITEM_ID_IN_PROSE.pattern}|(?<![\w@])RT(?!\w)")
 
 # companion, Anchors: §42, §42-45, §42-§45, EV-001, EV-001#E1, inference, [inference] after anchors,
 # [axiomatic], [external: source]

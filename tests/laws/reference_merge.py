@@ -135,7 +135,7 @@ def _play(model: Model, posted: Posted, version: int, published: list[Compiled])
     raise Paradox(posted)
 
 
-class Paradox(Exception):  # noqa: N818 - it is not the model that is wrong
+class Paradox(Exception):
     """An ADD that can be applied only if it is refused: no outcome agrees with itself.
 
     One way: five hypotheses are active, and a message adds two, the first with a reference to the

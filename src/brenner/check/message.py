@@ -21,7 +21,7 @@ from brenner.markdown.edits import Edit
 from brenner.markdown.line_index import LineIndex
 from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
-from brenner.thread.messages import MessageFile, parse_message_file
+from brenner.thread.messages import Message, MessageFile, as_if_filed, parse_message_file
 from brenner.thread.subjects import check_subject, parse_subject, repair_subject
 from brenner.thread.types import DELTA, PLACEHOLDER, TYPES, MessageType
 
@@ -37,12 +37,27 @@ def check_message(text: str, actor: str | None = None) -> Report:
     return first.report._replace(corrected=corrected)
 
 
+def check_stored(message: Message) -> Report:
+    """Check a message that is stored already, as other programs' mail may be. Lines count in the
+    body; there is no corrected message, but each refused block has its own correction.
+    """
+    report = _inspect_file(as_if_filed(message), None, with_repairs).report
+    return report._replace(
+        violations=tuple(
+            found if found.line else found._replace(line=None) for found in report.violations
+        )
+    )
+
+
 def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
     """Look at the text once; `finish` has the last word on its delta blocks."""
     unreadable = _check_text(text)
     if unreadable:
         return Inspection(Report(None, None, (unreadable,)), is_mendable=False)
-    file = parse_message_file(text)
+    return _inspect_file(parse_message_file(text), actor, finish)
+
+
+def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Inspection:
     body = blocks(file.message.body)
     subject = parse_subject(file.message.subject)
     message_type = _meant_type(file.message.subject)

@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 def fold(start: Iterable[Piece], pieces: Iterable[Piece], rest: str, stream: TextIO) -> str:
     """The pieces as lines for a stream: folded and in colour where it is a terminal."""
     laid_out = lines_of(start, pieces, rest, width_of(stream) or UNLIMITED)
-    return "".join(f"{_shown(line, stream)}\n" for line in laid_out)
+    return "".join(f"{shown_line(line, stream)}\n" for line in laid_out)
 
 
 def lines_of(
@@ -140,7 +140,7 @@ def _end_of(text: str, start: int, room: int) -> int:
     return len(text)
 
 
-def _shown(line: list[Piece], stream: TextIO) -> str:
+def shown_line(line: list[Piece], stream: TextIO) -> str:
     """A line with its styles, neighbours of one style together, no blanks at its end."""
     parts = []
     for style, pieces in groupby(line, key=lambda piece: piece.style):

@@ -10,7 +10,7 @@ import json
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 
 
-class NotJSON(ValueError):  # noqa: N818  (it is a finding about a text, not an error of ours)
+class NotJSON(ValueError):
     """The text is not JSON in the sense of RFC 8259 and our limits."""
 
 

@@ -3,22 +3,26 @@
 import re
 
 from brenner.diagnostics.codes import (
+    archive,
     artifact_text,
     delta_blocks,
     delta_format,
     input,  # noqa: A004  (the file's subject)
     json_text,
     lint,
+    mail,
     merge,
     message_body,
     publish,
     roster,
+    search,
+    store,
     thread_subject,
 )
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest
 
-# In the order in which a message goes through the program: file, thread, body, block, merge, …
+# In the order in which a message goes through the program: file, thread, body, block, mail, …
 CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Input and message files": input.CODES,
     "Thread IDs and subjects": thread_subject.CODES,
@@ -26,11 +30,15 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Delta blocks": delta_blocks.CODES,
     "JSON in delta blocks": json_text.CODES,
     "Delta format": delta_format.CODES,
+    "Mail": mail.CODES,
+    "Search": search.CODES,
+    "Archives of mail": archive.CODES,
     "Merging": merge.CODES,
     "Artifact files": artifact_text.CODES,
     "Linting the artifact": lint.CODES,
     "Publishing": publish.CODES,
     "Rosters": roster.CODES,
+    "Stores and settings": store.CODES,
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

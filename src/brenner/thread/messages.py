@@ -74,7 +74,7 @@ def parse_message_file(text: str) -> MessageFile:
         found += [codes.MISSING_HEADER.at(1, name=n) for n in _REQUIRED if n not in headers]
     value = {name: header.value for name, header in headers.items()}
     recipients = tuple(name.strip() for name in value.get("To", "").split(",") if name.strip())
-    found += _check_names(headers, recipients) if headers else []
+    found += check_names(headers, recipients) if headers else []
     message = Message(
         thread_id=value.get("Thread", ""),
         sender=value.get("From", ""),
@@ -88,7 +88,22 @@ def parse_message_file(text: str) -> MessageFile:
     )
 
 
-def _check_names(headers: dict[str, Header], recipients: tuple[str, ...]) -> list[Diagnostic]:
+def as_if_filed(message: Message) -> MessageFile:
+    """A stored message as a file that begins with its body: the headers stand on line 0."""
+    values = {
+        "Thread": message.thread_id,
+        "From": message.sender,
+        "To": ", ".join(message.recipients),
+        "Subject": message.subject,
+    }
+    if message.ack_required is not None:
+        values["Ack-Required"] = str(message.ack_required).lower()
+    headers = {name: Header(value, 0, 0) for name, value in values.items()}
+    found = check_names(headers, message.recipients)
+    return MessageFile(message, headers, 0, 1, tuple(found), ())
+
+
+def check_names(headers: dict[str, Header], recipients: tuple[str, ...]) -> list[Diagnostic]:
     """The headers that hold names, or yes and no."""
     found = []
     sender, to, ack = (headers.get(name) for name in ("From", "To", "Ack-Required"))

@@ -8,6 +8,8 @@ from hashlib import sha256
 
 from brenner.thread.ids import FEWEST_WORDS, LONGEST_SLUG, MOST_WORDS, SHORTEST_SLUG
 
+# Five words stand at the start; a long run of marks takes the square of its length to normalise.
+_MOST_LOOKED_AT = 1_000
 _LONGEST_WORD = 18  # so that two always fit
 # Words that say nothing about a question's topic.
 _FILLERS = frozenset(
@@ -42,9 +44,8 @@ def _slug(question: str) -> str:
     A question with too few Latin letters for that gets a word and the first digits of its hash:
     not memorable, but the same every time and its own.
     """
-    plain = (
-        unicodedata.normalize("NFKD", question.replace("'", "")).encode("ascii", "ignore").decode()
-    )
+    start = question[:_MOST_LOOKED_AT].replace("'", "")
+    plain = unicodedata.normalize("NFKD", start).encode("ascii", "ignore").decode()
     words = [word[:_LONGEST_WORD] for word in re.findall(r"[a-z0-9]+", plain.lower())]
     telling = [word for word in words if word not in _FILLERS]
     for choice in (telling, words):

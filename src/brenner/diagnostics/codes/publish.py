@@ -226,21 +226,6 @@ VOID_VERSION = Code(
         "message 40, COMPILED: v3 added T4\nmessage 43, COMPILED: v4 added C2",
     ),
 )
-UNKNOWN_THREAD = Code(
-    id="UNKNOWN_THREAD",
-    severity=ERROR,
-    title="The thread is unknown",
-    message="There is no thread `{thread_id}` in this store.",
-    fix="Check the ID and the store; `brenner session list` shows the threads that there are."
-    "{suggestion}",
-    why="A mistyped ID must not look like a session in which there is nothing to do.",
-    spec="R17",
-    example=Example(
-        "text",
-        "brenner compile RS-20251230-cel-fate",
-        "brenner compile RS-20251230-cell-fate",
-    ),
-)
 SESSION_CLOSED = Code(
     id="SESSION_CLOSED",
     severity=ERROR,
@@ -372,7 +357,6 @@ CODES = (
     COMPILED_WITHOUT_RECORD,
     RECORD_MISMATCH,
     VOID_VERSION,
-    UNKNOWN_THREAD,
     SESSION_CLOSED,
     NO_VERSION_TO_CLOSE,
     NOT_A_REPOSITORY,

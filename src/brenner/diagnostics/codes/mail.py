@@ -1,0 +1,308 @@
+"""Codes of ours for the mailbox: requests that it refuses, and ACKs that settle nothing."""
+
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+
+_NAMES = "agent_roster_schema_v0.1, RosterEntry; design, Commands"
+_SENDING = "design, Commands; rulings, Small decisions"
+_WORKFLOW = "message_body_schema_v0.1, ACK Workflow; rulings, Small decisions"
+
+NAME_TAKEN = Code(
+    id="NAME_TAKEN",
+    severity=ERROR,
+    title="The name is taken",
+    message="The name `{name}` is taken by another agent: {owner}.",
+    fix="Register another name, such as {suggestions}. If it is you, with another program or "
+    "model, register again with `--update`.",
+    why="Two agents under one name would read each other's mail, and nobody could say who wrote "
+    "what. A name is given as asked for or not at all.",
+    spec=_NAMES,
+    example=Example(
+        "text",
+        "brenner mail register BlueLake --program codex    (BlueLake is a claude-code)",
+        "brenner mail register BlueLake2 --program codex",
+    ),
+)
+NAME_LOOKS_LIKE = Code(
+    id="NAME_LOOKS_LIKE",
+    severity=ERROR,
+    title="The name looks like another one",
+    message="The name `{name}` looks too much like `{other}`, which is registered.",
+    fix="Register another name, such as {suggestions}. If you are `{other}`, write it exactly so.",
+    why="A reader takes the two for one, and mail goes to the wrong agent.",
+    spec=_NAMES,
+    example=Example(
+        "text",
+        "brenner mail register B1ueLake    (there is a BlueLake)",
+        "brenner mail register CalmRiver",
+    ),
+)
+INVALID_NAME = Code(
+    id="INVALID_NAME",
+    severity=ERROR,
+    title="The name cannot be registered",
+    message="`{name}` cannot be registered: {reason}.",
+    fix="Use ASCII letters, digits, `_` and `-`, a letter first, at most 64; for example "
+    "{suggestions}.",
+    why="Names are keys. Look-alike letters or blanks in one would make two agents of one, and a "
+    "name that is changed in silence belongs to nobody.",
+    spec=_NAMES,
+    example=Example("text", 'brenner mail register "Blue Lake"', "brenner mail register BlueLake"),
+)
+UNKNOWN_SENDER = Code(
+    id="UNKNOWN_SENDER",
+    severity=ERROR,
+    title="The sender is not registered",
+    message="The sender `{name}` is not registered; the message was not sent.",
+    fix="Register the name once with `brenner mail register NAME`, then send again. "
+    "`brenner mail agents` lists who is known.{suggestion}",
+    why="Nobody could answer: an answer goes to a name that the mailbox knows.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        "brenner mail send message.md    (From: BleuLake)",
+        "brenner mail send message.md    (From: BlueLake)",
+    ),
+)
+UNKNOWN_RECIPIENT = Code(
+    id="UNKNOWN_RECIPIENT",
+    severity=ERROR,
+    title="A recipient is not registered",
+    message="The recipient `{name}` is not registered; the message was not sent.",
+    fix="Correct the name in `To`, or register it with `brenner mail register NAME`. "
+    "`brenner mail agents` lists who is known.{suggestion}",
+    why="A mistyped recipient would never read the message, and the sender would wait for an "
+    "answer.",
+    spec=_SENDING,
+    example=Example("text", "To: BlueLake, RedSy", "To: BlueLake, RedSky"),
+)
+NO_SUCH_AGENT = Code(
+    id="NO_SUCH_AGENT",
+    severity=ERROR,
+    title="The name is not registered",
+    message="Nobody is registered as `{name}`.",
+    fix="Correct the name, or register it with `brenner mail register NAME`. "
+    "`brenner mail agents` lists who is known.{suggestion}",
+    why="The inbox of a mistyped name would look like an empty one.",
+    spec="design, Commands",
+    example=Example("text", "brenner mail inbox --as BleuLake", "brenner mail inbox --as BlueLake"),
+)
+SENT_TO_NOBODY = Code(
+    id="SENT_TO_NOBODY",
+    severity=ERROR,
+    title="The message reaches nobody",
+    message="The message has no recipient; it was not sent.",
+    fix="Name at least one, as in `To: BlueLake, RedSky`. `brenner mail agents` lists who is "
+    "known.",
+    why="A message that reaches nobody looks sent, and nobody answers it.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        "From: Operator\nTo:\nSubject: INFO: The server restarts",
+        "From: Operator\nTo: BlueLake\nSubject: INFO: The server restarts",
+    ),
+)
+UNKNOWN_MESSAGE = Code(
+    id="UNKNOWN_MESSAGE",
+    severity=ERROR,
+    title="The message is unknown",
+    message="There is no message {id} in this store.",
+    fix="Check the number: `brenner mail inbox` and `brenner mail thread ID` show the ids. "
+    "`brenner doctor` says which store it is.",
+    why="A wrong number must not be answered with another message, nor with nothing.",
+    spec="design, Commands",
+    example=Example("text", "brenner mail show 4711", "brenner mail show 47"),
+)
+NOT_IN_THREAD = Code(
+    id="NOT_IN_THREAD",
+    severity=ERROR,
+    title="The message is in another thread",
+    message="The message {id} is not in the thread `{thread}`.",
+    fix="Name a message of this thread: `brenner mail thread ID` shows them with their ids. "
+    "`brenner mail show {id}` says where this one belongs.",
+    why="A place in a thread is given by one of its messages. Another thread's message is no place "
+    "in it.",
+    spec="R9",
+    example=Example(
+        "text",
+        "brenner mail thread RS-20251230-cell-fate --before 12    (12 is in COORD-setup)",
+        "brenner mail thread RS-20251230-cell-fate --before 15",
+    ),
+)
+UNKNOWN_THREAD = Code(
+    id="UNKNOWN_THREAD",
+    severity=ERROR,
+    title="The thread is unknown",
+    message="There is no thread `{thread}` in this store.",
+    fix="Check the ID, and with `brenner doctor` the store.{suggestion}",
+    why="A mistyped ID must not look like a thread in which there is nothing to do.",
+    spec="R17",
+    example=Example(
+        "text",
+        "brenner mail thread RS-20251230-cel-fate",
+        "brenner mail thread RS-20251230-cell-fate",
+    ),
+)
+NOT_A_RECIPIENT = Code(
+    id="NOT_A_RECIPIENT",
+    severity=ERROR,
+    title="The message went to others",
+    message="The message {id} was not sent to `{name}`; its recipients: {recipients}.",
+    fix="Name a message that you received: `brenner mail inbox` lists them. If you are one of its "
+    "recipients, say who you are with `--as NAME`.",
+    why="An ACK says that its sender has the message. Only a recipient can say so, and only she "
+    "knows what she has read.",
+    spec=_WORKFLOW,
+    example=Example(
+        "text",
+        "brenner mail ack 12 --as RedSky    (12 went to BlueLake)",
+        "brenner mail ack 15 --as RedSky    (15 went to RedSky)",
+    ),
+)
+THREAD_MOVED = Code(
+    id="THREAD_MOVED",
+    severity=ERROR,
+    title="The thread has moved since it was read",
+    message="The thread `{thread}` has moved on: its position is {position}, not {expected}. "
+    "The message was not sent.",
+    fix="Read what is new with `brenner mail thread ID`. If the message still holds, send it "
+    "again with `--if-position {position}`.",
+    why="The message was meant for the thread as it was. Somebody may have said the same, or the "
+    "opposite, in between.",
+    spec="R17",
+    example=Example(
+        "text",
+        "brenner mail send message.md --if-position 14    (somebody has sent the 15th)",
+        "brenner mail thread RS-20251230-cell-fate\nbrenner mail send message.md --if-position 15",
+    ),
+)
+KEY_REUSED = Code(
+    id="KEY_REUSED",
+    severity=ERROR,
+    title="The idempotency key belongs to another message",
+    message="The key `{key}` was used for message {id}, which is not this one. Nothing was sent.",
+    fix="Give each message its own key, and use it again only to repeat the very same send. "
+    "`brenner mail show {id}` shows what was sent.",
+    why="A key makes a repeated send one message. With another text under the same key, one of "
+    "the two would be lost in silence.",
+    spec="R8",
+    example=Example(
+        "text",
+        "brenner mail send h1.md --key round-1\nbrenner mail send t1.md --key round-1",
+        "brenner mail send h1.md --key round-1-h1\nbrenner mail send t1.md --key round-1-t1",
+    ),
+)
+REPLY_ELSEWHERE = Code(
+    id="REPLY_ELSEWHERE",
+    severity=ERROR,
+    title="A reply belongs to another thread",
+    message="The message {id}, which this one answers, is in the thread `{thread}`.",
+    fix="Send the answer to the thread `{thread}`, or send it without `--reply-to` and name "
+    "the message in the text.",
+    why="Who reads a thread sees the whole of a conversation. A link out of it leads to what she "
+    "may never have got.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        "brenner mail send message.md --reply-to 12\n"
+        "(Thread: COORD-setup, but 12 is in RS-20251230-cell-fate)",
+        "brenner mail send message.md --reply-to 12\n(Thread: RS-20251230-cell-fate)",
+    ),
+)
+UNSTORABLE_TEXT = Code(
+    id="UNSTORABLE_TEXT",
+    severity=ERROR,
+    title="A text cannot be stored as it is",
+    message="The {what} cannot be stored as it is: {reason}.",
+    fix="Take that character out of the {what} and try again.",
+    why="What is stored stays the same for ever and everywhere. A text that some store would cut "
+    "or change would no longer match its hash.",
+    spec="rulings, Small decisions",
+    example=Example("text", "Subject: INFO: cut\x00here", "Subject: INFO: cut here"),
+)
+FIELD_TOO_LONG = Code(
+    id="FIELD_TOO_LONG",
+    severity=ERROR,
+    title="A field is too long",
+    message="The {what} is longer than {most} bytes; nothing was stored.",
+    fix="Shorten it. Long texts belong in the body of a message, and larger ones in a file that it "
+    "names by its path.",
+    why="Every list and every lookup pays for what is stored. The limit keeps them quick, whoever "
+    "writes.",
+    spec="R5",
+    example=Example(
+        "text",
+        'brenner mail register BlueLake --task "(a whole plan, 20 pages long)"',
+        'brenner mail register BlueLake --task "tests for cell fate"',
+    ),
+)
+ACK_NAMES_NOTHING = Code(
+    id="ACK_NAMES_NOTHING",
+    severity=WARNING,
+    title="An ACK does not say for which message",
+    message="The ACK names no message, so it settles nothing. ACKs that you owe in `{thread}`: "
+    "{debts}.",
+    fix="Write the number under `## Message ID`, or send `brenner mail ack ID`. "
+    "`brenner mail pending` lists what you owe.",
+    why="With one open debt it is plain which one is meant. With none, or with several, it would "
+    "be a guess.",
+    spec=_WORKFLOW,
+    example=Example(
+        "text",
+        "# Acknowledgement\n\n## Status\nReceived",
+        "# Acknowledgement\n\n## Message ID\n12\n\n## Status\nReceived",
+    ),
+)
+ACK_OF_UNKNOWN = Code(
+    id="ACK_OF_UNKNOWN",
+    severity=WARNING,
+    title="An ACK names a message that is not in the thread",
+    message="The ACK names message {id}, which is not in the thread `{thread}`; it settles nothing "
+    "there.",
+    fix="Write the number of a message of this thread under `## Message ID`: "
+    "`brenner mail thread ID` shows them. An ACK stays in the thread of its message.",
+    why="Who owes what is read from each thread alone. An ACK in another one is not found there.",
+    spec=_WORKFLOW,
+    example=Example(
+        "text",
+        "## Message ID\n4711",
+        "## Message ID\n47",
+    ),
+)
+ACK_BY_OTHER = Code(
+    id="ACK_BY_OTHER",
+    severity=WARNING,
+    title="An ACK is not by a recipient",
+    message="The ACK names message {id}, which was not sent to `{name}`; it settles nothing there.",
+    fix="Leave the number out; `brenner mail show {id}` says who can acknowledge it. "
+    "`brenner mail pending` lists what you owe.",
+    why="The sender waits for those to whom she wrote. An ACK of somebody else says nothing about "
+    "them.",
+    spec=_WORKFLOW,
+    example=Example(
+        "text",
+        "From: RedSky\n\n## Message ID\n12    (12 went to BlueLake)",
+        "From: RedSky\n\n## Message ID\n15    (15 went to RedSky)",
+    ),
+)
+
+CODES = (
+    NAME_TAKEN,
+    NAME_LOOKS_LIKE,
+    INVALID_NAME,
+    UNKNOWN_SENDER,
+    UNKNOWN_RECIPIENT,
+    NO_SUCH_AGENT,
+    SENT_TO_NOBODY,
+    UNKNOWN_MESSAGE,
+    NOT_IN_THREAD,
+    UNKNOWN_THREAD,
+    NOT_A_RECIPIENT,
+    THREAD_MOVED,
+    KEY_REUSED,
+    REPLY_ELSEWHERE,
+    UNSTORABLE_TEXT,
+    FIELD_TOO_LONG,
+    ACK_NAMES_NOTHING,
+    ACK_OF_UNKNOWN,
+    ACK_BY_OTHER,
+)

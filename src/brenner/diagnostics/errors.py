@@ -1,0 +1,25 @@
+"""What is raised. A wrong text is never raised but returned, as diagnostics beside what was read.
+
+The tree:
+    BrennerError            carries the diagnostic that says what, where and how to mend it
+    ├── Refused             the request cannot be granted as things stand: nothing was done
+    └── Unavailable         the world is broken: no store, no disk, no server, no permission
+"""
+
+from brenner.diagnostics.model import Diagnostic
+
+
+class BrennerError(Exception):
+    """Something that a command, page or tool shows as a diagnostic, never as a traceback."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(f"{diagnostic.id}: {diagnostic.message}")
+        self.diagnostic = diagnostic
+
+
+class Refused(BrennerError):
+    """The request contradicts what is stored: an unknown name, a thread that has moved."""
+
+
+class Unavailable(BrennerError):
+    """Something outside cannot be used now."""
