@@ -1,7 +1,8 @@
 """Brenner: a research group of AI coding agents and one operator, working by mail.
 
-This is the public surface. Everything here is a pure function on frozen values, or such a value;
-each is imported when it is first asked for, so that `import brenner` costs nothing.
+This is the public surface: pure functions on frozen values, such values, and `open`, which alone
+meets the world. Each is imported when it is first asked for, so that `import brenner` costs
+nothing.
 """
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs as much as the interpreter
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
     from brenner.delta.render import render_delta
     from brenner.delta.schema import Operation
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
+    from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
     from brenner.diagnostics.model import Code, Diagnostic, Severity, Summary
     from brenner.lint.report import LintReport
     from brenner.lint.run import lint, lint_text
+    from brenner.mail.mailbox import Mailbox
+    from brenner.mail.model import Stored
+    from brenner.mail.query import Query, parse_query
+    from brenner.thread.content_hash import content_hash
     from brenner.thread.cross_reference import CrossReference, cross_reference
     from brenner.thread.ids import (
         ThreadKind,
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
     from brenner.thread.new_ids import generate_thread_id
     from brenner.thread.posted import Posted
     from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
+    from brenner.workflows.desk import Desk
+    from brenner.workflows.send import Outcome, SendOptions
 
 __version__ = "0.1.0"
 
@@ -67,9 +75,14 @@ _HOMES = {
     "brenner.delta.render": ("render_delta",),
     "brenner.delta.schema": ("Operation",),
     "brenner.diagnostics.catalogue": ("CATALOGUE", "find_code"),
+    "brenner.diagnostics.errors": ("BrennerError", "Refused", "Unavailable"),
     "brenner.diagnostics.model": ("Code", "Diagnostic", "Severity", "Summary"),
     "brenner.lint.report": ("LintReport",),
     "brenner.lint.run": ("lint", "lint_text"),
+    "brenner.mail.mailbox": ("Mailbox",),
+    "brenner.mail.model": ("Stored",),
+    "brenner.mail.query": ("Query", "parse_query"),
+    "brenner.thread.content_hash": ("content_hash",),
     "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
     "brenner.thread.ids": (
         "ThreadKind",
@@ -86,12 +99,15 @@ _HOMES = {
     "brenner.thread.new_ids": ("generate_thread_id",),
     "brenner.thread.posted": ("Posted",),
     "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
+    "brenner.workflows.desk": ("Desk",),
+    "brenner.workflows.send": ("Outcome", "SendOptions"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CATALOGUE",
     "Artifact",
+    "BrennerError",
     "Change",
     "CheckedDelta",
     "Code",
@@ -99,25 +115,33 @@ __all__ = [
     "CrossReference",
     "Delta",
     "DeltaBlock",
+    "Desk",
     "Diagnostic",
     "Diff",
     "Entry",
     "Item",
     "LintReport",
+    "Mailbox",
     "Merge",
     "Message",
     "MessageFile",
     "Metadata",
     "Operation",
+    "Outcome",
     "ParsedArtifact",
     "Posted",
+    "Query",
+    "Refused",
     "Report",
+    "SendOptions",
     "Severity",
     "Source",
     "State",
+    "Stored",
     "Subject",
     "Summary",
     "ThreadKind",
+    "Unavailable",
     "__version__",
     "artifact_json",
     "check_message",
@@ -125,6 +149,7 @@ __all__ = [
     "check_thread_id",
     "classify_thread_id",
     "compose_subject",
+    "content_hash",
     "cross_reference",
     "diff",
     "empty_state",
@@ -133,8 +158,10 @@ __all__ = [
     "lint",
     "lint_text",
     "merge",
+    "open",
     "parse_artifact",
     "parse_message_file",
+    "parse_query",
     "parse_subject",
     "read_deltas",
     "render_artifact",
@@ -143,6 +170,18 @@ __all__ = [
     "suggest_thread_id",
     "summary",
 ]
+
+
+def open(  # noqa: A001  (`brenner.open` is what one types)
+    project: str | None = None, store: str | None = None, actor: str | None = None
+) -> "Desk":
+    """Sit down in a project: the one of that folder, or of the folder we are in.
+
+    The mailbox is made where there is none. `actor` is who sends; the operator, if nobody is named.
+    """
+    from brenner.workflows.desk import open_desk
+
+    return open_desk(project, store, actor)
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,170 @@
+"""The mailbox: one small interface, the same for every home that mail can have.
+
+All of it is synchronous. A request that cannot be granted raises `Refused`, a home that cannot be
+used raises `Unavailable` (brenner.diagnostics.errors); then nothing has been done. Names, threads
+and ids that are asked about and not known are refused too, never answered with nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol, Self
+
+from brenner.mail.model import (
+    Agent,
+    Debt,
+    Delivery,
+    InboxFilter,
+    InboxPage,
+    Profile,
+    Record,
+    Restored,
+    SearchPage,
+    Sent,
+    Stored,
+    ThreadPage,
+    ThreadSummary,
+)
+from brenner.mail.query import Query
+from brenner.thread.messages import Message
+
+EVERYTHING = InboxFilter()
+
+
+class Mailbox(Protocol):
+    """The mail of one project."""
+
+    # Agents
+
+    def register(self, profile: Profile, *, update: bool = False) -> Agent:
+        """Make a name known, as asked for or not at all.
+
+        Registering it again with the same program and model is fine. With others it is refused,
+        unless `update` says that it is the same agent.
+        """
+        ...
+
+    def agents(self) -> tuple[Agent, ...]:
+        """Everybody known, by name."""
+        ...
+
+    def agent(self, name: str) -> Agent:
+        """One of them."""
+        ...
+
+    # Sending
+
+    def send(
+        self,
+        message: Message,
+        *,
+        reply_to: int | None = None,
+        key: str | None = None,
+        position: int | None = None,
+    ) -> Sent:
+        """Store a message; when this returns, it is safe.
+
+        Its content is not looked at here: that is the check's work. With a `key` a second send by
+        the same sender is the first one. With a `position` it is sent only if the thread still has
+        exactly so many messages.
+        """
+        ...
+
+    # Reading; none of it changes what is unread
+
+    def message(self, message_id: int) -> Stored:
+        """The message of that id."""
+        ...
+
+    def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
+        """What became of it at each recipient, in the order in which they were named."""
+        ...
+
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> ThreadPage:
+        """A thread, whole, or the newest `limit` messages of it.
+
+        `before` and `after` are ids of messages in it, themselves left out; with `after` the
+        limit takes the oldest. A thread that nobody has written to is empty.
+        """
+        ...
+
+    def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
+        """All threads, the one with the newest message first."""
+        ...
+
+    def inbox(
+        self,
+        name: str,
+        wanted: InboxFilter = EVERYTHING,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+    ) -> InboxPage:
+        """What was sent to somebody, newest first, from before the message of that id on."""
+        ...
+
+    def search(
+        self,
+        query: Query,
+        *,
+        reader: str | None = None,
+        limit: int = 50,
+        before: int | None = None,
+    ) -> SearchPage:
+        """The messages that match, the latest arrivals first, from before that message on.
+
+        `is:unread` and `needs:ack` ask about the `reader`.
+        """
+        ...
+
+    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+        """Who owes an ACK for what, the oldest first."""
+        ...
+
+    # What a recipient does
+
+    def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
+        """Mark messages in an inbox, all or none of them; how many that changed."""
+        ...
+
+    # Following
+
+    def position(self) -> int:
+        """How many messages there are in all; the `arrival` of the latest."""
+        ...
+
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+        """The messages that came in after so many, in the order in which they came."""
+        ...
+
+    def wait(self, position: int, seconds: float) -> int:
+        """The position as soon as it is beyond that one, or when the time is up."""
+        ...
+
+    # Moving
+
+    def records(self) -> Iterator[Record]:
+        """Every message in the order in which it came, as one moment saw them."""
+        ...
+
+    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+        """Take messages over from another store, all or none of them.
+
+        Times and hashes stay, and ids up to the first that is taken here; from there on messages
+        get new ones, in their order. One whose origin (id and hash) is known is skipped. Links
+        follow their messages to their new ids.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the home."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...

@@ -1,0 +1,347 @@
+"""The mailbox in memory: what every home must behave like, in the plainest form.
+
+It is kept for its clearness, not for its speed. The contract suite runs over it as over all
+others, and the other homes are compared with it.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from copy import copy
+from datetime import datetime
+from typing import Self
+
+from brenner.diagnostics.codes import mail as codes
+from brenner.diagnostics.errors import Refused
+from brenner.mail import registering, rules
+from brenner.mail.clock import Clock, system_clock
+from brenner.mail.mailbox import EVERYTHING
+from brenner.mail.model import (
+    Agent,
+    Debt,
+    Delivery,
+    InboxFilter,
+    InboxPage,
+    Profile,
+    Received,
+    Record,
+    Restored,
+    SearchPage,
+    Sent,
+    Stored,
+    ThreadPage,
+    ThreadSummary,
+    type_of,
+    wants_ack,
+)
+from brenner.mail.query import Query, matches
+from brenner.mail.restoring import Landing, strangers
+from brenner.mail.rules import fits, order
+from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
+from brenner.thread.content_hash import content_hash
+from brenner.thread.messages import Message
+
+# What an import that fails takes back
+_CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
+
+
+class MemoryMailbox:
+    """A mailbox that ends with the program."""
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        self._clock = clock
+        self._agents: dict[str, Agent] = {}
+        self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
+        self._last_time: datetime | None = None
+        self._keys: dict[tuple[str, str], int] = {}
+        self._read_at: dict[tuple[int, str], datetime] = {}
+        self._owed: set[tuple[int, str]] = set()
+        self._acknowledged_by: dict[tuple[int, str], int] = {}
+        self._news = threading.Condition(threading.RLock())
+
+    def register(self, profile: Profile, *, update: bool = False) -> Agent:
+        known = self._agents.get(profile.name)
+        if known and not update:
+            registering.check_same_agent(profile, known, self._agents)
+        kept = registering.registration(profile, known, self._agents)
+        agent = Agent(*kept, known.registered_at if known else self._clock())
+        self._agents[agent.name] = agent
+        return agent
+
+    def agents(self) -> tuple[Agent, ...]:
+        return tuple(sorted(self._agents.values()))
+
+    def agent(self, name: str) -> Agent:
+        if name not in self._agents:
+            raise rules.no_such_agent(name, self._agents)
+        return self._agents[name]
+
+    def send(
+        self,
+        message: Message,
+        *,
+        reply_to: int | None = None,
+        key: str | None = None,
+        position: int | None = None,
+    ) -> Sent:
+        message = rules.prepared(message)
+        rules.check_storable(message, self._agents, key)
+        with self._news:
+            if key is not None and (message.sender, key) in self._keys:
+                first = self._messages[self._keys[message.sender, key]]
+                rules.check_same(key, first, message, reply_to)
+                return Sent(first, is_new=False)
+            if reply_to is not None:
+                rules.check_reply(self.message(reply_to), message)
+            rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
+            stored = self._next(message, reply_to)
+            self._add(stored)
+            self._last_time = stored.at
+            if key is not None:
+                self._keys[message.sender, key] = stored.id
+            self._news.notify_all()
+        return Sent(stored, is_new=True)
+
+    def _next(self, message: Message, reply_to: int | None) -> Stored:
+        new_id = max(self._messages, default=0) + 1
+        return Stored(
+            id=new_id,
+            at=rules.next_time(self._clock(), self._last_time),
+            message=message,
+            content_hash=content_hash(message),
+            arrival=len(self._messages) + 1,
+            origin_id=new_id,
+            reply_to=reply_to,
+            acknowledges=self._settled_by(message) if type_of(message) == "ACK" else (),
+        )
+
+    def _settled_by(self, ack: Message) -> tuple[int, ...]:
+        thread = self._thread(ack.thread_id)
+        named = named_messages(ack.body)
+        contents = [stored.content_hash for stored in thread if stored.id in named]
+        owed = [
+            OpenDebt(stored.id, stored.content_hash)
+            for stored in thread
+            if (stored.id, ack.sender) in self._owed
+        ]
+        return settled_by(named, contents, owed)
+
+    def _add(self, stored: Stored) -> None:
+        message = stored.message
+        self._messages[stored.id] = stored
+        if wants_ack(message):
+            self._owed |= {(stored.id, name) for name in message.recipients}
+            self._owed -= {(stored.id, message.sender)}
+        for target in stored.acknowledges:
+            self._owed.discard((target, message.sender))
+            self._acknowledged_by.setdefault((target, message.sender), stored.id)
+
+    def message(self, message_id: int) -> Stored:
+        if message_id not in self._messages:
+            raise Refused(codes.UNKNOWN_MESSAGE.at(id=message_id))
+        return self._messages[message_id]
+
+    def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
+        return tuple(
+            Delivery(
+                name,
+                self._read_at.get((message_id, name)),
+                (message_id, name) in self._owed,
+                self._acknowledged_by.get((message_id, name)),
+            )
+            for name in self.message(message_id).message.recipients
+        )
+
+    def _thread(self, thread_id: str) -> list[Stored]:
+        found = [each for each in self._messages.values() if each.message.thread_id == thread_id]
+        return sorted(found, key=order)
+
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> ThreadPage:
+        whole = self._thread(thread_id)
+        first = 0 if after is None else self._place(whole, thread_id, after) + 1
+        last = len(whole) if before is None else self._place(whole, thread_id, before)
+        last = max(first, last)
+        if limit is not None and after is not None:
+            last = min(last, first + limit)
+        elif limit is not None:
+            first = max(first, last - limit)
+        if first == last:
+            return ThreadPage((), len(whole), after is not None, before is not None)
+        return ThreadPage(tuple(whole[first:last]), len(whole), first > 0, last < len(whole))
+
+    def _place(self, thread: list[Stored], thread_id: str, message_id: int) -> int:
+        """Where in the thread a message stands that must be in it."""
+        stored = self.message(message_id)
+        if stored not in thread:
+            raise Refused(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
+        return thread.index(stored)
+
+    def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
+        names = dict.fromkeys(stored.message.thread_id for stored in self._messages.values())
+        threads = [(name, self._thread(name)) for name in names]
+        threads.sort(key=lambda each: order(each[1][-1]), reverse=True)
+        return tuple(
+            ThreadSummary(name, len(thread), thread[0].at, thread[-1].at)
+            for name, thread in threads[:limit]
+        )
+
+    def inbox(
+        self,
+        name: str,
+        wanted: InboxFilter = EVERYTHING,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+    ) -> InboxPage:
+        self.agent(name)
+        self._known_thread(wanted.thread_id)
+        border = None if before is None else order(self.message(before))
+        fitting = [
+            received
+            for stored in sorted(self._messages.values(), key=order, reverse=True)
+            if name in stored.message.recipients and (border is None or order(stored) < border)
+            for received in [self._received(stored, name)]
+            if fits(wanted, received)
+        ]
+        return InboxPage(tuple(fitting[:limit]), limit is not None and len(fitting) > limit)
+
+    def _known_thread(self, thread_id: str | None) -> None:
+        known = [thread.thread_id for thread in self.threads()]
+        if thread_id is not None and thread_id not in known:
+            raise rules.unknown_thread(thread_id, known)
+
+    def _received(self, stored: Stored, name: str) -> Received:
+        key = (stored.id, name)
+        return Received(stored, key in self._read_at, key in self._owed)
+
+    def search(
+        self,
+        query: Query,
+        *,
+        reader: str | None = None,
+        limit: int = 50,
+        before: int | None = None,
+    ) -> SearchPage:
+        rules.check_reader(query, reader)
+        for name in (*query.senders, *filter(None, [reader])):
+            self.agent(name)
+        for thread_id in query.threads:
+            self._known_thread(thread_id)
+        border = len(self._messages) + 1 if before is None else self.message(before).arrival
+        hits = [
+            stored
+            for stored in reversed(self._messages.values())
+            if stored.arrival < border
+            and matches(query, stored.message, stored.at)
+            and self._concerns(query, stored, reader)
+        ]
+        return SearchPage(tuple(hits[:limit]), len(hits) > limit)
+
+    def _concerns(self, query: Query, stored: Stored, reader: str | None) -> bool:
+        """Whether the message stands with its reader as the query asks."""
+        if reader not in stored.message.recipients:
+            return not (query.is_unread or query.needs_ack)
+        received = self._received(stored, reader)
+        return not (query.is_unread and received.is_read) and not (
+            query.needs_ack and not received.owes_ack
+        )
+
+    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+        if debtor is not None:
+            self.agent(debtor)
+        self._known_thread(thread_id)
+        open_debts = [
+            (name, self._messages[message_id])
+            for message_id, name in self._owed
+            if debtor in (None, name)
+        ]
+        return rules.grouped_debts(
+            (name, stored)
+            for name, stored in open_debts
+            if thread_id in (None, stored.message.thread_id)
+        )
+
+    def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
+        self.agent(name)
+        wanted = dict.fromkeys(message_ids)
+        for message_id in wanted:
+            rules.check_recipient(self.message(message_id), name)
+        changed = [each for each in wanted if ((each, name) in self._read_at) != is_read]
+        for message_id in changed:
+            if is_read:
+                self._read_at[message_id, name] = self._clock()
+            else:
+                del self._read_at[message_id, name]
+        return len(changed)
+
+    def position(self) -> int:
+        return len(self._messages)
+
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+        found = [each for each in self._messages.values() if each.arrival > after]
+        return tuple(found[:limit])
+
+    def wait(self, position: int, seconds: float) -> int:
+        with self._news:
+            self._news.wait_for(lambda: len(self._messages) > position, seconds)
+        return len(self._messages)
+
+    def records(self) -> Iterator[Record]:
+        return iter([Record(each, self._marks(each)) for each in self._messages.values()])
+
+    def _marks(self, stored: Stored) -> tuple[tuple[str, datetime], ...]:
+        names = sorted(stored.message.recipients)
+        read_at = [(name, self._read_at.get((stored.id, name))) for name in names]
+        return tuple((name, at) for name, at in read_at if at)
+
+    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+        with self._news:
+            before = {name: copy(vars(self)[name]) for name in _CONTENTS}
+            try:
+                restored = self._restore(agents, records)
+            except BaseException:
+                vars(self).update(before)
+                raise
+            self._news.notify_all()
+        return restored
+
+    def _restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+        landing = Landing(max(self._messages, default=0))
+        origins = {(each.origin_id, each.content_hash): each.id for each in self._messages.values()}
+        new_agents = self._welcome(agents)
+        for record in records:
+            stored = record.stored
+            new_agents += self._welcome(strangers(stored, self._agents))
+            origin = (stored.origin_id, stored.content_hash)
+            if origin in origins:
+                landing.skip(stored, origins[origin])
+                continue
+            landed = landing.land(stored, len(self._messages) + 1, stored.id in self._messages)
+            origins[origin] = landed.id
+            self._add(landed)
+            recipients = landed.message.recipients
+            self._read_at |= {(landed.id, n): at for n, at in record.read_at if n in recipients}
+        return landing.restored(new_agents)
+
+    def _welcome(self, agents: Iterable[Agent]) -> list[str]:
+        """Make those known who are not; their names."""
+        new = [agent for agent in agents if agent.name not in self._agents]
+        for agent in new:
+            registering.check_free(agent.name, self._agents)
+            self._agents[agent.name] = agent
+        return [agent.name for agent in new]
+
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

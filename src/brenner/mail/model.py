@@ -1,0 +1,169 @@
+"""What a mailbox holds and gives out."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted
+from brenner.thread.subjects import parse_subject
+from brenner.thread.types import TYPES
+
+
+class Profile(NamedTuple):
+    """What an agent says of itself when it registers."""
+
+    name: str
+    program: str = ""
+    model: str = ""
+    task: str = ""
+
+
+class Agent(NamedTuple):
+    """Somebody who sends and receives mail: an agent, or the operator."""
+
+    name: str
+    program: str
+    model: str
+    task: str
+    registered_at: datetime
+
+
+class Stored(NamedTuple):
+    """A message as a mailbox keeps it, for ever the same.
+
+    `arrival` counts the messages of the store in the order in which they came in. `origin_id` is
+    the id that it had where it was first stored; only import makes it differ. `acknowledges` are
+    the messages whose debts it settled when it came in. A message that was imported is not local:
+    nobody has seen who wrote it.
+    """
+
+    id: int
+    at: datetime
+    message: Message
+    content_hash: str
+    arrival: int
+    origin_id: int
+    reply_to: int | None = None
+    acknowledges: tuple[int, ...] = ()
+    is_local: bool = True
+
+    @property
+    def posted(self) -> Posted:
+        """What merging needs of it."""
+        return Posted(self.id, self.at, self.message)
+
+    @property
+    def type(self) -> str | None:
+        """The message type; None for mail that is not the protocol's."""
+        return type_of(self.message)
+
+
+def type_of(message: Message) -> str | None:
+    """The message type that the subject's prefix names."""
+    subject = parse_subject(message.subject)
+    return subject.type if subject else None
+
+
+def wants_ack(message: Message) -> bool:
+    """Whether recipients owe an ACK: as the sender says, or else as the type's row says (R3)."""
+    if message.ack_required is not None:
+        return message.ack_required
+    name = type_of(message)
+    return TYPES[name].ack_required if name else False
+
+
+class Sent(NamedTuple):
+    """The outcome of a send. It is not new where the idempotency key was used before."""
+
+    stored: Stored
+    is_new: bool
+
+
+class Received(NamedTuple):
+    """A message in somebody's inbox, with what is hers about it."""
+
+    stored: Stored
+    is_read: bool
+    owes_ack: bool
+
+
+class Delivery(NamedTuple):
+    """What became of a message at one of its recipients."""
+
+    recipient: str
+    read_at: datetime | None
+    owes_ack: bool
+    acknowledged_by: int | None
+
+
+class InboxFilter(NamedTuple):
+    """What to show of an inbox; nothing given is everything."""
+
+    unread: bool = False
+    owed: bool = False
+    types: tuple[str, ...] = ()
+    thread_id: str | None = None
+
+
+class InboxPage(NamedTuple):
+    """Part of an inbox, newest first. `has_more` says that older ones were left out."""
+
+    messages: tuple[Received, ...]
+    has_more: bool
+
+
+class ThreadPage(NamedTuple):
+    """Part of a thread in its order (R9).
+
+    `position` is how many messages the whole thread had when this was read: what a conditional
+    send compares.
+    """
+
+    messages: tuple[Stored, ...]
+    position: int
+    has_earlier: bool = False
+    has_later: bool = False
+
+
+class ThreadSummary(NamedTuple):
+    """One line of the list of threads."""
+
+    thread_id: str
+    position: int
+    first_at: datetime
+    last_at: datetime
+
+
+class SearchPage(NamedTuple):
+    """Hits of a search, the latest arrivals first."""
+
+    messages: tuple[Stored, ...]
+    has_more: bool
+
+
+class Debt(NamedTuple):
+    """An ACK that a recipient owes for a message, however often it was sent.
+
+    `first` and `last` are the oldest and the newest copy that is not acknowledged.
+    """
+
+    debtor: str
+    first: Stored
+    last: Stored
+    times_sent: int
+
+
+class Record(NamedTuple):
+    """A message on its way from one store to another, with who has read it and when."""
+
+    stored: Stored
+    read_at: tuple[tuple[str, datetime], ...] = ()
+
+
+class Restored(NamedTuple):
+    """What an import did. `renumbered` pairs the id in the archive with the one given here."""
+
+    added: int
+    skipped: int
+    renumbered: tuple[tuple[int, int], ...]
+    new_agents: tuple[str, ...]

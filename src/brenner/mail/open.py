@@ -1,0 +1,50 @@
+"""The mailbox of a project, wherever its mail lives."""
+
+import os
+from pathlib import Path
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.mail.sqlite.database import translated
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.project import OWN_FOLDER, Project, store_path
+
+_IGNORE_EVERYTHING = "*\n"
+
+
+def open_mailbox(project: Project, *, create: bool) -> Mailbox:
+    """The project's mailbox.
+
+    Only who is going to write makes a store; who reads where there is none finds no mail. A
+    mailbox for writing knows the operator.
+    """
+    path = store_path(project)
+    if not create:
+        return SqliteMailbox.open(path) if _is_there(path) else MemoryMailbox()
+    if not _is_there(path):
+        _make_folder(path, project)
+    mailbox = SqliteMailbox.create(path)
+    try:
+        if all(agent.name != project.operator for agent in mailbox.agents()):
+            mailbox.register(Profile(project.operator, task="operator"), update=True)
+    except BaseException:
+        mailbox.close()
+        raise
+    return mailbox
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something has that name; a link that leads nowhere counts."""
+    with translated(path):
+        return os.path.lexists(path)
+
+
+def _make_folder(path: Path, project: Project) -> None:
+    """The folder of the store; our own one tells git to leave it alone."""
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = project.folder / OWN_FOLDER
+        ignore = own / ".gitignore"
+        if path.parent == own and not ignore.exists():
+            ignore.write_text(_IGNORE_EVERYTHING, "utf-8")

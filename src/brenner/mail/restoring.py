@@ -1,0 +1,57 @@
+"""Taking messages over from another store: which id each gets here. Pure."""
+
+from collections.abc import Collection
+
+from brenner.mail.model import Agent, Restored, Stored
+
+
+class Landing:
+    """Follows an archive record by record, and maps its ids to those of this store.
+
+    An id stays where it is free; after the first one that does not, the later ones of the archive
+    move too, so that they keep their order. Links to messages that are neither in the archive nor
+    here are dropped: they would point to a stranger.
+    """
+
+    def __init__(self, highest_id: int) -> None:
+        self._highest = highest_id
+        self._here: dict[int, int] = {}
+        self._added = 0
+        self._skipped = 0
+        self._renumbered: list[tuple[int, int]] = []
+
+    def skip(self, stored: Stored, known_id: int) -> None:
+        """The message is here already, under that id."""
+        self._here[stored.id] = known_id
+        self._skipped += 1
+
+    def land(self, stored: Stored, arrival: int, is_taken: bool) -> Stored:
+        """The message as it is stored here."""
+        is_behind = bool(self._renumbered) and stored.id > self._renumbered[0][0]
+        new_id = self._highest + 1 if is_taken or is_behind else stored.id
+        self._highest = max(self._highest, new_id)
+        self._here[stored.id] = new_id
+        self._added += 1
+        if new_id != stored.id:
+            self._renumbered.append((stored.id, new_id))
+        return stored._replace(
+            id=new_id,
+            arrival=arrival,
+            reply_to=self._here.get(stored.reply_to) if stored.reply_to else None,
+            acknowledges=tuple(
+                self._here[target] for target in stored.acknowledges if target in self._here
+            ),
+            is_local=False,
+        )
+
+    def restored(self, new_agents: list[str]) -> Restored:
+        """What was done in all."""
+        return Restored(
+            self._added, self._skipped, tuple(self._renumbered), tuple(sorted(new_agents))
+        )
+
+
+def strangers(stored: Stored, known: Collection[str]) -> list[Agent]:
+    """Names in a message that nobody has registered: known from now on, by name only."""
+    names = dict.fromkeys((stored.message.sender, *stored.message.recipients))
+    return [Agent(name, "", "", "", stored.at) for name in names if name not in known]

@@ -1,0 +1,158 @@
+"""What every home holds to when it takes a message in. Pure: the clock's time is an argument."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from brenner.diagnostics.codes import mail as codes
+from brenner.diagnostics.codes import search
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
+from brenner.mail.model import Debt, InboxFilter, Received, Stored
+from brenner.mail.query import Query
+from brenner.thread.messages import Message
+from brenner.thread.posted import in_thread_order
+
+# A clock that is set back a little must not put an answer before its question. One that is set
+# back by more was wrong before, and is right now.
+SMOOTHED = timedelta(hours=1)
+
+
+def next_time(now: datetime, last: datetime | None) -> datetime:
+    """The time of a new message, given the last one that this store gave."""
+    return last if last and now < last <= now + SMOOTHED else now
+
+
+def prepared(message: Message) -> Message:
+    """The message as it is stored: each recipient once."""
+    return message._replace(recipients=tuple(dict.fromkeys(message.recipients)))
+
+
+def check_storable(message: Message, known: Collection[str], key: str | None = None) -> None:
+    """Refuse what no home could keep whole, or could deliver to nobody."""
+    found = _first_refusal(message, known) or _check_key(key)
+    if found:
+        raise Refused(found)
+
+
+def _first_refusal(message: Message, known: Collection[str]) -> Diagnostic | None:
+    fields = {
+        "thread": message.thread_id,
+        "subject": message.subject,
+        "body": message.body,
+    }
+    for what, text in fields.items():
+        found = unstorable(what, text, MOST_BODY_BYTES)
+        if found:
+            return found
+    return (
+        unknown_sender(message.sender, known)
+        or next(iter(unknown_recipients(message, known)), None)
+        or (None if message.recipients else codes.SENT_TO_NOBODY.at())
+    )
+
+
+def unstorable(what: str, text: str, most: int) -> Diagnostic | None:
+    """Why a text cannot be kept as it is, in any home."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        return codes.UNSTORABLE_TEXT.at(what=what, reason="it holds half of a character")
+    if "\0" in text:
+        return codes.UNSTORABLE_TEXT.at(what=what, reason="it holds a NUL character")
+    if size > most:
+        return codes.FIELD_TOO_LONG.at(what=what, most=most)
+    return None
+
+
+def _check_key(key: str | None) -> Diagnostic | None:
+    return unstorable("key", key, MOST_KEY_BYTES) if key is not None else None
+
+
+def unknown_sender(name: str, known: Collection[str]) -> Diagnostic | None:
+    """Who sends must be registered."""
+    if name in known:
+        return None
+    return codes.UNKNOWN_SENDER.at(name=name, suggestion=perhaps(nearest(name, known)))
+
+
+def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnostic]:
+    """A message to somebody who does not exist would be lost in silence."""
+    return [
+        codes.UNKNOWN_RECIPIENT.at(name=name, suggestion=perhaps(nearest(name, known)))
+        for name in message.recipients
+        if name not in known
+    ]
+
+
+def no_such_agent(name: str, known: Collection[str]) -> Refused:
+    """Somebody asked about a name that is not registered."""
+    return Refused(codes.NO_SUCH_AGENT.at(name=name, suggestion=perhaps(nearest(name, known))))
+
+
+def unknown_thread(thread_id: str, known: Iterable[str]) -> Refused:
+    """Somebody asked about a thread that nobody has written to."""
+    suggestion = perhaps(nearest(thread_id, known))
+    return Refused(codes.UNKNOWN_THREAD.at(thread=thread_id, suggestion=suggestion))
+
+
+def check_reply(reply_to: Stored, message: Message) -> None:
+    """An answer stands in the thread of its question."""
+    if reply_to.message.thread_id != message.thread_id:
+        thread = reply_to.message.thread_id
+        raise Refused(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
+
+
+def check_same(key: str, first: Stored, message: Message, reply_to: int | None) -> None:
+    """A key that was used before must come with the same message."""
+    if (first.message, first.reply_to) != (message, reply_to):
+        raise Refused(codes.KEY_REUSED.at(key=key, id=first.id))
+
+
+def check_position(thread_id: str, expected: int | None, position: int) -> None:
+    """A conditional send goes through only if nobody has written to the thread meanwhile."""
+    if expected is not None and expected != position:
+        raise Refused(codes.THREAD_MOVED.at(thread=thread_id, expected=expected, position=position))
+
+
+def check_recipient(stored: Stored, name: str) -> None:
+    """Only a recipient can mark or acknowledge a message."""
+    if name not in stored.message.recipients:
+        recipients = ", ".join(stored.message.recipients)
+        raise Refused(codes.NOT_A_RECIPIENT.at(id=stored.id, name=name, recipients=recipients))
+
+
+def check_reader(query: Query, reader: str | None) -> None:
+    """Some filters ask about somebody's own inbox."""
+    for name, is_asked in (("is:unread", query.is_unread), ("needs:ack", query.needs_ack)):
+        if is_asked and reader is None:
+            raise Refused(search.FILTER_NEEDS_READER.at(filter=name))
+
+
+def fits(wanted: InboxFilter, received: Received) -> bool:
+    """Whether a message of an inbox is one of those asked for."""
+    stored = received.stored
+    return (
+        not (wanted.unread and received.is_read)
+        and (received.owes_ack or not wanted.owed)
+        and (not wanted.types or stored.type in wanted.types)
+        and wanted.thread_id in (None, stored.message.thread_id)
+    )
+
+
+def grouped_debts(open_debts: Iterable[tuple[str, Stored]]) -> tuple[Debt, ...]:
+    """Debts by debtor and content, the oldest first: copies of a message are owed once."""
+    copies: dict[tuple[str, str], list[Stored]] = {}
+    for debtor, stored in open_debts:
+        copies.setdefault((debtor, stored.content_hash), []).append(stored)
+    debts = []
+    for (debtor, _), group in copies.items():
+        group.sort(key=order)
+        debts.append(Debt(debtor, group[0], group[-1], len(group)))
+    return tuple(sorted(debts, key=lambda debt: (order(debt.first), debt.debtor)))
+
+
+def order(stored: Stored) -> tuple[datetime, int]:
+    """The sort key of a thread and, backwards, of an inbox (R9)."""
+    return in_thread_order(stored.posted)

@@ -1,0 +1,230 @@
+"""The file: opened, created, migrated, and its faults turned into ours.
+
+Durability: the file is in WAL mode with synchronous FULL. When a write returns, the log has been
+flushed to the disk: the write survives the end of the process, a crash of the system and a loss
+of power, as far as the disk keeps its word.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+import apsw
+
+from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Code, Diagnostic
+
+APPLICATION_ID = 0x42524E52  # BRNR
+_BUSY_SECONDS = 60
+_PRAGMAS = """
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA cell_size_check = ON;
+"""
+Rows = apsw.Cursor
+Value = str | bytes | int | float | None
+
+
+@cache
+def migrations() -> tuple[str, ...]:
+    """The steps from one format of the file to the next, in order; the first one makes it."""
+    scripts = sorted((Path(__file__).parent / "migrations").glob("*.sql"))
+    return tuple(path.read_text("utf-8") for path in scripts)
+
+
+class Database:
+    """One connection to the file, for one thread at a time."""
+
+    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, path: Path, steps: tuple[str, ...] | None = None) -> Self:
+        """Open a file that is there; bring it up to date where it is older."""
+        steps = migrations() if steps is None else steps
+        with translated(path):
+            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                database = cls(path, connection)
+                database._prepare(steps)
+            except BaseException:
+                connection.close()
+                raise
+        return database
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make the file where there is none, and open it.
+
+        It is made beside and put in place whole, so that of several processes one makes it, and
+        none ever sees half of it.
+        """
+        with translated(path):
+            if not path.exists():
+                _make(path)
+        return cls.open(path)
+
+    def _prepare(self, steps: tuple[str, ...]) -> None:
+        connection = self._connection
+        connection.set_busy_timeout(_BUSY_SECONDS * 1000)
+        owner = connection.pragma("application_id")
+        if owner != APPLICATION_ID:
+            reason = "another program made it" if self.path.stat().st_size else "it is empty"
+            raise Unavailable(codes.STORE_FOREIGN.at(path=str(self.path), reason=reason))
+        connection.execute(_PRAGMAS)
+        version = self.version
+        if version > len(steps):
+            raise Unavailable(
+                codes.STORE_TOO_NEW.at(path=str(self.path), version=version, known=len(steps))
+            )
+        if version < len(steps):
+            self._migrate(steps)
+
+    def _migrate(self, steps: tuple[str, ...]) -> None:
+        """Whoever gets the lock does it; whoever comes later finds it done."""
+        with self.writing():
+            for number in range(self.version, len(steps)):
+                self._connection.execute(steps[number])
+                self._connection.pragma("user_version", number + 1)
+
+    @property
+    def version(self) -> int:
+        """The number of the file's format."""
+        return int(str(self._connection.pragma("user_version")))
+
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> Rows:
+        """Run a statement."""
+        return self._connection.execute(sql, values)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All of what is done inside, or nothing."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Everything inside sees the same moment."""
+        with self._transaction("BEGIN"):
+            yield
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with self._lock, translated(self.path):
+            if self._is_inside():  # part of the one around it
+                yield
+                return
+            self._connection.execute(begin)
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._is_inside():
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def _is_inside(self) -> bool:
+        return self._connection.in_transaction
+
+    def hold(self) -> None:
+        """See this moment from now on, until the connection is closed."""
+        with self._lock, translated(self.path):
+            self._connection.execute("BEGIN; SELECT 1 FROM store").fetchall()
+
+    def probe(self) -> None:
+        """Try a write, and take it back; raises what a real one would."""
+        with self._lock, translated(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                self._connection.execute("UPDATE store SET last_time = last_time")
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def integrity(self) -> tuple[str, ...]:
+        """What is wrong inside the file; nothing where it is sound."""
+        with self.reading():
+            found = [str(row[0]) for row in self.execute("PRAGMA integrity_check")]
+            found += [f"{row[0]}: a row refers to nothing" for row in self.execute(_DANGLING)]
+        return tuple(line for line in found if line != "ok")
+
+    @property
+    def journal_mode(self) -> str:
+        """`wal`, or what the file system allows."""
+        with self.reading():
+            return str(self._connection.pragma("journal_mode"))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock, suppress(apsw.Error):
+            self._connection.close()
+
+
+_DANGLING = 'SELECT DISTINCT "table" FROM pragma_foreign_key_check'
+
+
+def _make(path: Path) -> None:
+    """Make a whole file beside its place, then put it there, unless somebody was quicker."""
+    new = path.with_name(f"{path.name}.new-{os.getpid()}-{threading.get_ident()}")
+    new.unlink(missing_ok=True)
+    connection = apsw.Connection(str(new))
+    try:
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("journal_mode", "wal")
+        connection.close()
+        Database.open(new).close()
+        with suppress(FileExistsError):
+            os.link(new, path)
+            _flush_folder(path.parent)
+    finally:
+        connection.close()
+        for leftover in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
+            leftover.unlink(missing_ok=True)
+
+
+def _flush_folder(folder: Path) -> None:
+    """A new name is safe only when its folder is on the disk."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+# A statement that fails on a file of ours means that the file is not as we left it. What is in
+# no row is a fault of the program, and raised as it is.
+_MEANINGS: tuple[tuple[tuple[type[Exception], ...], Code], ...] = (
+    ((apsw.NotADBError, apsw.CorruptError, apsw.FormatError, apsw.SQLError), codes.STORE_CORRUPT),
+    ((apsw.FullError,), codes.STORE_FULL),
+    ((apsw.ReadOnlyError,), codes.STORE_READ_ONLY),
+    ((apsw.BusyError, apsw.LockedError), codes.STORE_BUSY),
+    ((OSError, apsw.CantOpenError, apsw.IOError, apsw.NoMemError), codes.STORE_UNUSABLE),
+    ((apsw.PermissionsError, apsw.AuthError, apsw.NoLFSError), codes.STORE_UNUSABLE),
+)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the system raise into what we raise."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        found = _diagnosis(str(path), error)
+        if found is None:
+            raise
+        raise Unavailable(found) from error
+
+
+def _diagnosis(path: str, error: apsw.Error | OSError) -> Diagnostic | None:
+    reason = str(error) or type(error).__name__
+    if isinstance(error, OSError):
+        reason = error.strerror or reason
+    code = next((code for kinds, code in _MEANINGS if isinstance(error, kinds)), None)
+    return code.at(path=path, reason=reason, seconds=_BUSY_SECONDS) if code else None

@@ -1,0 +1,106 @@
+"""Reading everything out, and taking in what another store gave out."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from brenner.mail.model import Agent, Record, Restored, Stored
+from brenner.mail.registering import check_free
+from brenner.mail.restoring import Landing, strangers
+from brenner.mail.sqlite.database import Database
+from brenner.mail.sqlite.rows import SELECT, bounded, microseconds, names, stored_of, time_of, whole
+from brenner.mail.sqlite.writing import add
+
+
+def arrivals(database: Database, after: int, limit: int) -> tuple[Stored, ...]:
+    """Messages in the order in which they came; a limit of -1 is none."""
+    sql = f"{SELECT} WHERE m.arrival > ? ORDER BY m.arrival LIMIT ?"
+    return tuple(map(stored_of, database.execute(sql, (bounded(after), bounded(limit)))))
+
+
+def records(path: Path) -> Iterator[Record]:
+    """Every message with its marks, as this moment sees them.
+
+    It has a connection of its own: what happens in the mailbox meanwhile is not held up, and not
+    seen.
+    """
+    moment = Database.open(path)
+    moment.hold()
+    return _records(moment)
+
+
+def _records(database: Database) -> Iterator[Record]:
+    try:
+        with database.reading():
+            for row in database.execute(f"{SELECT} ORDER BY m.arrival"):
+                stored = stored_of(row)
+                yield Record(stored, _read_at(database, stored))
+    finally:
+        database.close()
+
+
+def _read_at(database: Database, stored: Stored) -> tuple[tuple[str, datetime], ...]:
+    rows = database.execute(
+        "SELECT a.name, d.read_at FROM deliveries d JOIN agents a ON a.number = d.recipient"
+        " WHERE d.message = ? AND d.read_at IS NOT NULL ORDER BY a.name",
+        (stored.id,),
+    )
+    return tuple((str(name), time_of(at)) for name, at in rows)
+
+
+def restore(database: Database, agents: Iterable[Agent], found: Iterable[Record]) -> Restored:
+    """Take records in; the caller's transaction makes it all or nothing."""
+    known = names(database)
+    highest, position = (
+        whole(value or 0)
+        for value in database.execute("SELECT max(id), max(arrival) FROM messages").fetchall()[0]
+    )
+    landing = Landing(highest)
+    new_agents = welcome(database, agents, known)
+    for record in found:
+        stored = record.stored
+        new_agents += welcome(database, strangers(stored, known), known)
+        same = database.execute(
+            "SELECT id FROM messages WHERE origin_id = ? AND hash = ?",
+            (stored.origin_id, bytes.fromhex(stored.content_hash)),
+        ).fetchone()
+        if same:
+            landing.skip(stored, whole(same[0]))
+            continue
+        position += 1
+        taken = database.execute("SELECT 1 FROM messages WHERE id = ?", (stored.id,)).fetchone()
+        landed = landing.land(stored, position, bool(taken))
+        add(database, landed, known)
+        _mark(database, landed, record, known)
+    return landing.restored(new_agents)
+
+
+def _mark(database: Database, landed: Stored, record: Record, known: dict[str, int]) -> None:
+    for name, at in record.read_at:
+        if name in landed.message.recipients:
+            database.execute(
+                "UPDATE deliveries SET read_at = ? WHERE message = ? AND recipient = ?",
+                (microseconds(at), landed.id, known[name]),
+            )
+
+
+def welcome(database: Database, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
+    """Make those known who are not; their names. `known` grows with them."""
+    new = []
+    for agent in agents:
+        if agent.name in known:
+            continue
+        check_free(agent.name, known)
+        known[agent.name] = insert_agent(database, agent)
+        new.append(agent.name)
+    return new
+
+
+def insert_agent(database: Database, agent: Agent) -> int:
+    """A new agent's number."""
+    row = database.execute(
+        "INSERT INTO agents (name, program, model, task, registered_at) VALUES (?, ?, ?, ?, ?)"
+        " RETURNING number",
+        (*agent[:4], microseconds(agent.registered_at)),
+    ).fetchall()[0]
+    return whole(row[0])

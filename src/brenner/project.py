@@ -1,0 +1,243 @@
+"""A project: its folder, its settings, and where its mail is.
+
+The folder is the one that was asked for; else the nearest one, from here upwards, that has
+`.brenner/` or `brenner.toml`; else here. Looking writes nothing.
+"""
+# Where one may not look, os.path says no and pathlib raises.
+# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.grammar import AGENT_NAME
+
+OPERATOR = "Operator"
+ACK_DEADLINE = timedelta(hours=24)
+OWN_FOLDER = ".brenner"
+SETTINGS_FILE = "brenner.toml"
+STORE_FILE = "mail.sqlite3"
+_SQLITE = "sqlite:///"
+_DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
+# Read by later parts of the program; nobody should be warned of them.
+_READ_ELSEWHERE = ("source_text", "evidence_pack", "roster", "presets", "persist")
+_MOST_HOURS = 10 * 366 * 24  # ten years; beyond that dates overflow
+_MOST_BYTES = 1024 * 1024
+
+
+class Project(NamedTuple):
+    """Where a research group works.
+
+    A relative path in `store` is relative to the folder. `folder_from` and `store_from` say, in
+    words, why it is this folder and this store.
+    """
+
+    folder: Path
+    store: str | None = None
+    operator: str = OPERATOR
+    ack_deadline: timedelta = ACK_DEADLINE
+    diagnostics: tuple[Diagnostic, ...] = ()
+    folder_from: str = ""
+    store_from: str = "the default"
+
+
+def find_project(
+    explicit: str | None, environ: Mapping[str, str], store: str | None = None
+) -> Project:
+    """The project to work on; settings that cannot be followed are refused.
+
+    `explicit` and `store` are what the command line says, where it does.
+    """
+    project = look_at_project(explicit, environ, store)
+    for found in project.diagnostics:
+        if found.severity is ERROR:
+            raise Refused(found)
+    return project
+
+
+def look_at_project(
+    explicit: str | None, environ: Mapping[str, str], store: str | None = None
+) -> Project:
+    """The same with everything that is wrong among its diagnostics, for who wants to see it all.
+
+    A setting that is wrong has its default.
+    """
+    project = _nearest() if explicit is None else _asked_for(explicit)
+    file = project.folder / SETTINGS_FILE
+    if os.path.lexists(file):
+        project = _with_settings(project, file)
+    if store is not None:
+        return project._replace(store=_anchored(store), store_from="--store")
+    if environ.get("BRENNER_STORE"):
+        return project._replace(
+            store=_anchored(environ["BRENNER_STORE"]), store_from="BRENNER_STORE"
+        )
+    return project
+
+
+def store_path(project: Project) -> Path:
+    """The file of the embedded store; a store of another kind is refused."""
+    store = _DEFAULT_STORE if project.store is None else project.store
+    path = _file_of(store)
+    if path is None:
+        raise Refused(codes.UNKNOWN_STORE.at(url=without_password(store)))
+    file = project.folder / os.path.expanduser(path)
+    try:
+        str(file).encode()
+    except UnicodeEncodeError:
+        reason = "its path is not UTF-8, and SQLite knows no others"
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(file), reason=reason)) from None
+    return file
+
+
+def without_password(url: str) -> str:
+    """The address of a store as it may be shown."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme == "sqlite":
+        return url
+    place = rest.partition("?")[0]
+    return f"{scheme}://{'…@' * ('@' in place)}{place.rpartition('@')[2]}"
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody removed it, or it is out of reach
+        reason = "the current folder is not there any more"
+        raise Refused(codes.NO_SUCH_PROJECT.at(path=".", reason=reason)) from None
+
+
+def _asked_for(explicit: str) -> Project:
+    if not os.path.isdir(explicit):
+        reason = "it is not a folder" if os.path.exists(explicit) else "there is no such folder"
+        raise Refused(codes.NO_SUCH_PROJECT.at(path=explicit, reason=reason))
+    path = explicit if os.path.isabs(explicit) else os.path.join(_here(), explicit)
+    return Project(Path(os.path.realpath(path)), folder_from="--project")
+
+
+def _nearest() -> Project:
+    here = Path(_here())
+    for folder in (here, *here.parents):
+        if os.path.lexists(folder / SETTINGS_FILE):
+            return Project(folder, folder_from=f"it has `{SETTINGS_FILE}`")
+        if os.path.isdir(folder / OWN_FOLDER):
+            return Project(folder, folder_from=f"it has `{OWN_FOLDER}/`")
+    return Project(here, folder_from="no folder upwards from here is a project")
+
+
+def _file_of(url: str) -> str | None:
+    """The path in `sqlite:///PATH`; None for everything else."""
+    path = url.removeprefix(_SQLITE)
+    # A mailbox in memory would be gone with the command that wrote to it.
+    is_file = path not in (url, "", "/", ":memory:") and "\0" not in path
+    return path if is_file else None
+
+
+def _anchored(url: str, base: Path | None = None) -> str:
+    """A relative path is relative to where it is said: to `base`, or to here."""
+    path = _file_of(url)
+    if path is None:
+        return url
+    path = os.path.expanduser(path)
+    return _SQLITE + (path if os.path.isabs(path) else os.path.join(base or _here(), path))
+
+
+def _with_settings(project: Project, file: Path) -> Project:
+    """The project as `brenner.toml` wants it, with what is wrong in there."""
+    text = _text_of(file)
+    if isinstance(text, Diagnostic):
+        return project._replace(diagnostics=(text,))
+    said = _decoded(text, file)
+    if isinstance(said, Diagnostic):
+        return project._replace(diagnostics=(said,))
+    lines = _lines_of(text)
+    found: list[Diagnostic] = []
+    for name, value in said.items():
+        if name in _READERS:
+            try:
+                project = _READERS[name](project, value)
+            except ValueError as error:
+                found.append(_invalid(file, f"`{name}` must be {error}", lines.get(name)))
+        elif name not in _READ_ELSEWHERE:
+            near = perhaps(nearest(name, (*_READERS, *_READ_ELSEWHERE)))
+            words = {"path": str(file), "name": name, "suggestion": near}
+            found.append(codes.UNKNOWN_SETTING.at(lines.get(name), **words))
+    return project._replace(diagnostics=tuple(found))
+
+
+def _invalid(file: Path, reason: str, line: int | None = None) -> Diagnostic:
+    return codes.INVALID_SETTINGS.at(line, path=str(file), reason=reason)
+
+
+def _text_of(file: Path) -> str | Diagnostic:
+    if not os.path.isfile(file):
+        return _invalid(file, "it is not a file")
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        return _invalid(file, (error.strerror or type(error).__name__).lower())
+    if len(raw) > _MOST_BYTES:
+        return _invalid(file, f"it is larger than {_MOST_BYTES} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return _invalid(file, "it is not UTF-8", raw.count(b"\n", 0, error.start) + 1)
+
+
+def _decoded(text: str, file: Path) -> dict[str, object] | Diagnostic:
+    import tomllib  # only who has settings pays
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        # `… (at line 3, column 5)`, `… (at end of document)`, or neither
+        reason, _, place = str(error).rpartition(" (at ")
+        number = place.removeprefix("line ").partition(",")[0]
+        last = text.rstrip().count("\n") + 1 if reason else None
+        reason = reason or str(error)
+        line = int(number) if number.isdecimal() else last
+        return _invalid(file, reason[:1].lower() + reason[1:], line)
+
+
+def _lines_of(text: str) -> dict[str, int | None]:
+    """Where each setting stands; None where several lines look like it."""
+    found: dict[str, int | None] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        start = line.strip()
+        key = start.strip("[]") if start.startswith("[") else start.partition("=")[0]
+        name = key.strip(" \t\"'")
+        found[name] = None if name in found else number
+    return found
+
+
+def _store(project: Project, value: object) -> Project:
+    if not isinstance(value, str) or not value:
+        message = f'a text such as "{_SQLITE}{STORE_FILE}"'
+        raise ValueError(message)
+    where = _anchored(value, project.folder)
+    return project._replace(store=where, store_from=f"`{SETTINGS_FILE}`")
+
+
+def _operator(project: Project, value: object) -> Project:
+    if not isinstance(value, str) or not AGENT_NAME.fullmatch(value):
+        message = 'a name such as "Anna": a letter, then letters, digits, `_` or `-`, 64 at most'
+        raise ValueError(message)
+    return project._replace(operator=value)
+
+
+def _deadline(project: Project, value: object) -> Project:
+    hours = value if isinstance(value, int | float) and value is not True else 0
+    if not 0 < hours <= _MOST_HOURS:
+        message = f"a number of hours above 0, {_MOST_HOURS} at most"
+        raise ValueError(message)
+    return project._replace(ack_deadline=timedelta(hours=hours))
+
+
+_READERS = {"store": _store, "operator": _operator, "ack_deadline_hours": _deadline}

@@ -1,0 +1,61 @@
+"""Acknowledge a message: an `ACK:` message to its sender, in its thread.
+
+Status is a function of the thread, so this is the only way, whatever command or tool is used.
+"""
+
+from hashlib import sha256
+
+from brenner.diagnostics.codes import message_body as codes
+from brenner.diagnostics.errors import Refused
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Sent, Stored
+from brenner.mail.rules import check_recipient
+from brenner.thread.messages import Message
+from brenner.thread.subjects import compose_subject
+from brenner.thread.types import ACK_STATUSES
+
+RECEIVED = "Received"
+
+
+def acknowledge(
+    mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
+) -> Sent:
+    """Send the ACK, and mark the message as read: who acknowledges has read. The same ACK is sent
+    once.
+    """
+    if status not in ACK_STATUSES:
+        expected = "one of " + ", ".join(ACK_STATUSES)
+        words = {"section": "Status", "value": status, "expected": expected}
+        raise Refused(codes.INVALID_SECTION_VALUE.at(None, **words))
+    mailbox.agent(name)
+    stored = mailbox.message(message_id)
+    check_recipient(stored, name)
+    before = _acknowledgement(mailbox, name, message_id)
+    if before and (status, notes) == (RECEIVED, ""):
+        return Sent(before, is_new=False)
+    # The status can go on from Received to Completed; saying the same again says nothing new.
+    said = sha256(f"{status}\n{notes}".encode(errors="surrogatepass")).hexdigest()[:16]
+    sent = mailbox.send(
+        Message(
+            thread_id=stored.message.thread_id,
+            sender=name,
+            recipients=(stored.message.sender,),
+            subject=compose_subject("ACK", stored.message.subject),
+            body=_body(stored, status, notes),
+        ),
+        reply_to=message_id,
+        key=f"ack {message_id} {said}",
+    )
+    mailbox.mark(name, [message_id], is_read=True)
+    return sent
+
+
+def _acknowledgement(mailbox: Mailbox, name: str, message_id: int) -> Stored | None:
+    """The ACK that settled it, written by hand or by this."""
+    by = [d.acknowledged_by for d in mailbox.deliveries(message_id) if d.recipient == name]
+    return mailbox.message(by[0]) if by and by[0] is not None else None
+
+
+def _body(stored: Stored, status: str, notes: str) -> str:
+    more = f"\n## Notes\n{notes.strip()}\n" if notes.strip() else ""
+    return f"# Acknowledgement\n\n## Message ID\n{stored.id}\n\n## Status\n{status}\n{more}"

@@ -1,0 +1,66 @@
+"""Somebody at work in a project: its mailbox, and what one does there."""
+
+import os
+from datetime import UTC, datetime
+from typing import NamedTuple, Self
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Sent
+from brenner.mail.open import open_mailbox
+from brenner.project import Project, find_project
+from brenner.workflows.acknowledge import RECEIVED, acknowledge
+from brenner.workflows.pending import Pending, pending
+from brenner.workflows.send import Outcome, SendOptions, send_text
+
+
+class Desk(NamedTuple):
+    """The one who was named, else the operator, at the mailbox of a project."""
+
+    mailbox: Mailbox
+    project: Project
+    actor: str
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is the operator who acts."""
+        return self.actor == self.project.operator
+
+    @property
+    def is_new_operator(self) -> bool:
+        """Whether it is the operator, whom a store knows once it has been written to: no mail."""
+        known = (agent.name for agent in self.mailbox.agents())
+        return self.is_operator and self.actor not in known
+
+    def send(self, text: str, options: SendOptions | None = None) -> Outcome:
+        """Check the message in the text of a message file, and send it."""
+        return send_text(self.mailbox, text, options or SendOptions(self.actor))
+
+    def acknowledge(self, message_id: int, status: str = RECEIVED, notes: str = "") -> Sent:
+        """Acknowledge a message."""
+        return acknowledge(self.mailbox, self.actor, message_id, status, notes)
+
+    def pending(self) -> tuple[Pending, ...]:
+        """Every ACK that is owed in the project, by whomever."""
+        return pending(self.mailbox, datetime.now(UTC), self.project.ack_deadline)
+
+    def close(self) -> None:
+        """Let go of the mailbox."""
+        self.mailbox.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def desk_in(project: Project, actor: str | None, *, create: bool) -> Desk:
+    """The desk in a project. Only who is going to write creates a store where there is none."""
+    return Desk(open_mailbox(project, create=create), project, actor or project.operator)
+
+
+def open_desk(
+    project: str | None = None, store: str | None = None, actor: str | None = None
+) -> Desk:
+    """The desk in the project of that folder, or of the one we are in; its store is made."""
+    return desk_in(find_project(project, os.environ, store), actor, create=True)

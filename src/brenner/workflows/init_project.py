@@ -1,0 +1,61 @@
+"""Setting a project up: its mailbox, its operator and, where asked for, its settings."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.mail.names import name_refusal
+from brenner.mail.open import open_mailbox
+from brenner.project import SETTINGS_FILE, Project, store_path
+
+
+class Initialised(NamedTuple):
+    """A project that is ready. `created` is what was not there before."""
+
+    project: Project
+    store: Path
+    created: tuple[Path, ...]
+    messages: int
+    agents: int
+
+
+def init_project(project: Project, operator: str | None = None) -> Initialised:
+    """Make what a project lacks; what is there stays as it is.
+
+    A mailbox that is opened for writing knows the operator, so opening it is all. An operator of
+    another name than the project's needs settings, and there must be none yet.
+    """
+    store = store_path(project)
+    # Not `store.exists()`, which raises where one may not look; opening says that better.
+    created = () if os.path.exists(store) else (store,)  # noqa: PTH110
+    if operator is None or operator == project.operator:
+        return _with_mailbox(project, store, created)
+    found = name_refusal(operator, ())
+    if found:
+        raise Refused(found)
+    settings = _write_settings(project, operator)
+    try:
+        return _with_mailbox(project._replace(operator=operator), store, (*created, settings))
+    except BrennerError:
+        settings.unlink(missing_ok=True)
+        raise
+
+
+def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:
+    with open_mailbox(project, create=True) as mailbox:
+        return Initialised(project, store, created, mailbox.position(), len(mailbox.agents()))
+
+
+def _write_settings(project: Project, operator: str) -> Path:
+    """A new file, never over one that is there."""
+    path = project.folder / SETTINGS_FILE
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(f'operator = "{operator}"\n')
+    except OSError as error:
+        reason = f"`{SETTINGS_FILE}` cannot be written there ({(error.strerror or '').lower()})"
+        found = codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)
+        raise Unavailable(found) from error
+    return path

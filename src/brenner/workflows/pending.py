@@ -1,0 +1,121 @@
+"""ACKs that are owed: which are overdue, and the two ways on: resend, escalate.
+
+(Message document, ACK Workflow: unacknowledged messages after a timeout.)
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from brenner.diagnostics.visible import visible
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Debt, Sent
+from brenner.thread.messages import Message
+from brenner.thread.posted import iso
+from brenner.thread.subjects import compose_subject
+
+
+class Pending(NamedTuple):
+    """An ACK that is owed, and until when it was asked for."""
+
+    debt: Debt
+    due: datetime
+    is_overdue: bool
+
+
+def pending(
+    mailbox: Mailbox,
+    now: datetime,
+    deadline: timedelta,
+    *,
+    debtor: str | None = None,
+    thread_id: str | None = None,
+) -> tuple[Pending, ...]:
+    """Every ACK that is owed, the oldest first. The deadline counts from the last sending."""
+    owed = mailbox.debts(debtor, thread_id)
+    dues = [_due(debt, deadline) for debt in owed]
+    return tuple(Pending(debt, due, due < now) for debt, due in zip(owed, dues, strict=True))
+
+
+def _due(debt: Debt, deadline: timedelta) -> datetime:
+    """Until when; imported mail may bear any date."""
+    last_moment = datetime.max.replace(tzinfo=UTC)
+    return debt.last.at + deadline if debt.last.at < last_moment - deadline else last_moment
+
+
+def resend(mailbox: Mailbox, overdue: Iterable[Pending]) -> tuple[Sent, ...]:
+    """Send each message again, to those who still owe an ACK for it.
+
+    The copy has the same content, so acknowledging either settles both. Running it twice at once
+    sends one copy: the key says which sending it is.
+    """
+    debtors: dict[str, list[Debt]] = {}
+    for each in overdue:
+        debtors.setdefault(each.debt.first.content_hash, []).append(each.debt)
+    return tuple(_resend(mailbox, debts) for debts in debtors.values())
+
+
+def _resend(mailbox: Mailbox, debts: list[Debt]) -> Sent:
+    first = min((debt.first for debt in debts), key=lambda stored: stored.id)
+    last = max((debt.last for debt in debts), key=lambda stored: stored.id)
+    names = tuple(sorted(debt.debtor for debt in debts))
+    return mailbox.send(
+        first.message._replace(recipients=names),
+        reply_to=first.id,
+        key=f"resend after {last.id}",
+    )
+
+
+def escalate(
+    mailbox: Mailbox, overdue: Iterable[Pending], sender: str, operator: str
+) -> tuple[Sent, ...]:
+    """Tell the operator, once for each thread and set of overdue ACKs; her own she knows of."""
+    threads: dict[str, list[Pending]] = {}
+    for each in overdue:
+        if each.debt.debtor == operator:
+            continue
+        threads.setdefault(each.debt.first.message.thread_id, []).append(each)
+    return tuple(
+        mailbox.send(
+            _escalation(thread_id, debts, sender, operator),
+            key="escalate " + _digest(debts),
+        )
+        for thread_id, debts in threads.items()
+    )
+
+
+def _digest(overdue: list[Pending]) -> str:
+    from hashlib import sha256  # only who escalates needs it
+
+    named = sorted(f"{each.debt.debtor} {each.debt.last.id}" for each in overdue)
+    return sha256("\n".join(named).encode()).hexdigest()[:32]
+
+
+def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: str) -> Message:
+    count = len(overdue)
+    debtors = ", ".join(sorted({each.debt.debtor for each in overdue}))
+    description = f"{count} ACK{'s' * (count != 1)} overdue from {debtors}"
+    ids = sorted({each.debt.first.id for each in overdue})
+    lines = [
+        f"- {debt.debtor} has not acknowledged message {debt.first.id}"
+        f" (`{_plain(debt.first.message.subject)}`, from {debt.first.message.sender},"
+        f" sent {_times(debt)}; due {iso(due)})"
+        for debt, due, _ in overdue
+    ]
+    body = (
+        f"# Work Blocked\n\n## Item\n{thread_id}\n\n## Blocker\n" + "\n".join(lines) + "\n\n"
+        "## Type\nDependency\n\n## Needed\n"
+        f"An ACK from each of them (`brenner mail ack {' '.join(map(str, ids))}`), or a decision "
+        "to go on without.\n"
+    )
+    return Message(thread_id, sender, (operator,), compose_subject("BLOCKED", description), body)
+
+
+def _times(debt: Debt) -> str:
+    when = iso(debt.first.at)
+    return when if debt.times_sent == 1 else f"{debt.times_sent} times since {when}"
+
+
+def _plain(subject: str) -> str:
+    """A subject that may stand between backticks."""
+    return visible(subject).replace("`", "'")
