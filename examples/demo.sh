@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make demo` shows: messages as agents send them and what `brenner check` says of each; then
-# two versions of an artifact that such messages became.
+# What `make demo` shows: messages as agents send them and what `brenner check` says of each; mail
+# in a project; then two versions of an artifact that such messages became.
 set -u
 cd "$(dirname "$0")"
 
@@ -32,6 +32,31 @@ run check --fix 07_wrapped_and_mixed_up.md
 
 say "What a code means, and how to mend it."
 run explain JSON_TRAILING_COMMA
+
+say "A project: a folder with a mailbox. Who takes part is registered by name."
+project=$(mktemp -d)
+trap 'rm -rf "$project"' EXIT
+BRENNER_STORE="sqlite:///$project/mail.sqlite3"
+export BRENNER_STORE
+run mail register PurpleMountain --program claude-code --model opus-4.5
+run mail register RedLake --program codex-cli --model gpt-5.2
+run mail register RedIake
+say "The operator starts a session: both recipients owe an ACK."
+run mail send 08_kickoff.md
+run mail inbox --as PurpleMountain
+run mail ack 1 --as PurpleMountain
+say "A contribution. A faulty one would not be sent; the answer says what is wrong, and how to mend it."
+run mail send 01_good.md --as PurpleMountain --key first-contribution
+run mail send 01_good.md --as PurpleMountain --key first-contribution
+run mail send 05_invalid_json.md
+say "The thread, as it stands; who still owes what; and what speaks of chromatin."
+run mail thread RS-20251230-cell-fate-dichotomy
+run mail pending
+run mail search 'type:DELTA "chromatin of its mother"'
+say "All of it as an archive, and taken in again: nothing is there twice."
+run mail export "$project/mail.jsonl"
+run mail import "$project/mail.jsonl"
+unset BRENNER_STORE
 
 say "Three agents, two rounds: what changed from version 1 to version 2."
 cd ../tests/golden/three_agents || exit

@@ -22,9 +22,12 @@ FINE, CONTENT, UNREADABLE = 0, 1, 2
 @click.argument("files", nargs=-1, metavar="[FILE|-]...")
 @click.option("--fix", is_flag=True, help="Print the corrected message, if there is a certain one.")
 @click.option("--reply", is_flag=True, help="Print the reply that tells the sender what is wrong.")
+@click.option("--thread", "thread_id", metavar="ID", help="Check all mail of a thread instead.")
 @common_options
-def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) -> int:
-    """Check messages before they are sent.
+def command(
+    settings: Settings, files: tuple[str, ...], fix: bool, reply: bool, thread_id: str | None
+) -> int:
+    """Check messages before they are sent, or with --thread those that are stored.
 
     A message file is headers (Thread, From, To, Subject, Ack-Required), a blank line, the body.
     With no FILE, or with -, the standard input is read.
@@ -32,6 +35,8 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
     Exit code 0: valid; 1: it has errors; 2: it cannot be read. With --fix 0 also means that what
     was printed is valid. Redirect it to another file: the shell empties FILE before it is read.
     """
+    if thread_id is not None:
+        return _check_thread(settings, thread_id, is_alone=not (files or fix or reply))
     names = _names(files)
     if fix and reply:
         message = "--fix and --reply exclude each other."
@@ -53,6 +58,15 @@ def command(settings: Settings, files: tuple[str, ...], fix: bool, reply: bool) 
         for each in checked:
             _write_report(each)
     return max(FINE if fix and each.report.corrected else each.exit_code for each in checked)
+
+
+def _check_thread(settings: Settings, thread_id: str, *, is_alone: bool) -> int:
+    if not is_alone:
+        message = "--thread goes with neither FILE nor --fix nor --reply."
+        raise click.UsageError(message)
+    from brenner.cli.check_thread import check  # only stored mail needs a mailbox
+
+    return check(settings, thread_id)
 
 
 class _Checked(NamedTuple):

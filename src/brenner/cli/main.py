@@ -11,6 +11,7 @@ import click
 
 from brenner import __version__
 from brenner.cli.groups import Command, Commands
+from brenner.cli.options import group_options
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.diagnostics.codes import input as codes
 
@@ -19,9 +20,12 @@ COMMANDS = {
         "brenner.cli.artifact", "command", "Show, compare and lint artifacts that are files."
     ),
     "check": Command("brenner.cli.check", "command", "Check a message before sending it."),
+    "doctor": Command("brenner.cli.doctor", "command", "Say what is wrong and how to mend it."),
     "explain": Command(
         "brenner.cli.explain", "command", "Say what a code means and how to mend it."
     ),
+    "init": Command("brenner.cli.init", "command", "Set a project up."),
+    "mail": Command("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
     "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
 }
 _INTERRUPTED = 130
@@ -29,15 +33,13 @@ _INTERRUPTED = 130
 
 @click.group(cls=Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="brenner %(version)s")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME).")
-@click.pass_context
-def cli(ctx: click.Context, as_json: bool, actor: str | None) -> None:
+@group_options
+def cli() -> None:
     """A research group of AI coding agents and one operator, working by mail.
 
-    Start with `brenner new DELTA > message.md` and `brenner check message.md`.
+    Start with `brenner init`; if something does not work, ask `brenner doctor`. Or without any
+    mail: `brenner new DELTA > message.md` and `brenner check message.md`.
     """
-    ctx.obj = {"as_json": as_json, "actor": actor}
 
 
 def run(arguments: list[str]) -> int:

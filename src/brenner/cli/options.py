@@ -3,30 +3,77 @@
 import functools
 import os
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from brenner.diagnostics.errors import BrennerError
+
+_OPTIONS = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
+    click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME)."),
+    click.option("--project", metavar="DIR", help="The folder of the project."),
+    click.option("--store", metavar="URL", help="Where its mail is (or BRENNER_STORE)."),
+)
+
 
 class Settings(NamedTuple):
-    """What the common options say. `actor` is who runs the command, where that is known."""
+    """What the common options say. `actor` is who runs the command, where that is known.
 
-    as_json: bool
-    actor: str | None
+    `project` and `store` are as they were typed; `brenner.project.find_project` makes sense of
+    them.
+    """
+
+    as_json: bool = False
+    actor: str | None = None
+    project: str | None = None
+    store: str | None = None
 
 
 def common_options(function: Callable[..., int]) -> Callable[..., int]:
-    """Add the common options to a command, which gets `settings` as its first argument."""
+    """Add the common options to a command, which gets `settings` as its first argument.
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else.")
-    @click.option("--as", "actor", metavar="NAME", help="Who you are (or AGENT_NAME).")
+    An error of ours that it raises is shown, and becomes the exit code.
+    """
+
     @functools.wraps(function)
-    def command(*args: object, as_json: bool, actor: str | None, **options: object) -> int:
-        before = click.get_current_context().find_root().obj
-        settings = Settings(
-            as_json or before["as_json"],
-            actor or before["actor"] or os.environ.get("AGENT_NAME") or None,
-        )
-        return function(settings, *args, **options)
+    def command(*args: object, **options: object) -> int:
+        said = _taken(options)
+        settings = said._replace(actor=said.actor or os.environ.get("AGENT_NAME") or None)
+        try:
+            return function(settings, *args, **options)
+        except BrennerError as error:
+            from brenner.cli.failures import write_failure  # only a failure pays
 
-    return command
+            return write_failure(error, as_json=settings.as_json)
+
+    return _with_options(command)
+
+
+def group_options(function: Callable[[], None]) -> Callable[..., None]:
+    """Add the common options to a group, for the commands in it."""
+
+    @functools.wraps(function)
+    def group(**options: object) -> None:
+        click.get_current_context().find_root().obj = _taken(options)._asdict()
+        function()
+
+    return _with_options(group)
+
+
+def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def _taken(options: dict[str, object]) -> Settings:
+    """The common ones out of all options; what stands nearer to the command counts."""
+    before = Settings(**(click.get_current_context().find_root().obj or {}))
+    here: dict[str, Any] = {name: options.pop(name) for name in Settings._fields}
+    return before._replace(**{name: value for name, value in here.items() if _is_said(value)})
+
+
+def _is_said(value: object) -> bool:
+    """An empty text is said too: `--store ""` is a mistake, not the default."""
+    return value is not None and value is not False

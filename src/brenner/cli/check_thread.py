@@ -1,0 +1,62 @@
+"""`brenner check --thread`: every stored message of a thread, checked as received mail."""
+
+import sys
+from collections.abc import Sequence
+
+from brenner.check.report import Report
+from brenner.cli.mail.desk import CONTENT, FINE, desk
+from brenner.cli.options import Settings
+from brenner.cli.output import counted, styled, write_diagnostics, write_json
+from brenner.diagnostics.model import Summary, worst_first
+from brenner.diagnostics.visible import visible
+from brenner.workflows.check_thread import CheckedMessage, check_thread
+
+
+def check(settings: Settings, thread_id: str) -> int:
+    """Check the thread and say what was found; the exit code."""
+    with desk(settings) as here:
+        checked = check_thread(here.mailbox, thread_id)
+    whole = _together([each.report for each in checked])
+    if settings.as_json:
+        write_json(_document(thread_id, checked, whole))
+    else:
+        _write(thread_id, checked, whole)
+    return CONTENT if whole.errors else FINE
+
+
+def _together(reports: Sequence[Report]) -> Summary:
+    return Summary.of(found for report in reports for found in report.violations)
+
+
+def _document(
+    thread_id: str, checked: Sequence[CheckedMessage], whole: Summary
+) -> dict[str, object]:
+    return {
+        "thread_id": thread_id,
+        "valid": not whole.errors,
+        "summary": whole._asdict(),
+        "results": [_message_json(each) for each in checked],
+    }
+
+
+def _message_json(checked: CheckedMessage) -> dict[str, object]:
+    message = checked.stored.message
+    about = {"message_id": checked.stored.id, "from": message.sender, "subject": message.subject}
+    return about | checked.report.to_json()
+
+
+def _write(thread_id: str, checked: Sequence[CheckedMessage], whole: Summary) -> None:
+    """The worst first, whichever message it is in; then how the thread stands."""
+    out = sys.stdout
+    found = [(each.stored.id, one) for each in checked for one in each.report.violations]
+    for message_id, diagnostic in sorted(found, key=lambda each: worst_first(each[1])[0]):
+        write_diagnostics([diagnostic], f"message {message_id}", out)
+    if whole.errors:
+        verdict = styled("not valid", out, fg="magenta", bold=True)
+    else:
+        verdict = styled("valid", out, fg="green", bold=True)
+    count = len(checked)
+    messages = f"{count} message{'s' * (count != 1)}"
+    out.write(f"{visible(thread_id)}: {verdict}: {counted(whole)} ({messages})\n")
+    if whole.errors:
+        out.write("  Mail never changes: its author sends the block or the message again.\n")

@@ -1,0 +1,110 @@
+"""`brenner doctor`: what is installed, reachable, wrong, and how to mend it."""
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from threading import Timer
+from types import MappingProxyType
+
+import click
+
+from brenner.cli.folding import Piece, Style, fold
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.project import look_at_project
+from brenner.workflows.doctor import Visit, examine, is_fine
+from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status, counted
+
+FINE, CONTENT, UNUSABLE = 0, 1, 3
+_STYLES: dict[Status, Style] = {
+    OK: MappingProxyType({"fg": "green"}),
+    WARNING: MappingProxyType({"fg": "yellow", "bold": True}),
+    PROBLEM: MappingProxyType({"fg": "magenta", "bold": True}),
+}
+_LONG_SECONDS = 1
+_STATUS_COLUMNS, _NAME_COLUMNS = 9, 13
+_REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
+
+
+@click.command()
+@common_options
+def command(settings: Settings) -> int:
+    """Look at everything that a project needs: programs, settings, the store, the clock.
+
+    Each line is ok, a warning or a problem, with the way to mend it. Nothing is created, and
+    nothing is left behind in the store. Exit code 0: no problem; 1: the mail itself has one; 3:
+    something cannot be used.
+    """
+    project = look_at_project(settings.project, os.environ, settings.store)
+    checks = []
+    for check in _patiently(examine(Visit(project, settings.actor, datetime.now(UTC)))):
+        checks.append(check)
+        if not settings.as_json:
+            _write(check)
+    if settings.as_json:
+        write_json({"ok": is_fine(tuple(checks)), "checks": [_to_json(each) for each in checks]})
+    else:
+        _write_verdict(checks)
+    problems = [check for check in checks if check.status is PROBLEM]
+    if all(check.is_content for check in problems):
+        return CONTENT if problems else FINE
+    return UNUSABLE
+
+
+def _patiently(checks: Iterator[Check]) -> Iterator[Check]:
+    """Each check as it comes; whoever waits for one in front of a terminal is told so."""
+    while True:
+        timer = Timer(_LONG_SECONDS, _write_progress)
+        timer.daemon = True
+        timer.start()
+        try:
+            check = next(checks, None)
+        finally:
+            timer.cancel()
+        if check is None:
+            return
+        yield check
+
+
+def _write_progress() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("The next check takes its time: the store is large, or in use …\n")
+
+
+def _write(check: Check) -> None:
+    """One check, as soon as it is there."""
+    out = sys.stdout
+    start = [
+        Piece(f"{check.status:<{_STATUS_COLUMNS}}", _STYLES[check.status]),
+        Piece(f"{check.name.replace('_', ' '):<{_NAME_COLUMNS}}"),
+    ]
+    text = [Piece(check.detail)]
+    if check.id:
+        text = [Piece(check.id, _STYLES[check.status]), Piece("  "), *text]
+    out.write(fold(start, text, _REST, out))
+    if check.fix:
+        out.write(fold([Piece(f"{_REST}→ ")], [Piece(check.fix)], f"{_REST}  ", out))
+    out.flush()
+
+
+def _write_verdict(checks: list[Check]) -> None:
+    out = sys.stdout
+    counts = {
+        status: sum(check.status is status for check in checks) for status in (PROBLEM, WARNING)
+    }
+    words = [counted(count, status) for status, count in counts.items() if count]
+    worst = next((status for status, count in counts.items() if count), OK)
+    verdict = ", ".join(words) or "everything is all right"
+    out.write(fold([], [Piece(f"{verdict[:1].upper()}{verdict[1:]}.", _STYLES[worst])], "", out))
+
+
+def _to_json(check: Check) -> dict[str, object]:
+    """The stable form: `fix` and `id` only where there are any."""
+    document: dict[str, object] = {
+        "name": check.name,
+        "status": str(check.status),
+        "detail": check.detail,
+    }
+    known = {"fix": check.fix, "id": check.id}
+    return document | {key: value for key, value in known.items() if value is not None}

@@ -1,0 +1,97 @@
+"""`brenner init`: set a project up."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from brenner.cli.failures import place_of
+from brenner.cli.folding import Piece, fold
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_diagnostics, write_json
+from brenner.diagnostics.model import Summary
+from brenner.project import SETTINGS_FILE, Project, find_project
+from brenner.workflows.init_project import Initialised, init_project
+from brenner.workflows.surroundings import counted
+
+FINE = 0
+
+
+@click.command()
+@click.option("--operator", metavar="NAME", help="What the operator is called (Operator).")
+@common_options
+def command(settings: Settings, operator: str | None) -> int:
+    """Set a project up, here or in --project DIR: its mailbox, with the operator in it.
+
+    The mailbox is `.brenner/mail.sqlite3`, in a folder that git ignores. `brenner.toml` is written
+    only for an --operator, and never over one that is there. What is there already stays as it is,
+    so that `init` can be repeated.
+    """
+    project = find_project(settings.project, os.environ, settings.store)
+    _check_operator(project, operator)
+    done = init_project(project, operator)
+    if settings.as_json:
+        write_json(_to_json(done))
+        return FINE
+    for found in project.diagnostics:
+        write_diagnostics([found], place_of(found.id), sys.stderr)
+    out = sys.stdout
+    for line in (_did(done), _next(done)):
+        out.write(fold([], [Piece(line)], "", out))
+    return FINE
+
+
+def _check_operator(project: Project, operator: str | None) -> None:
+    """Settings that are there are the author's; nobody else writes into them."""
+    is_there = os.path.lexists(project.folder / SETTINGS_FILE)
+    if is_there and operator not in (None, project.operator):
+        message = (
+            f"{project.folder / SETTINGS_FILE} is there already and is not overwritten. "
+            f'Write `operator = "{operator}"` into it, then run `brenner init`.'
+        )
+        raise click.UsageError(message)
+
+
+def _did(done: Initialised) -> str:
+    """What was done, in one sentence."""
+    folder, operator = done.project.folder, done.project.operator
+    if not done.created:
+        mail = f"{counted(done.messages, 'message')} and {counted(done.agents, 'agent')}"
+        return f"Everything is there already: {mail} in {done.store}; the operator is {operator}."
+    names = " and ".join(_seen_from(folder, path) for path in done.created)
+    return f"Created {names} in {folder}; the operator is {operator}."
+
+
+def _next(done: Initialised) -> str:
+    """What to do next, in one sentence."""
+    project = done.project
+    if project.store_from == "--store":
+        return (
+            f'Next: write `store = "sqlite:///{done.store}"` into {SETTINGS_FILE}, or set '
+            "BRENNER_STORE, so that every command uses this store."
+        )
+    # With --project there need not even be a folder here.
+    if not done.created and project.folder_from != "--project" and Path.cwd() != project.folder:
+        return "Next: go on there, or make a project of its own here: `brenner init --project .`."
+    if done.messages:
+        return "Next: `brenner mail inbox` lists what was sent to you."
+    return "Next: `brenner mail register NAME` for each agent, then `brenner new KICKOFF`."
+
+
+def _seen_from(folder: Path, path: Path) -> str:
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+
+
+def _to_json(done: Initialised) -> dict[str, object]:
+    project = done.project
+    return {
+        "project": str(project.folder),
+        "store": str(done.store),
+        "operator": project.operator,
+        "created": [str(path) for path in done.created],
+        "messages": done.messages,
+        "agents": done.agents,
+        "violations": [found.to_json() for found in project.diagnostics],
+        "summary": Summary.of(project.diagnostics)._asdict(),
+    }

@@ -1,0 +1,77 @@
+"""`brenner mail ack`: say that you have got a message, as an ACK message to its sender."""
+
+from collections.abc import Sequence
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.json_form import stored_json
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.sentences import advise, joined, say
+from brenner.diagnostics.visible import visible
+from brenner.mail.model import Sent
+from brenner.mail.rules import check_recipient
+from brenner.thread.types import ACK_STATUSES
+from brenner.workflows.acknowledge import acknowledge
+from brenner.workflows.desk import Desk
+
+
+@click.command(
+    "ack",
+    epilog=examples(
+        "brenner mail ack 12 --as BlueLake",
+        "brenner mail ack 12 14 --status 'Will Action' --notes 'After T1.'",
+    ),
+)
+@click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
+@click.option(
+    "--status",
+    type=click.Choice(ACK_STATUSES, case_sensitive=False),
+    default=ACK_STATUSES[0],
+    metavar="STATUS",
+    help=f"How far you are: {', '.join(ACK_STATUSES[:-1])} or {ACK_STATUSES[-1]} (the first).",
+)
+@click.option("--notes", default="", metavar="TEXT", help="Anything to add.")
+@common_options
+def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> int:
+    """Acknowledge messages that you received: each sender gets an ACK, a message that says so.
+
+    It settles what you owe for the message and for every earlier copy of it, and marks it as
+    read. The same ACK is sent once: to repeat it is no error, and with another status or other
+    notes it is another one. Exit code 1: there is no such message, or it went to others; then
+    nothing is sent at all.
+    """
+    wanted = tuple(dict.fromkeys(ids))
+    with desk(settings) as here:
+        _check_all(here, wanted)
+        sent = [
+            (each, acknowledge(here.mailbox, here.actor, each, status, notes)) for each in wanted
+        ]
+    if settings.as_json:
+        write_json({"agent": here.actor, "acknowledged": [_document(*each) for each in sent]})
+    else:
+        _write(sent, here.actor)
+    return FINE
+
+
+def _check_all(here: Desk, ids: Sequence[int]) -> None:
+    """Refuse before the first ACK is sent, not between two of them."""
+    for message_id in ids:
+        check_recipient(here.mailbox.message(message_id), here.actor)
+
+
+def _document(message_id: int, sent: Sent) -> dict[str, object]:
+    return {"id": message_id, "sent": sent.is_new, "ack": stored_json(sent.stored)}
+
+
+def _write(sent: Sequence[tuple[int, Sent]], actor: str) -> None:
+    for message_id, each in sent:
+        by = each.stored.id
+        if each.is_new:
+            to = joined(each.stored.message.recipients)
+            say(f"Acknowledged message {message_id}: sent message {by} to {to}.")
+        else:
+            say(f"Message {message_id} is acknowledged already, by message {by}.")
+    advise(f"`brenner mail inbox --as {visible(actor)} --owed` shows what you still owe.")

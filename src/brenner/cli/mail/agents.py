@@ -1,0 +1,122 @@
+"""`brenner mail agents`: who is registered, and how it stands with their mail."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import click
+
+from brenner.cli.folding import Piece, fold
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.json_form import agent_json
+from brenner.cli.mail.message import both_times, labelled
+from brenner.cli.mail.rows import WIDE, when
+from brenner.cli.mail.table import Column, Row, table
+from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, sentence
+from brenner.mail.model import Agent, InboxFilter
+from brenner.workflows.desk import Desk
+
+_MOST_COUNTED = 999
+_COLUMNS = (
+    Column("Name"),
+    Column("Unread", is_right=True),
+    Column("Owes", is_right=True),
+    Column("Program", least=8),
+    Column("Model", least=8),
+    Column("Task", least=8),
+    Column("Registered", shown_from=WIDE),
+)
+
+
+class _Known(NamedTuple):
+    """An agent, how much it has not read (counted up to a limit), how many ACKs it owes."""
+
+    agent: Agent
+    unread: int
+    owes: int
+
+    @property
+    def shown_unread(self) -> str:
+        return f"{_MOST_COUNTED}+" if self.unread > _MOST_COUNTED else str(self.unread)
+
+    def to_json(self) -> dict[str, object]:
+        is_more = self.unread > _MOST_COUNTED
+        unread = {"unread": min(self.unread, _MOST_COUNTED), "unread_is_more": is_more}
+        return agent_json(self.agent) | unread | {"owes": self.owes}
+
+
+@click.command("agents", epilog=examples("brenner mail agents", "brenner mail agents BlueLake"))
+@click.argument("name", required=False)
+@pager_option
+@common_options
+def agents(settings: Settings, name: str | None, pager: bool) -> int:
+    """List who is registered; with a NAME, say what is known of that agent.
+
+    Exit code 1: nobody is registered under that name.
+    """
+    with desk(settings) as here:
+        wanted = here.mailbox.agents() if name is None else (here.mailbox.agent(name),)
+        known = _known(here, wanted)
+    if settings.as_json:
+        documents = [each.to_json() for each in known]
+        write_json({"agents": documents} if name is None else documents[0])
+    else:
+        write_lines(_list(known) if name is None else _one(known[0]), pager=pager)
+    return FINE
+
+
+def _known(here: Desk, wanted: Sequence[Agent]) -> list[_Known]:
+    mailbox, unread = here.mailbox, InboxFilter(unread=True)
+    only = wanted[0].name if len(wanted) == 1 else None
+    owes = Counter(debt.debtor for debt in mailbox.debts(only))
+    return [
+        _Known(
+            agent,
+            len(mailbox.inbox(agent.name, unread, limit=_MOST_COUNTED + 1).messages),
+            owes[agent.name],
+        )
+        for agent in wanted
+    ]
+
+
+def _list(known: Sequence[_Known]) -> Iterator[str]:
+    if not known:
+        appears = "Who sends and receives mail will appear here:"
+        yield sentence(f"Nobody is registered yet. {appears}", sys.stdout)
+        yield advice("`brenner mail register NAME`", sys.stdout)
+        return
+    yield from table(_COLUMNS, [_row(each) for each in known], sys.stdout)
+
+
+def _row(known: _Known) -> Row:
+    agent = known.agent
+    return Row(
+        (
+            [agent_piece(agent.name)],
+            [Piece(known.shown_unread, STRONG if known.unread else QUIET)],
+            [Piece(str(known.owes), ATTENTION if known.owes else QUIET)],
+            [Piece(agent.program)],
+            [Piece(agent.model)],
+            [Piece(agent.task)],
+            [Piece(when(agent.registered_at, sys.stdout), QUIET)],
+        )
+    )
+
+
+def _one(known: _Known) -> Iterator[str]:
+    agent, out = known.agent, sys.stdout
+    yield fold([], [agent_piece(agent.name)], "", out)
+    said = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
+    fields = [(label, [Piece(text or "not said", {} if text else QUIET)]) for label, text in said]
+    fields += [
+        ("Registered", [Piece(both_times(agent.registered_at))]),
+        ("Unread", [Piece(known.shown_unread)]),
+        ("Owes", [Piece(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
+    ]
+    yield from labelled(fields, out)

@@ -1,0 +1,66 @@
+"""Mail as JSON: the stable forms of a message and an agent. Keys are only ever added."""
+
+from collections.abc import Iterable, Sequence
+
+from brenner.mail.model import Agent, Delivery, Received, Stored, wants_ack
+from brenner.thread.posted import iso
+
+
+def stored_json(stored: Stored) -> dict[str, object]:
+    """A message as the store has it."""
+    message = stored.message
+    return {
+        "id": stored.id,
+        "at": iso(stored.at),
+        "thread_id": message.thread_id,
+        "from": message.sender,
+        "to": list(message.recipients),
+        "subject": message.subject,
+        "type": stored.type,
+        "ack_required": wants_ack(message),
+        "reply_to": stored.reply_to,
+        "acknowledges": list(stored.acknowledges),
+        "hash": stored.content_hash,
+        "origin_id": stored.origin_id,
+        "local": stored.is_local,
+        "body": message.body,
+    }
+
+
+def received_json(received: Received) -> dict[str, object]:
+    """A message in an inbox, with what is its reader's about it."""
+    return stored_json(received.stored) | {
+        "read": received.is_read,
+        "owes_ack": received.owes_ack,
+    }
+
+
+def delivered_json(stored: Stored, deliveries: Iterable[Delivery]) -> dict[str, object]:
+    """A message with what became of it at each recipient."""
+    return stored_json(stored) | {
+        "deliveries": [
+            {
+                "agent": each.recipient,
+                "read_at": iso(each.read_at) if each.read_at else None,
+                "owes_ack": each.owes_ack,
+                "acknowledged_by": each.acknowledged_by,
+            }
+            for each in deliveries
+        ]
+    }
+
+
+def agent_json(agent: Agent) -> dict[str, object]:
+    """An agent as it registered."""
+    return {
+        "name": agent.name,
+        "program": agent.program,
+        "model": agent.model,
+        "task": agent.task,
+        "registered_at": iso(agent.registered_at),
+    }
+
+
+def next_before(messages: Sequence[Stored], *, has_more: bool) -> int | None:
+    """What to give as `--before` for the next page, where there is one."""
+    return messages[-1].id if has_more and messages else None

@@ -1,0 +1,196 @@
+"""`brenner mail pending`: who owes an ACK for what, and what to do about the overdue ones."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import click
+
+from brenner.cli.folding import Piece
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.json_form import stored_json
+from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
+from brenner.cli.mail.table import Column, Row, table
+from brenner.cli.mail.times import exact, span
+from brenner.cli.marks import ATTENTION, QUIET, agent_piece, subject_pieces
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, joined, say, sentence
+from brenner.diagnostics.visible import visible
+from brenner.mail.model import Sent
+from brenner.thread.posted import iso
+from brenner.workflows.desk import Desk
+from brenner.workflows.pending import Pending, escalate, pending, resend
+
+_COLUMNS = (
+    Column("Owes", least=14),
+    Column("Due"),
+    ID,
+    FROM,
+    SUBJECT,
+    THREAD._replace(shown_from=WIDE),
+)
+
+
+@click.command(
+    "pending",
+    epilog=examples(
+        "brenner mail pending",
+        "brenner mail pending --agent BlueLake --overdue",
+        "brenner mail pending --thread RS-20251230-cell-fate --resend",
+    ),
+)
+@click.option("--agent", metavar="NAME", help="Only what this agent owes.")
+@click.option("--thread", "thread_id", metavar="ID", help="Only this thread.")
+@click.option("--overdue", is_flag=True, help="Only what is overdue.")
+@click.option("--resend", "resends", is_flag=True, help="Send what is overdue once more.")
+@click.option("--escalate", "escalates", is_flag=True, help="Tell the operator what is overdue.")
+@pager_option
+@common_options
+def command(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    agent: str | None,
+    thread_id: str | None,
+    overdue: bool,
+    resends: bool,
+    escalates: bool,
+    pager: bool,
+) -> int:
+    """Say who owes an ACK (an acknowledgement) for what; the overdue ones come first.
+
+    An ACK is overdue after 24 hours, or `ack_deadline_hours` in brenner.toml, counted from the
+    last time that the message was sent. --resend sends your own overdue messages again to those
+    who owe; for the operator it sends everybody's. --escalate sends the operator one BLOCKED
+    message per thread. Exit code 0, also where something is overdue.
+    """
+    now = datetime.now(UTC)
+    with desk(settings, create=resends or escalates) as here:
+        deadline = here.project.ack_deadline
+        found = pending(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
+        late = [each for each in found if each.is_overdue]
+        resent = resend(here.mailbox, _own(late, here)) if resends else ()
+        told = _escalate(here, late) if escalates else ()
+    shown = sorted(late if overdue else found, key=_worst_first)
+    if settings.as_json:
+        write_json(_document(shown, resent, told))
+        return FINE
+    write_lines(_lines(shown, now, overdue=overdue), pager=pager)
+    if resends:
+        _write_resent(resent, late, here)
+    if escalates:
+        _write_escalated(told, here)
+    return FINE
+
+
+def _own(late: Iterable[Pending], here: Desk) -> list[Pending]:
+    """What this agent may send again: her own messages; the operator those of all."""
+    return [
+        each for each in late if here.is_operator or each.debt.first.message.sender == here.actor
+    ]
+
+
+def _escalate(here: Desk, late: Sequence[Pending]) -> tuple[Sent, ...]:
+    return escalate(here.mailbox, late, here.actor, here.project.operator)
+
+
+def _worst_first(each: Pending) -> tuple[bool, datetime, int, str]:
+    return (not each.is_overdue, each.due, each.debt.first.id, each.debt.debtor)
+
+
+def _document(
+    shown: Iterable[Pending], resent: Iterable[Sent], told: Iterable[Sent]
+) -> dict[str, object]:
+    return {
+        "pending": [_debt_json(each) for each in shown],
+        "resent": [stored_json(sent.stored) for sent in resent if sent.is_new],
+        "escalated": [stored_json(sent.stored) for sent in told if sent.is_new],
+    }
+
+
+def _debt_json(each: Pending) -> dict[str, object]:
+    debt = each.debt
+    return {
+        "agent": debt.debtor,
+        "message_id": debt.first.id,
+        "last_message_id": debt.last.id,
+        "times_sent": debt.times_sent,
+        "since": iso(debt.first.at),
+        "due": iso(each.due),
+        "overdue": each.is_overdue,
+        "message": stored_json(debt.first),
+    }
+
+
+def _lines(shown: Sequence[Pending], now: datetime, *, overdue: bool) -> Iterator[str]:
+    """What needs somebody, in words; then who owes what."""
+    if not shown:
+        yield sentence("No ACK is overdue." if overdue else "Nobody owes an ACK.", sys.stdout)
+        asking = "KICKOFF, CRITIQUE, HANDOFF, BLOCKED and QUESTION ask for one when they are sent."
+        yield advice(asking, sys.stdout)
+        return
+    yield sentence(_headline(shown, now), sys.stdout) + "\n"
+    yield from table(_COLUMNS, [_row(each, now) for each in shown], sys.stdout)
+
+
+def _headline(shown: Sequence[Pending], now: datetime) -> str:
+    """`2 agents owe an ACK, the oldest for 3 h; 1 is overdue.`"""
+    agents = {each.debt.debtor for each in shown}
+    late = sum(each.is_overdue for each in shown)
+    oldest = span(now - min(each.debt.first.at for each in shown))
+    who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
+    what = "an ACK" if len(shown) == len(agents) else f"{len(shown)} ACKs"
+    since = f"for {oldest}" if len(shown) == 1 else f"the oldest for {oldest}"
+    told = f"; {late} {'is' if late == 1 else 'are'} overdue" if late else "; none is overdue"
+    return f"{who} {what}, {since}{told}."
+
+
+def _row(each: Pending, now: datetime) -> Row:
+    debt = each.debt
+    message = debt.first.message
+    times = f" ({debt.times_sent}×)" if debt.times_sent > 1 else ""
+    return Row(
+        (
+            [agent_piece(debt.debtor)],
+            [_due(each, now)],
+            [Piece(str(debt.first.id) + times)],
+            [agent_piece(message.sender)],
+            subject_pieces(message.subject),
+            [Piece(message.thread_id)],
+        )
+    )
+
+
+def _due(each: Pending, now: datetime) -> Piece:
+    if not sys.stdout.isatty():
+        return Piece(("overdue since " if each.is_overdue else "") + exact(each.due))
+    if each.is_overdue:
+        return Piece(f"{span(now - each.due)} overdue", ATTENTION)
+    return Piece(f"in {span(each.due - now)}", QUIET)
+
+
+def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Desk) -> None:
+    for sent in resent:
+        first, to = sent.stored.reply_to, joined(sent.stored.message.recipients)
+        again = "Sent" if sent.is_new else "Somebody has just sent"
+        say(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
+    left = len(late) - len(_own(late, here))
+    if not late:
+        say("Nothing was sent again: nothing is overdue.")
+    elif left:
+        others = "1 is" if left == 1 else f"{left} are"
+        say(f"{others} owed for messages of others: they resend them, or the operator.")
+
+
+def _write_escalated(told: Sequence[Sent], here: Desk) -> None:
+    to = visible(here.project.operator)
+    for sent in told:
+        thread, number = visible(sent.stored.message.thread_id), sent.stored.id
+        if sent.is_new:
+            say(f"Told {to} what is overdue in {thread}: message {number}.")
+        else:
+            say(f"{to} knows what is overdue in {thread} already: message {number}.")
+    if not told:
+        say(f"There is nothing overdue to tell {to}.")

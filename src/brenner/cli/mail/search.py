@@ -1,0 +1,100 @@
+"""`brenner mail search`: messages by words, phrases and filters."""
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import CONTENT, FINE, desk
+from brenner.cli.mail.excerpt import excerpt
+from brenner.cli.mail.json_form import next_before, stored_json
+from brenner.cli.mail.rows import COLUMNS, before_option, limit_option, row
+from brenner.cli.mail.table import table
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, sentence
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.model import SearchPage
+from brenner.mail.query import Query, parse_query
+from brenner.workflows.desk import Desk
+
+
+@click.command(
+    "search",
+    epilog=examples(
+        "brenner mail search gradient stability",
+        "brenner mail search '\"chromatin state\"' type:DELTA from:BlueLake",
+        "brenner mail search item:H2 after:2026-01-01 is:unread",
+    ),
+)
+@click.argument("words", nargs=-1, required=True, metavar="QUERY...")
+@limit_option
+@before_option
+@pager_option
+@common_options
+def search(
+    settings: Settings, words: tuple[str, ...], limit: int, before: int | None, pager: bool
+) -> int:
+    """Find messages; what came in last stands first.
+
+    All words must be in the subject or the body. A phrase stands in double quotes, which the
+    shell must not take away: '"chromatin state"'. Filters are type:, from:, thread:, item:,
+    before: and after: (a date), is:unread and needs:ack (of your own inbox); several values of
+    one filter are alternatives.
+
+    Exit code 0, also where nothing is found; 1: the query cannot be understood.
+    """
+    text = " ".join(words)
+    query = parse_query(text)
+    if not isinstance(query, Query):
+        return _not_understood(query, as_json=settings.as_json)
+    with desk(settings) as here:
+        page = _page(here, query, limit, before)
+    if settings.as_json:
+        write_json(_document(page, text))
+    else:
+        write_lines(_lines(page, query), pager=pager)
+    return FINE
+
+
+def _not_understood(found: tuple[Diagnostic, ...], *, as_json: bool) -> int:
+    if as_json:
+        violations = [each.to_json() for each in found]
+        summary = Summary.of(found)._asdict()
+        write_json({"valid": False, "summary": summary, "violations": violations})
+    else:
+        write_diagnostics(found, "query", sys.stderr)
+    return CONTENT
+
+
+def _page(here: Desk, query: Query, limit: int, before: int | None) -> SearchPage:
+    if here.is_new_operator:
+        return SearchPage((), has_more=False)
+    return here.mailbox.search(query, reader=here.actor, limit=limit, before=before)
+
+
+def _document(page: SearchPage, query: str) -> dict[str, object]:
+    return {
+        "query": query,
+        "messages": [stored_json(stored) for stored in page.messages],
+        "has_more": page.has_more,
+        "next_before": next_before(page.messages, has_more=page.has_more),
+    }
+
+
+def _lines(page: SearchPage, query: Query) -> Iterator[str]:
+    if not page.messages:
+        yield sentence("Nothing matches.", sys.stdout)
+        more = "`brenner mail search --help` explains phrases and filters."
+        yield advice(f"All words must be there; fewer find more. {more}", sys.stdout)
+        return
+    rows = []
+    for stored in page.messages:
+        found = excerpt(stored.message.body, query.phrases, sys.stdout)
+        whole = row(stored, below=[found] if found else [])
+        rows.append(whole._replace(cells=whole.cells[1:]))
+    yield from table(COLUMNS[1:], rows, sys.stdout)
+    if page.has_more:
+        yield f"\nMore: the same with `--before {page.messages[-1].id}`.\n"

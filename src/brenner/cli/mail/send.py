@@ -1,0 +1,183 @@
+"""`brenner mail send`: check a message, then store it for its recipients."""
+
+import sys
+from shlex import quote
+
+import click
+
+from brenner.check.report import Report
+from brenner.cli.help_text import examples
+from brenner.cli.mail.compose import Draft, Flags, compose
+from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk
+from brenner.cli.mail.json_form import stored_json
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import counted, write_diagnostics, write_json
+from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.cli.sentences import advise, joined, say, thread_argument
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.visible import visible
+from brenner.mail.model import Sent, wants_ack
+from brenner.workflows.desk import Desk
+from brenner.workflows.send import Outcome, SendOptions, send_text
+
+_UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
+
+
+@click.command(
+    "send",
+    epilog=examples(
+        "brenner mail send message.md",
+        "brenner mail send --thread RS-20251230-cell-fate --to BlueLake,RedCreek \\",
+        "    --subject 'INFO: T1 is running' --body 'Results by noon.'",
+        "brenner mail send --reply-to 12 --subject 'ACK: Received' --body @ack.md",
+    ),
+)
+@click.argument("file", required=False, metavar="[FILE|-]")
+@click.option("--thread", "thread_id", metavar="ID", help="The thread it belongs to.")
+@click.option(
+    "--to", "recipients", multiple=True, metavar="NAME", help="Who gets it; repeatable, or A,B."
+)
+@click.option("--subject", metavar="TEXT", help="`PREFIX: description`.")
+@click.option("--body", metavar="TEXT", help="The body; @FILE reads a file, - the standard input.")
+@click.option(
+    "--ack-required/--no-ack-required",
+    default=None,
+    help="Whether to ask for an ACK; else its type decides.",
+)
+@click.option("--reply-to", type=int, metavar="ID", help="The message that it answers.")
+@click.option("--key", help="A repeated send with the same key is one message.")
+@click.option(
+    "--if-position",
+    "position",
+    type=int,
+    metavar="N",
+    help="Only if the thread still has N messages.",
+)
+@click.option("--no-check", is_flag=True, help="Send it, whatever is wrong with it.")
+@common_options
+def send(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    file: str | None,
+    reply_to: int | None,
+    key: str | None,
+    position: int | None,
+    no_check: bool,
+    **flags: object,
+) -> int:
+    """Check a message and send it: a message FILE, or one made from options.
+
+    A message with errors is not sent; what is wrong is said as by `brenner check`. Warnings are
+    said, and the message goes out. With --reply-to the thread and the recipient may be left out:
+    they are those of the message that is answered. Without FILE and options the standard input
+    is read. `brenner mail thread ID --json` gives the `position` for --if-position.
+
+    Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
+    """
+    said = Flags(**flags)  # type: ignore[arg-type]
+    _check_usage(file, said)
+    given = None if said.are_given else _read(file or STANDARD_INPUT)
+    if isinstance(given, Diagnostic):
+        return _unreadable(given, file or STANDARD_INPUT, settings)
+    with desk(settings, create=True) as here:
+        draft = given or compose(said, here, reply_to)
+        if isinstance(draft, Diagnostic):
+            return _unreadable(draft, "--body", settings)
+        actor = settings.actor if draft.name else here.actor
+        options = SendOptions(actor, not no_check, reply_to, key, position)
+        outcome = _send(here, draft, options, settings)
+    if settings.as_json:
+        write_json(_document(outcome, draft))
+    else:
+        _write(outcome, draft)
+    return FINE if outcome.sent else CONTENT
+
+
+def _send(here: Desk, draft: Draft, options: SendOptions, settings: Settings) -> Outcome:
+    """Send it. A refusal of the mailbox is part of the document, so that `sent` is always there."""
+    try:
+        return send_text(here.mailbox, draft.text, options)
+    except Refused as refused:
+        if not settings.as_json:
+            raise
+        return Outcome(Report(None, None, (refused.diagnostic,)), None)
+
+
+def _check_usage(file: str | None, said: Flags) -> None:
+    if file is not None and said.are_given:
+        message = "Give a FILE or the parts of the message as options, not both."
+        raise click.UsageError(message)
+    if file is None and not said.are_given and (sys.stdin is None or sys.stdin.isatty()):
+        message = "Give a FILE, or - to read from the standard input, or --thread, --to, --subject."
+        raise click.UsageError(message)
+
+
+def _read(name: str) -> Draft | Diagnostic:
+    text = read_text(name)
+    return text if isinstance(text, Diagnostic) else Draft(text, name)
+
+
+def _unreadable(found: Diagnostic, name: str, settings: Settings) -> int:
+    if settings.as_json:
+        write_json(_document(Outcome(Report(None, None, (found,)), None), Draft("", name)))
+    else:
+        write_diagnostics([found], "<stdin>" if name == STANDARD_INPUT else name, sys.stderr)
+    return UNREADABLE if found.id in _UNREADABLE else CONTENT
+
+
+def _document(outcome: Outcome, draft: Draft) -> dict[str, object]:
+    """Whether it was sent, as what, and what the check found. Lines count as people see them."""
+    report, sent = outcome.report, outcome.sent
+    return {
+        "sent": bool(sent and sent.is_new),
+        "duplicate": bool(sent and not sent.is_new),
+        "message": stored_json(sent.stored) if sent else None,
+        "valid": report.valid,
+        "summary": report.summary._asdict(),
+        "violations": [draft.placed(found)[1].to_json() for found in report.violations],
+        "corrected": report.corrected,
+    }
+
+
+def _write(outcome: Outcome, draft: Draft) -> None:
+    for found in sorted(outcome.report.violations, key=worst_first):
+        name, placed = draft.placed(found)
+        write_diagnostics([placed], name, sys.stderr)
+    if outcome.sent:
+        _write_sent(outcome.sent)
+    else:
+        _write_refused(outcome.report, draft)
+
+
+def _write_sent(sent: Sent) -> None:
+    """What happened in one line, what to do next in another."""
+    stored = sent.stored
+    message = stored.message
+    if sent.is_new:
+        to = joined(message.recipients)
+        say(f"Sent message {stored.id} to {to} in {visible(message.thread_id)}.")
+    else:
+        say(f"Sent before with this key, as message {stored.id}; nothing was sent now.")
+    if stored.acknowledges:
+        settled = ", ".join(map(str, stored.acknowledges))
+        advise(f"It settles the ACK that you owed for {settled}.")
+    elif wants_ack(message):
+        thread = quote(visible(message.thread_id))
+        advise(f"`brenner mail pending --thread {thread}` shows who owes an ACK.")
+    else:
+        thread = thread_argument(message.thread_id)
+        advise(f"`brenner mail thread {thread}` shows the thread.")
+
+
+def _write_refused(report: Report, draft: Draft) -> None:
+    say(f"Not sent: {counted(report.summary)}.", sys.stderr)
+    if report.corrected is None:
+        advise("There is no certain correction: at least one error needs its author.", sys.stderr)
+    elif draft.name in (None, STANDARD_INPUT):
+        advise("The same with `--json` has the message corrected, as `corrected`.", sys.stderr)
+    else:
+        name = visible(draft.name or "")
+        separator = "-- " if name.startswith("-") else ""
+        advise(f"`brenner check --fix {separator}{quote(name)}` prints it corrected.", sys.stderr)

@@ -1,0 +1,73 @@
+"""`brenner mail show`: one message, whole."""
+
+import sys
+from collections.abc import Iterator, Sequence
+
+import click
+
+from brenner.cli.folding import Piece, fold
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.json_form import delivered_json
+from brenner.cli.mail.message import body_lines, both_times, fate_pieces, labelled, names
+from brenner.cli.marks import STRONG, agent_piece, subject_pieces
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.paging import pager_option, write_exact, write_lines
+from brenner.mail.model import Delivery, Stored, wants_ack
+from brenner.thread.messages import render_message_file
+
+
+@click.command(
+    "show", epilog=examples("brenner mail show 12", "brenner mail show 12 --raw > message.md")
+)
+@click.argument("message_id", type=int, metavar="ID")
+@click.option("--raw", is_flag=True, help="Print the message file exactly as it was sent.")
+@pager_option
+@common_options
+def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
+    """Read the message of that ID whole.
+
+    It stays unread: `brenner mail mark ID` marks it as read. With --raw the message file is
+    printed; in a terminal control characters are spelled out, into a pipe or a file goes every
+    byte as it was sent. Exit code 1: there is no such message.
+    """
+    if raw and settings.as_json:
+        message = "--raw and --json do not go together: the document has the exact text."
+        raise click.UsageError(message)
+    with desk(settings) as here:
+        stored = here.mailbox.message(message_id)
+        deliveries = here.mailbox.deliveries(message_id)
+    if settings.as_json:
+        write_json(delivered_json(stored, deliveries))
+    elif raw:
+        write_exact(render_message_file(stored.message), sys.stdout)
+    else:
+        write_lines(_lines(stored, deliveries), pager=pager)
+    return FINE
+
+
+def _lines(stored: Stored, deliveries: Sequence[Delivery]) -> Iterator[str]:
+    out, message = sys.stdout, stored.message
+    title = f"Message {stored.id} in {message.thread_id}"
+    yield fold([], [Piece(title, STRONG)], "  ", out)
+    fields: list[tuple[str, list[Piece]]] = [
+        ("From", [agent_piece(message.sender)]),
+        ("To", list(names(message.recipients))),
+        ("Sent", [Piece(both_times(stored.at))]),
+        ("Subject", list(subject_pieces(message.subject))),
+    ]
+    if stored.reply_to is not None:
+        fields.append(("Reply to", [Piece(f"message {stored.reply_to}")]))
+    if stored.acknowledges:
+        settled = ", ".join(map(str, stored.acknowledges))
+        fields.append(("Settles", [Piece(f"the ACK owed for {settled}")]))
+    fate = list(fate_pieces(deliveries))
+    if fate or wants_ack(message):
+        fields.append(("ACK", fate or [Piece("required; nobody owes one")]))
+    if not stored.is_local:
+        origin = f"imported; it was message {stored.origin_id} there, and its sender is unverified"
+        fields.append(("Origin", [Piece(origin)]))
+    yield from labelled(fields, out)
+    yield "\n"
+    yield from body_lines(message.body, out)

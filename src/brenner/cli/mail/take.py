@@ -1,0 +1,133 @@
+"""`brenner mail import`: take mail over from an archive."""
+
+import sys
+from collections.abc import Iterable
+from io import BufferedReader
+from typing import cast, get_args
+
+import click
+
+from brenner.cli.artifact.files import shown_name
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import counted, failure, write_diagnostics, write_json
+from brenner.cli.progress import watched
+from brenner.cli.reading import STANDARD_INPUT
+from brenner.cli.sentences import advise, joined, say
+from brenner.diagnostics.codes import archive
+from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.model import Restored
+from brenner.workflows.transfer import Form, import_archive
+
+_UNREADABLE = {archive.NOT_AN_ARCHIVE.id, archive.ARCHIVE_TOO_NEW.id}
+_MOST_NUMBERS = 8
+
+
+@click.command(
+    "import",
+    epilog=examples("brenner mail import mail.jsonl", "zcat mail.jsonl.gz | brenner mail import -"),
+)
+@click.argument("file", metavar="FILE|-")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Form)),
+    help="JSON lines or mbox; else as the file begins.",
+)
+@common_options
+def take(settings: Settings, file: str, form: Form | None) -> int:
+    """Take in the mail of an archive: all of it or nothing.
+
+    Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
+    wrote imported mail is not verified, and it is shown as imported. Exit code 1: something in
+    the archive is wrong; 2: it cannot be read, or is no archive.
+    """
+    source = _open(file)
+    if isinstance(source, Diagnostic):
+        return _write_unreadable(source, file, settings)
+    with source, desk(settings, create=True) as here:
+        try:
+            lines = watched(source, "Importing")
+            form = form or _form_of(source)
+            result = import_archive(here.mailbox, lines, form, shown_name(file))
+        except OSError as error:  # the file; the store's own are translated
+            return _write_unreadable(_unreadable(file, error), file, settings)
+    if not isinstance(result, Restored):
+        return _write_faults(result, file, settings)
+    if settings.as_json:
+        write_json(_document(result))
+    else:
+        _write(result)
+    return FINE
+
+
+def _open(name: str) -> BufferedReader | Diagnostic:
+    if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            return codes.UNREADABLE_INPUT.at(path=name, reason="the standard input is closed")
+        return cast("BufferedReader", sys.stdin.buffer)
+    try:
+        return open(name, "rb")  # noqa: PTH123  (as it was typed; the caller closes it)
+    except OSError as error:
+        return _unreadable(name, error)
+    except ValueError:
+        return codes.UNREADABLE_INPUT.at(path=name, reason="that is not a file's name")
+
+
+def _unreadable(name: str, error: OSError) -> Diagnostic:
+    reason = (error.strerror or type(error).__name__).lower()
+    return codes.UNREADABLE_INPUT.at(path=name, reason=reason)
+
+
+def _form_of(source: BufferedReader) -> Form:
+    """An mbox begins with `From `, JSON lines with a brace."""
+    return "mbox" if source.peek(1)[:1] == b"F" else "jsonl"
+
+
+def _write_unreadable(found: Diagnostic, file: str, settings: Settings) -> int:
+    if settings.as_json:
+        write_json(failure(found))
+    else:
+        write_diagnostics([found], shown_name(file), sys.stderr)
+    return UNREADABLE
+
+
+def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) -> int:
+    faults = tuple(found)
+    if settings.as_json:
+        summary = Summary.of(faults)._asdict()
+        violations = [each.to_json() for each in faults]
+        write_json({"valid": False, "summary": summary, "violations": violations})
+    else:
+        write_diagnostics(faults, shown_name(file), sys.stderr)
+    if any(each.id in _UNREADABLE for each in faults):
+        return UNREADABLE
+    if not settings.as_json:
+        say(f"Nothing was imported: {counted(Summary.of(faults))}.", sys.stderr)
+    return CONTENT
+
+
+def _document(restored: Restored) -> dict[str, object]:
+    return {
+        "added": restored.added,
+        "skipped": restored.skipped,
+        "renumbered": [{"from": old, "to": new} for old, new in restored.renumbered],
+        "new_agents": list(restored.new_agents),
+    }
+
+
+def _write(restored: Restored) -> None:
+    added, skipped = restored.added, restored.skipped
+    here = f"; {skipped} {'was' if skipped == 1 else 'were'} here already" if skipped else ""
+    say(f"Imported {added} message{'s' * (added != 1)}{here}.")
+    if restored.new_agents:
+        advise(f"New here: {joined(restored.new_agents)}.")
+    if restored.renumbered:
+        shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MOST_NUMBERS]]
+        left = len(restored.renumbered) - len(shown)
+        more = f" and {left} more" if left else ""
+        advise(f"Their ids were taken, so they have new ones: {', '.join(shown)}{more}.")
+    if added:
+        advise("`brenner mail agents` lists whose mail it is.")

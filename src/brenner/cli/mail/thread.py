@@ -1,0 +1,141 @@
+"""`brenner mail thread`: a thread in its order, to be read."""
+
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.json_form import delivered_json
+from brenner.cli.mail.message import head, message_lines
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.paging import pager_option, write_exact, write_lines
+from brenner.cli.sentences import sentence
+from brenner.diagnostics.visible import visible
+from brenner.mail.model import Delivery, Stored, ThreadPage
+from brenner.mail.rules import unknown_thread
+from brenner.thread.messages import render_message_file
+from brenner.workflows.desk import Desk
+
+
+class _Read(NamedTuple):
+    """A part of a thread, with what became of each message."""
+
+    thread_id: str
+    page: ThreadPage
+    messages: tuple[tuple[Stored, tuple[Delivery, ...]], ...]
+
+
+@click.command(
+    "thread",
+    epilog=examples(
+        "brenner mail thread",
+        "brenner mail thread RS-20251230-cell-fate",
+        "brenner mail thread RS-20251230-cell-fate --limit 5 --full",
+        "brenner mail thread -- -an-id-that-begins-with-a-hyphen",
+    ),
+)
+@click.argument("thread_id", required=False, metavar="[THREAD]")
+@click.option("--full", is_flag=True, help="Show bodies whole and times exactly.")
+@click.option("--raw", is_flag=True, help="Print the exact text of each message.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N messages.")
+@click.option("--before", type=int, metavar="ID", help="Only what stands before this message.")
+@click.option(
+    "--after", type=int, metavar="ID", help="Only what stands after it; --limit takes the first."
+)
+@pager_option
+@common_options
+def thread(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    thread_id: str | None,
+    full: bool,
+    raw: bool,
+    limit: int | None,
+    before: int | None,
+    after: int | None,
+    pager: bool,
+) -> int:
+    """Read a THREAD in its order: the time in the store, then the id. Without one, list them.
+
+    Bodies are folded to their first lines. With --raw each message is printed exactly as it was
+    sent, under a line with its id; in a terminal control characters are spelled out all the same,
+    so only a pipe or a file gets the exact bytes. Exit code 1: nobody has written to the thread.
+    """
+    if raw and (full or settings.as_json):
+        message = "--raw goes with neither --full nor --json."
+        raise click.UsageError(message)
+    if thread_id is None:
+        if full or raw or limit or before or after:
+            message = "Give a THREAD; without one, all threads are listed."
+            raise click.UsageError(message)
+        return _list(settings, pager=pager)
+    with desk(settings) as here:
+        read = _read(here, thread_id, limit, before, after)
+    if settings.as_json:
+        write_json(_document(read))
+    elif raw:
+        for stored, _ in read.messages:
+            sys.stdout.write(head(stored, sys.stdout, is_exact=True))
+            write_exact(_ended(render_message_file(stored.message)), sys.stdout)
+    else:
+        write_lines(_lines(read, full=full), pager=pager)
+    return FINE
+
+
+def _list(settings: Settings, *, pager: bool) -> int:
+    from brenner.cli.mail.threads import document, lines
+
+    with desk(settings) as here:
+        threads = here.mailbox.threads()
+    if settings.as_json:
+        write_json(document(threads))
+    else:
+        write_lines(lines(threads), pager=pager)
+    return FINE
+
+
+def _read(
+    here: Desk, thread_id: str, limit: int | None, before: int | None, after: int | None
+) -> _Read:
+    page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
+    if not page.position:
+        raise unknown_thread(thread_id, [each.thread_id for each in here.mailbox.threads()])
+    fates = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
+    return _Read(thread_id, page, fates)
+
+
+def _document(read: _Read) -> dict[str, object]:
+    page = read.page
+    return {
+        "thread_id": read.thread_id,
+        "position": page.position,
+        "has_earlier": page.has_earlier,
+        "has_later": page.has_later,
+        "messages": [delivered_json(stored, fate) for stored, fate in read.messages],
+    }
+
+
+def _lines(read: _Read, *, full: bool) -> Iterator[str]:
+    """Which thread, how much of it is shown, the messages, how to see the rest."""
+    page, shown = read.page, len(read.messages)
+    count = f"{page.position} message{'s' * (page.position != 1)}"
+    part = "" if shown == page.position else f", {shown} of them here"
+    yield sentence(f"{visible(read.thread_id)}: {count}{part}", sys.stdout)
+    for stored, fate in read.messages:
+        yield "\n"
+        yield from message_lines(stored, fate, sys.stdout, is_whole=full)
+    notes = []
+    if page.has_earlier and read.messages:
+        notes.append(f"Earlier ones: the same with `--before {read.messages[0][0].id}`.\n")
+    if page.has_later and read.messages:
+        notes.append(f"Later ones: the same with `--after {read.messages[-1][0].id}`.\n")
+    yield from ["\n", *notes] if notes else []
+
+
+def _ended(text: str) -> str:
+    """A message that does not end its last line must not run into the next one."""
+    return text if text.endswith("\n") else text + "\n"

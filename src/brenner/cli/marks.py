@@ -1,0 +1,46 @@
+"""Colour roles in the terminal: of message types and of agents, each always beside its word."""
+
+from types import MappingProxyType
+from zlib import crc32
+
+from brenner.cli.folding import PLAIN, Piece, Style
+from brenner.thread.subjects import parse_subject
+
+QUIET: Style = MappingProxyType({"dim": True})
+STRONG: Style = MappingProxyType({"bold": True})
+_ACCENT: Style = MappingProxyType({"fg": "cyan", "bold": True})
+_POSITIVE: Style = MappingProxyType({"fg": "green", "bold": True})
+ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
+_NOTICE: Style = MappingProxyType({"fg": "yellow"})
+
+# Green and yellow look alike to some: they differ in weight as well.
+STYLE_OF_TYPE: dict[str, Style] = {
+    "KICKOFF": _ACCENT,
+    "DELTA": STRONG,
+    "COMPILED": _POSITIVE,
+    "CRITIQUE": ATTENTION,
+    "BLOCKED": ATTENTION,
+    "QUESTION": _NOTICE,
+    "HANDOFF": _NOTICE,
+    "ACK": QUIET,
+    "CLAIM": QUIET,
+    "INFO": QUIET,
+}
+# Of the 256 colours some that have a contrast of at least 4 on black and on white
+_TINTS = (30, 31, 62, 97, 130, 132)
+
+
+def subject_pieces(subject: str) -> tuple[Piece, ...]:
+    """A subject with its type's word in the role's style; a quiet one is quiet all through."""
+    parsed = parse_subject(subject)
+    if parsed is None:
+        return (Piece(subject),)
+    style = STYLE_OF_TYPE[parsed.type]
+    word, rest = parsed.prefix, subject[len(parsed.prefix) :]
+    return (Piece(word, style), Piece(rest, QUIET if style is QUIET else PLAIN))
+
+
+def agent_piece(name: str) -> Piece:
+    """An agent's name in the tint that is always hers."""
+    tint = _TINTS[crc32(name.encode(errors="replace")) % len(_TINTS)]
+    return Piece(name, MappingProxyType({"fg": tint}))
