@@ -6,13 +6,14 @@ import artifact
 import cold_start
 import delta_blocks
 import hostile
+import mail_store
 import merges
 
 
 def main() -> None:
     """Run them all."""
     print(f"Python {platform.python_version()} on {platform.machine()}")
-    for benchmark in (cold_start, delta_blocks, artifact, hostile, merges):
+    for benchmark in (cold_start, delta_blocks, artifact, hostile, merges, mail_store):
         benchmark.run()
 
 

@@ -10,13 +10,25 @@ import termios
 
 
 def in_terminal(width: int, *arguments: str, **environment: str) -> str:
-    """Run the program in a terminal of that width; what it wrote."""
+    """Run the program in a terminal of that width and 50 lines; what it wrote."""
+    return _run(width, arguments, environment, has_keyboard=False)
+
+
+def at_terminal(width: int, *arguments: str, **environment: str) -> str:
+    """The same with the terminal as the standard input too, as where a person sits."""
+    return _run(width, arguments, environment, has_keyboard=True)
+
+
+def _run(
+    width: int, arguments: tuple[str, ...], environment: dict[str, str], *, has_keyboard: bool
+) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME")
+    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME", "BRENNER_STORE")
     env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm"} | environment
     process = subprocess.Popen(
         [sys.executable, "-m", "brenner", *arguments],
+        stdin=follower if has_keyboard else None,
         stdout=follower,
         stderr=subprocess.DEVNULL,
         env=env,

@@ -3,5 +3,10 @@
 import pytest
 
 pytest.register_assert_rewrite(
-    "conformance.artifact_kind", "conformance.lint_kind", "conformance.thread_kind"
+    "conformance.artifact_kind",
+    "conformance.lint_kind",
+    "conformance.mail_expectations",
+    "conformance.mail_kind",
+    "conformance.mail_scene",
+    "conformance.thread_kind",
 )

@@ -20,7 +20,10 @@ from brenner.thread.ids import check_thread_id
 from brenner.thread.subjects import check_subject
 from conformance.artifact_kind import check_artifact
 from conformance.lint_kind import check_lint
+from conformance.mail_kind import check_mail
+from conformance.mail_shorthand import mail_codes
 from conformance.thread_kind import check_thread, expected_codes
+from mail.homes import HOMES, Home
 
 HERE = Path(__file__).parent
 Case = dict[str, Any]
@@ -43,10 +46,13 @@ def load(folder: str, table: str) -> list[Case]:
 
 
 REQUIREMENTS = load("requirements", "requirement")
+# Kinds whose codes stand among what their cases state, and how they are read from there.
+CODES_OF: dict[str, Callable[[Case], list[str]]] = {"thread": expected_codes, "mail": mail_codes}
 CASES = [
-    {"codes": expected_codes(case)} | case if case["kind"] == "thread" else case
+    {"codes": CODES_OF[case["kind"]](case)} | case if case["kind"] in CODES_OF else case
     for case in load("cases", "case")
 ]
+MAIL_CASES = [case for case in CASES if case["kind"] == "mail"]
 
 
 def message_file(case: Case) -> str:
@@ -72,7 +78,16 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
+@pytest.mark.parametrize("case", MAIL_CASES, ids=lambda case: case["name"])
+def test_mail_case(case: Case, home: Home, tmp_path: Path) -> None:
+    """The scene goes as it says, wherever the mail lives."""
+    check_mail(case, home, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case["kind"] != "mail"], ids=lambda case: case["name"]
+)
 def test_case(case: Case) -> None:
     """The case gives exactly its codes, and everything else that it states."""
     if case["kind"] == "thread":

@@ -15,6 +15,10 @@ SOURCE = Path(brenner.__file__).parent
 LAYERS = (
     {"__main__"},
     {"cli"},
+    {"workflows"},
+    {"mail"},
+    {"project"},
+    {"session"},
     {"check"},
     {"lint"},
     {"artifact"},
@@ -24,7 +28,7 @@ LAYERS = (
     {"diagnostics"},
     {"grammar", "limits"},
 )
-EDGE = {"cli", "__main__"}
+EDGE = {"cli", "__main__", "workflows", "mail", "project"}
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {
     *("asyncio", "getpass", "glob", "http", "io", "logging", "multiprocessing"),
@@ -138,6 +142,8 @@ def test_public_surface() -> None:
         *("lint", "lint_text", "merge", "parse_artifact", "parse_message_file"),
         *("parse_subject", "read_deltas", "render_artifact", "render_delta", "render_message_file"),
         *("suggest_thread_id", "summary"),
+        *("BrennerError", "Desk", "Mailbox", "Outcome", "Query", "Refused", "SendOptions"),
+        *("Stored", "Unavailable", "content_hash", "open", "parse_query"),
     }
     with pytest.raises(AttributeError):
         _ = brenner.no_such_name

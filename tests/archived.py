@@ -1,0 +1,120 @@
+"""Two messages and an agent, and the archives that hold them, as they must look."""
+
+import io
+from datetime import UTC, datetime
+
+from brenner.diagnostics.codes.archive import INVALID_RECORD
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.archive import jsonl, mbox
+from brenner.mail.archive.record import Item
+from brenner.mail.model import Agent, Record, Stored
+from brenner.thread.content_hash import content_hash
+from brenner.thread.messages import Message
+
+THREAD = "RS-20251230-cell-fate"
+AT = datetime(2025, 12, 30, 14, 22, 5, tzinfo=UTC)
+AGENT = Agent("BlueLake", "codex-cli", "gpt-5", "tests", AT)
+
+
+def record(number: int = 1, subject: str = "INFO: Hello", body: str = "Hello.\n") -> Record:
+    """A message as it comes out of an archive that holds nothing else."""
+    message = Message(THREAD, "BlueLake", ("RedCreek", "Operator"), subject, body)
+    stored = Stored(number, AT, message, content_hash(message), 1, number, is_local=False)
+    return Record(stored)
+
+
+ANSWER = record(2, "QUESTION: Wie süß?", "No end")
+ANSWER = ANSWER._replace(
+    stored=ANSWER.stored._replace(
+        at=AT.replace(microsecond=120),
+        message=ANSWER.stored.message._replace(ack_required=False),
+        arrival=2,
+        origin_id=7,
+        reply_to=1,
+        acknowledges=(1, 5),
+    ),
+    read_at=(("RedCreek", AT), ("Operator", AT)),
+)
+BOTH = (record(), ANSWER)
+
+LINES = r"""
+{"format":"brenner-mail","version":1}
+{"agent":"BlueLake","program":"codex-cli","model":"gpt-5","task":"tests","registered_at":"2025-12-30T14:22:05Z"}
+{"id":1,"origin_id":1,"at":"2025-12-30T14:22:05Z","hash":"HASH 1","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"INFO: Hello","body":"Hello.\n","ack_required":null,"reply_to":null,"acknowledges":[],"read":{},"local":false}
+{"id":2,"origin_id":7,"at":"2025-12-30T14:22:05.000120Z","hash":"HASH 2","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"QUESTION: Wie süß?","body":"No end","ack_required":false,"reply_to":1,"acknowledges":[1,5],"read":{"RedCreek":"2025-12-30T14:22:05Z","Operator":"2025-12-30T14:22:05Z"},"local":false}
+"""  # noqa: E501  (a line is a line)
+MAILS = """
+From BlueLake@brenner.invalid Tue Dec 30 14:22:05 2025
+From: BlueLake <BlueLake@brenner.invalid>
+To: RedCreek <RedCreek@brenner.invalid>,
+ Operator <Operator@brenner.invalid>
+Subject: INFO: Hello
+Date: Tue, 30 Dec 2025 14:22:05 +0000
+Message-ID: <1.7f456d99935e1c41@brenner.invalid>
+X-Brenner-Format: 1
+X-Brenner-Id: 1
+X-Brenner-Origin-Id: 1
+X-Brenner-At: 2025-12-30T14:22:05Z
+X-Brenner-Hash: HASH 1
+X-Brenner-Thread: RS-20251230-cell-fate
+MIME-Version: 1.0
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: 8bit
+
+Hello.
+
+From BlueLake@brenner.invalid Tue Dec 30 14:22:05 2025
+From: BlueLake <BlueLake@brenner.invalid>
+To: RedCreek <RedCreek@brenner.invalid>,
+ Operator <Operator@brenner.invalid>
+Subject: =?utf-8?q?QUESTION=3A_Wie_s=C3=BC=C3=9F=3F?=
+Date: Tue, 30 Dec 2025 14:22:05 +0000
+Message-ID: <2.7f456d99935e1c41@brenner.invalid>
+In-Reply-To: <1.7f456d99935e1c41@brenner.invalid>
+References: <1.7f456d99935e1c41@brenner.invalid>
+X-Brenner-Format: 1
+X-Brenner-Id: 2
+X-Brenner-Origin-Id: 7
+X-Brenner-At: 2025-12-30T14:22:05.000120Z
+X-Brenner-Hash: HASH 2
+X-Brenner-Thread: RS-20251230-cell-fate
+X-Brenner-Ack-Required: false
+X-Brenner-In-Reply-To: 1
+X-Brenner-Acknowledges: 1,
+ 5
+X-Brenner-Read: RedCreek 2025-12-30T14:22:05Z,
+ Operator 2025-12-30T14:22:05Z
+MIME-Version: 1.0
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: 8bit
+X-Brenner-Final-Line-Feed: added
+
+No end
+
+"""
+
+
+def filled(text: str) -> str:
+    """The text with the hashes in it."""
+    first, second = (each.stored.content_hash for each in BOTH)
+    return text.removeprefix("\n").replace("HASH 1", first).replace("HASH 2", second)
+
+
+def from_lines(content: bytes) -> list[Item]:
+    """What JSON lines hold."""
+    return list(jsonl.decode(io.BytesIO(content), "mail.jsonl"))
+
+
+def from_mails(content: bytes) -> list[Item]:
+    """What an mbox holds."""
+    return list(mbox.decode(io.BytesIO(content), "mail.mbox"))
+
+
+def told(items: list[Item]) -> list[tuple[str, int | None, str]]:
+    """The diagnostics: code, line, words."""
+    return [(each.id, each.line, each.message) for each in items if isinstance(each, Diagnostic)]
+
+
+def words(reason: str) -> str:
+    """What INVALID_RECORD says for a reason."""
+    return INVALID_RECORD.at(reason=reason).message

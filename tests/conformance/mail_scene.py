@@ -1,0 +1,147 @@
+"""The place where a `mail` case is played: a store, or two of one kind, and one clock.
+
+Messages go by number: the first that a store took in is 1, whatever id the store gave it.
+"""
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Profile, Stored
+from brenner.mail.open import open_mailbox
+from brenner.project import Project, find_project
+from brenner.thread.posted import in_thread_order
+from brenner.workflows.pending import Pending, pending
+from conformance.mail_shorthand import Step
+from mail.homes import SQLITE, Clock, Home, sqlite_file
+from mail.letters import whole
+
+AGENTS = ("Operator", "BlueLake", "RedLake", "GreenDog")
+_NUMBER = re.compile(r"\{(?:(home|elsewhere) )?(\d+)\}")
+_NO_SUCH_ID = 900_000
+
+
+class Scene:
+    """One or two stores, one of them at hand; the last outcome; all messages as first seen."""
+
+    here = "home"
+    found: tuple[Diagnostic, ...] = ()
+    corrected: str | None = None
+
+    def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
+        self.clock = Clock()
+        self.start = self.clock.now
+        self.project = _project(case, folder)
+        self._case, self._home = case, home
+        self._stores: dict[str, Mailbox] = {}
+        self._seen: dict[str, tuple[Stored, ...]] = {}
+        self.store(self.here)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for mailbox in self._stores.values():
+            mailbox.close()
+
+    def store(self, name: str) -> Mailbox:
+        """The store `home` or `elsewhere`, made when it is first needed."""
+        if name not in self._stores:
+            folder = self.project.folder / name
+            self._stores[name] = _opened(self._case, self._home, folder, self.clock)
+        return self._stores[name]
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """The store that the scene is in."""
+        return self.store(self.here)
+
+    @property
+    def other(self) -> Mailbox:
+        """The one that it is not in."""
+        return self.store("elsewhere" if self.here == "home" else "home")
+
+    def id_of(self, number: int, store: str | None = None) -> int:
+        """The id of a message; one that no message has where there is none of that number."""
+        arrived = self.store(store or self.here).arrivals(number - 1, 1)
+        return arrived[0].id if arrived else _NO_SUCH_ID + number
+
+    def message(self, number: int) -> Stored:
+        """The message of that number."""
+        return self.mailbox.message(self.id_of(number))
+
+    def number_of(self, message_id: int) -> int:
+        """The number of the message that has this id."""
+        return self.mailbox.message(message_id).arrival
+
+    def filled(self, step: Step) -> Step:
+        """`{1}` is the id of message 1 here, `{home 1}` that of message 1 at home."""
+        if isinstance(step, list):
+            return [str(self.filled(line)) for line in step]
+        return _NUMBER.sub(lambda found: str(self.id_of(int(found[2]), found[1])), step)
+
+    def pending(self, debtor: str | None = None, thread_id: str | None = None) -> list[Pending]:
+        """Who owes what now."""
+        deadline = self.project.ack_deadline
+        now = self.clock.now
+        return list(pending(self.mailbox, now, deadline, debtor=debtor, thread_id=thread_id))
+
+    def overdue(self) -> list[Pending]:
+        """What of it is overdue."""
+        return [each for each in self.pending() if each.is_overdue]
+
+    def snapshot(self) -> object:
+        """All that can be seen of the stores."""
+        return {name: whole(mailbox) for name, mailbox in self._stores.items()}
+
+    def check_stores(self) -> None:
+        """Nothing that was stored has changed, hashes are right, and threads are in order."""
+        for name, mailbox in self._stores.items():
+            stored, seen = mailbox.arrivals(0), self._seen.get(name, ())
+            assert stored[: len(seen)] == seen
+            self._seen[name] = stored
+            threads = {each.message.thread_id for each in stored}
+            assert {each.thread_id for each in mailbox.threads()} == threads
+            for each in stored:
+                assert each.content_hash == canonical_hash(each)
+                assert mailbox.message(each.id) == each
+            for thread_id in threads:
+                mine = [each for each in stored if each.message.thread_id == thread_id]
+                ordered = sorted(mine, key=lambda each: in_thread_order(each.posted))
+                assert list(mailbox.thread(thread_id).messages) == ordered
+
+
+def canonical_hash(stored: Stored) -> str:
+    """The content hash by the ruling's words; the cases hold two that were made without us."""
+    message = stored.message
+    parts = [message.thread_id, message.sender, message.subject, message.body]
+    canonical = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return sha256(canonical.encode()).hexdigest()
+
+
+def _project(case: dict[str, Any], folder: Path) -> Project:
+    """A project with the settings of the case: the operator's name, the deadline."""
+    settings = [f'operator = "{case["operator"]}"'] if "operator" in case else []
+    hours = case.get("deadline_hours")
+    settings += [f"ack_deadline_hours = {hours}"] if hours else []
+    (folder / "brenner.toml").write_text("\n".join(settings), "utf-8")
+    return find_project(str(folder), {})
+
+
+def _opened(case: dict[str, Any], home: Home, folder: Path, clock: Clock) -> Mailbox:
+    """A mailbox whose agents are known; the operator is made known by opening it to write."""
+    folder.mkdir()
+    project = find_project(str(folder.parent), {}, f"sqlite:///{sqlite_file(folder)}")
+    if home is SQLITE:
+        open_mailbox(project, create=True).close()
+    mailbox = home.create(folder, clock)
+    if home is not SQLITE:
+        mailbox.register(Profile(project.operator))
+    for name in case.get("agents", AGENTS):
+        if name != project.operator:
+            mailbox.register(Profile(name))
+    return mailbox

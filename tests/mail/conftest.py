@@ -1,0 +1,25 @@
+"""Every test of the contract runs in every home that is able to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brenner.mail.mailbox import Mailbox
+from mail.homes import HOMES, Home, Place
+from mail.letters import introduce
+
+
+@pytest.fixture(params=HOMES, ids=lambda home: home.name)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A fresh home with nobody in it."""
+    home: Home = request.param
+    with Place(home, tmp_path) as place:
+        yield place
+
+
+@pytest.fixture
+def mailbox(place: Place) -> Mailbox:
+    """Its mailbox, where the usual agents are known."""
+    introduce(place.mailbox)
+    return place.mailbox

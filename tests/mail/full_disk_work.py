@@ -1,0 +1,73 @@
+"""Sending until there is no room left; what is said then, what is left, and how it goes on."""
+
+import resource
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from brenner.diagnostics.errors import BrennerError
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from mail.fault_mail import THREAD, letter
+from mail.processes import say
+
+_MOST = 1_000
+_LONG = "A long text that needs its room. " * 500
+
+
+def _fill(mailbox: SqliteMailbox) -> None:
+    """Send until it is refused; say the sends, what was said, and what can be read afterwards."""
+    sent: list[int] = []
+    said = None
+    while said is None and len(sent) < _MOST:
+        try:
+            sent.append(mailbox.send(letter(f"{len(sent)} {_LONG}")).stored.id)
+        except BrennerError as error:
+            said = [type(error).__name__, error.diagnostic.id, error.diagnostic.message]
+    read = [stored.id for stored in mailbox.thread(THREAD).messages]
+    say({"sent": sent, "said": said, "read": read, "integrity": mailbox.database.integrity()})
+
+
+def no_file_may_grow(path: str, most: str) -> None:
+    """No file may become larger than so many bytes; then it may."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with SqliteMailbox.open(Path(path)) as mailbox:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), hard))
+        _fill(mailbox)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        say(mailbox.send(letter("There is room again")).stored.id)
+
+
+def store_may_not_grow(path: str, most: str) -> None:
+    """The store may not have more than so many pages; then it may."""
+    with SqliteMailbox.open(Path(path)) as mailbox:
+        mailbox.database.execute(f"PRAGMA max_page_count = {int(most)}")
+        _fill(mailbox)
+        mailbox.database.execute(f"PRAGMA max_page_count = {2**30}")
+        say(mailbox.send(letter("There is room again")).stored.id)
+
+
+def on_a_small_disk(folder: str, source: str) -> None:
+    """Use a disk of a megabyte until it is full; then something else on it goes; then it is full
+    again, and somebody comes along who only reads. At last, save the store.
+    """
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    path, ballast = Path(folder, "mail.sqlite3"), Path(folder, "ballast")
+    shutil.copy(source, path)
+    ballast.write_bytes(bytes(300_000))
+    with SqliteMailbox.open(path) as mailbox:
+        _fill(mailbox)
+        ballast.unlink()
+        say(mailbox.send(letter("There is room again")).stored.id)
+    with suppress(OSError), ballast.open("wb") as file:
+        while True:
+            file.write(bytes(1_000))
+            file.flush()
+    try:
+        with SqliteMailbox.open(path) as mailbox:
+            say([stored.id for stored in mailbox.thread(THREAD).messages])
+    except BrennerError as error:
+        say([error.diagnostic.id, error.diagnostic.message])
+    shutil.copy(path, source)

@@ -1,0 +1,51 @@
+"""Another store, from which mail is taken over, and what it must be afterwards."""
+
+from datetime import timedelta
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Record, Restored
+from mail.homes import Clock
+from mail.letters import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
+
+HOUR = timedelta(hours=1)
+
+
+def history() -> Mailbox:
+    """Another store: two threads, replies, a resent question, an ACK, marks, a clock set back."""
+    clock = Clock()
+    clock.move(timedelta(days=-30))
+    mailbox = MemoryMailbox(clock=clock)
+    introduce(mailbox)
+    asked = post(mailbox, letter("What of it?", subject=QUESTION))
+    clock.move(HOUR)
+    post(mailbox, letter("elsewhere", thread=ELSEWHERE, sender=CAT, to=(ANN,)))
+    again = post(mailbox, asked.message._replace(recipients=(BEA,)), reply_to=asked.id)
+    clock.move(-5 * HOUR)
+    answer = post(mailbox, letter("This.", sender=BEA, to=(ANN,)), reply_to=again.id)
+    mailbox.mark(BEA, [asked.id, again.id], is_read=True)
+    clock.move(HOUR)
+    mailbox.mark(ANN, [answer.id], is_read=True)
+    post(mailbox, ack(str(asked.id)), reply_to=again.id)
+    post(mailbox, letter("\x1b[31mé\r\n", subject="", sender=CAT)._replace(ack_required=True))
+    return mailbox
+
+
+def imported(record: Record, ids: dict[int, int], arrivals: int = 0) -> Record:
+    """What a record must be after an import that gave those ids."""
+    stored = record.stored
+    reply_to = None if stored.reply_to is None else ids.get(stored.reply_to, stored.reply_to)
+    return record._replace(
+        stored=stored._replace(
+            id=ids.get(stored.id, stored.id),
+            arrival=stored.arrival + arrivals,
+            reply_to=reply_to,
+            acknowledges=tuple(ids.get(number, number) for number in stored.acknowledges),
+            is_local=False,
+        )
+    )
+
+
+def restore(mailbox: Mailbox, other: Mailbox) -> Restored:
+    """Take over all of it, from iterators that can be walked only once."""
+    return mailbox.restore(iter(other.agents()), other.records())

@@ -1,0 +1,334 @@
+"""The contract, acknowledgements: who owes an ACK for what, and what settles it."""
+
+from datetime import timedelta
+
+import pytest
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import InboxFilter, Stored
+from mail.homes import Place
+from mail.letters import (
+    ANN,
+    BEA,
+    BOSS,
+    CAT,
+    ELSEWHERE,
+    KICKOFF,
+    QUESTION,
+    THREAD,
+    ack,
+    in_homes_with,
+    introduce,
+    letter,
+    listed,
+    owed,
+    post,
+    refusal,
+)
+from mail.reference_debts import debts_of, named_ids
+
+HOUR = timedelta(hours=1)
+
+
+def ask(mailbox: Mailbox, body: str = "What of it?", to: tuple[str, ...] = (BEA, CAT)) -> Stored:
+    """A question of Ann's."""
+    return post(mailbox, letter(body, subject=QUESTION, to=to))
+
+
+def debtors(mailbox: Mailbox) -> list[tuple[str, int]]:
+    """Who owes for which message, after the reference has agreed."""
+    debts = mailbox.debts()
+    short = sorted(owed(debts))
+    threads = [mailbox.thread(summary.thread_id).messages for summary in mailbox.threads()]
+    assert short == sorted(one for thread in threads for one in debts_of(thread))
+    return [(debtor, first) for debtor, first, _, _ in short]
+
+
+@pytest.mark.parametrize(
+    ("subject", "stated", "wanted"),
+    [
+        ("KICKOFF: x", None, True),
+        ("DELTA[opus]: x", None, False),
+        ("COMPILED: x", None, False),
+        ("CRITIQUE: x", None, True),
+        ("ACK: x", None, False),
+        ("CLAIM: x", None, False),
+        ("HANDOFF: x", None, True),
+        ("BLOCKED: x", None, True),
+        ("QUESTION: x", None, True),
+        ("INFO: x", None, False),
+        ("Re: QUESTION: x", None, False),
+        ("question: x", None, False),
+        ("", None, False),
+        ("INFO: x", True, True),
+        ("ACK: x", True, True),
+        ("", True, True),
+        ("QUESTION: x", False, False),
+    ],
+)
+def test_what_is_owed(mailbox: Mailbox, subject: str, stated: bool | None, wanted: bool) -> None:
+    """The table of ACK semantics, unless the sender says otherwise (R3); by each recipient."""
+    stored = post(mailbox, letter(subject=subject)._replace(ack_required=stated))
+    expected = [(BEA, stored.id, stored.id, 1), (CAT, stored.id, stored.id, 1)] if wanted else []
+    assert sorted(owed(mailbox.debts())) == expected
+    assert [one.owes_ack for one in mailbox.inbox(BEA).messages] == [wanted]
+    assert debtors(mailbox) == [(debtor, first) for debtor, first, _, _ in expected]
+
+
+@pytest.mark.parametrize(
+    "form", ["{0}", "#{0}", "Message {0}", "{0}, {1} and {2}", "{0}, #{1}", "{0}\n", "- {0}"]
+)
+def test_an_ack_that_names_messages(mailbox: Mailbox, form: str) -> None:
+    """One or several ids, as people write them; others' debts and other debts stay."""
+    asked = [ask(mailbox, str(number), to=(BEA,)).id for number in range(4)]
+    settled = [number for place, number in enumerate(asked) if f"{{{place}}}" in form]
+    sent = post(mailbox, ack(form.format(*asked)))
+    assert sorted(sent.acknowledges) == settled
+    assert debtors(mailbox) == [(BEA, number) for number in asked if number not in settled]
+    assert mailbox.message(sent.id).acknowledges == sent.acknowledges
+
+
+def test_each_recipient_acknowledges(mailbox: Mailbox) -> None:
+    """An ACK is its sender's alone."""
+    asked = ask(mailbox)
+    assert post(mailbox, ack(str(asked.id))).acknowledges == (asked.id,)
+    assert debtors(mailbox) == [(CAT, asked.id)]
+    assert post(mailbox, ack(str(asked.id), sender=CAT)).acknowledges == (asked.id,)
+    assert debtors(mailbox) == []
+
+
+@pytest.mark.parametrize("name", [BOSS, ANN], ids=["a third", "the sender"])
+def test_only_a_recipient_can(mailbox: Mailbox, name: str) -> None:
+    """Anybody else's ACK is mail, and settles nothing."""
+    asked = ask(mailbox)
+    assert post(mailbox, ack(str(asked.id), sender=name, to=(BEA,))).acknowledges == ()
+    assert debtors(mailbox) == [(BEA, asked.id), (CAT, asked.id)]
+
+
+def test_in_the_same_thread_only(mailbox: Mailbox) -> None:
+    """Who owes what is read from each thread alone."""
+    asked = ask(mailbox)
+    assert post(mailbox, ack(str(asked.id), thread=ELSEWHERE)).acknowledges == ()
+    assert post(mailbox, ack(thread=ELSEWHERE)).acknowledges == ()
+    assert debtors(mailbox) == [(BEA, asked.id), (CAT, asked.id)]
+
+
+def test_without_an_id_the_only_debt(mailbox: Mailbox) -> None:
+    """Hers, in that thread; others' and other threads' do not count."""
+    asked = ask(mailbox)
+    post(mailbox, letter(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
+    post(mailbox, letter("for others", subject=KICKOFF, to=(CAT,)))
+    assert post(mailbox, ack()).acknowledges == (asked.id,)
+
+
+def test_without_an_id_and_several_debts_nothing(mailbox: Mailbox) -> None:
+    """It would be a guess; nor is there anything to settle where nothing is owed."""
+    first, second = ask(mailbox, "one"), ask(mailbox, "two")
+    assert post(mailbox, ack()).acknowledges == ()
+    post(mailbox, ack(str(first.id)))
+    assert post(mailbox, ack()).acknowledges == (second.id,)
+    assert post(mailbox, ack()).acknowledges == ()
+    assert debtors(mailbox) == [(CAT, first.id), (CAT, second.id)]
+
+
+def test_a_wrong_id_is_not_no_id(mailbox: Mailbox) -> None:
+    """An ACK that names another message does not settle the only debt instead."""
+    asked = ask(mailbox)
+    info = post(mailbox, letter())
+    for named in (str(info.id), "4711"):
+        assert post(mailbox, ack(named)).acknowledges == ()
+    assert post(mailbox, ack(f"4711, {asked.id}")).acknowledges == (asked.id,)
+
+
+def test_an_ack_cannot_mean_what_comes_later(mailbox: Mailbox) -> None:
+    """It names an id that is not given yet, which then becomes a copy of what she owes."""
+    first, second = ask(mailbox, "one", to=(BEA,)), ask(mailbox, "two", to=(BEA,))
+    assert post(mailbox, ack(str(second.id + 2))).acknowledges == ()
+    copy = post(mailbox, first.message)
+    assert copy.id == second.id + 2
+    assert owed(mailbox.debts()) == [(BEA, first.id, copy.id, 2), (BEA, second.id, second.id, 1)]
+    assert debtors(mailbox) == [(BEA, first.id), (BEA, second.id)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "```\n## Message ID\n{0}\n```\n",
+        "> ## Message ID\n> {0}\n",
+        "<!--\n## Message ID\n{0}\n-->\n",
+    ],
+    ids=["fence", "quotation", "comment"],
+)
+def test_an_example_is_not_a_section(mailbox: Mailbox, body: str) -> None:
+    """R3: what stands in a code block, a quotation or an HTML block is not a heading."""
+    first, second = ask(mailbox, "one"), ask(mailbox, "two")
+    stored = post(mailbox, ack()._replace(body=body.format(first.id)))
+    assert stored.acknowledges == ()
+    assert debtors(mailbox).count((BEA, first.id)) == 1
+    assert debtors(mailbox).count((BEA, second.id)) == 1
+
+
+@pytest.mark.parametrize("subject", ["INFO: Received", "Re: ACK: x", "ack: x", " ACK: x"])
+def test_only_an_ack_acknowledges(mailbox: Mailbox, subject: str) -> None:
+    """The prefix says what a message is; it is matched exactly (R2)."""
+    asked = ask(mailbox)
+    message = ack(str(asked.id))._replace(subject=subject)
+    assert post(mailbox, message).acknowledges == ()
+    assert debtors(mailbox) == [(BEA, asked.id), (CAT, asked.id)]
+
+
+def test_again_settles_nothing_more(mailbox: Mailbox) -> None:
+    """What is acknowledged stays so, by the first ACK."""
+    asked = ask(mailbox)
+    post(mailbox, ack(str(asked.id)))
+    assert post(mailbox, ack(str(asked.id))).acknowledges == ()
+    assert debtors(mailbox) == [(CAT, asked.id)]
+
+
+def test_an_ack_can_want_one(mailbox: Mailbox) -> None:
+    """Where its sender says so; she does not owe it to herself."""
+    asked = ask(mailbox, to=(BEA,))
+    stored = post(mailbox, ack(str(asked.id), to=(ANN, BEA))._replace(ack_required=True))
+    assert stored.acknowledges == (asked.id,)
+    assert debtors(mailbox) == [(ANN, stored.id)]
+
+
+# --- Copies ---------------------------------------------------------------------------------------
+
+
+def resend(mailbox: Mailbox, stored: Stored, to: tuple[str, ...]) -> Stored:
+    """The same sender, subject and body, hence the same hash."""
+    return post(mailbox, stored.message._replace(recipients=to), reply_to=stored.id)
+
+
+def test_a_debt_however_often_it_was_sent(place: Place, mailbox: Mailbox) -> None:
+    """Copies are one debt, from the oldest to the newest that is open."""
+    first = ask(mailbox)
+    place.clock.move(HOUR)
+    second = resend(mailbox, first, (BEA,))
+    place.clock.move(HOUR)
+    third = resend(mailbox, first, (BEA,))
+    assert second.content_hash == first.content_hash
+    debts = {debt.debtor: debt for debt in mailbox.debts()}
+    assert debts[BEA] == (BEA, first, third, 3)
+    assert debts[CAT] == (CAT, first, first, 1)
+    assert [one.owes_ack for one in mailbox.inbox(BEA).messages] == [True] * 3
+    assert len(debtors(mailbox)) == 2
+
+
+@pytest.mark.parametrize("named", ["first", "second", "nothing"])
+def test_an_ack_settles_every_copy(mailbox: Mailbox, named: str) -> None:
+    """Whichever she names; without an id, copies are one debt."""
+    first = ask(mailbox)
+    second = resend(mailbox, first, (BEA,))
+    text = {"first": str(first.id), "second": str(second.id), "nothing": ""}[named]
+    stored = post(mailbox, ack(text))
+    assert stored.acknowledges == (first.id, second.id)
+    assert debtors(mailbox) == [(CAT, first.id)]
+
+
+def test_a_copy_after_the_ack_is_owed_again(mailbox: Mailbox) -> None:
+    """An ACK settles what had come in; only what is open counts as sent."""
+    first = ask(mailbox, to=(BEA,))
+    post(mailbox, ack(str(first.id)))
+    second = resend(mailbox, first, (BEA,))
+    assert owed(mailbox.debts()) == [(BEA, second.id, second.id, 1)]
+    assert debtors(mailbox) == [(BEA, second.id)]
+    assert post(mailbox, ack(str(first.id))).acknowledges == (second.id,)
+
+
+def test_a_copy_is_the_same_in_its_thread_only(mailbox: Mailbox) -> None:
+    """And by the same sender, with the same subject and body."""
+    first = ask(mailbox, to=(BEA,))
+    others = [
+        letter("What of it?", subject=QUESTION, to=(BEA,), thread=ELSEWHERE),
+        letter("What of it?", subject=QUESTION, to=(BEA,), sender=CAT),
+        letter("What of it?", subject=QUESTION + "?", to=(BEA,)),
+        letter("What of it?\n", subject=QUESTION, to=(BEA,)),
+    ]
+    kept = [post(mailbox, message).id for message in others]
+    assert post(mailbox, ack(str(first.id))).acknowledges == (first.id,)
+    assert debtors(mailbox) == [(BEA, number) for number in kept]
+
+
+def test_a_copy_that_wants_no_ack_is_not_owed(mailbox: Mailbox) -> None:
+    """Nor is it settled; naming it settles the one that is."""
+    first = ask(mailbox, to=(BEA,))
+    free = post(mailbox, first.message._replace(ack_required=False))
+    assert owed(mailbox.debts()) == [(BEA, first.id, first.id, 1)]
+    assert post(mailbox, ack(str(free.id))).acknowledges == (first.id,)
+    assert debtors(mailbox) == []
+
+
+# --- Asking ---------------------------------------------------------------------------------------
+
+
+def test_the_oldest_debt_first(place: Place, mailbox: Mailbox) -> None:
+    """By R9, of the first open copy; whose it is and in which thread can be asked for."""
+    late = ask(mailbox, "late")
+    place.clock.move(-3 * HOUR)
+    early = ask(mailbox, "early")
+    other = post(mailbox, letter(subject=QUESTION, thread=ELSEWHERE, to=(BEA,)))
+    debts = mailbox.debts()
+    assert [debt.first.id for debt in debts] == [early.id, early.id, other.id, late.id, late.id]
+    for name in (ANN, BEA, CAT):
+        hers = tuple(debt for debt in debts if debt.debtor == name)
+        assert mailbox.debts(name) == hers
+        for thread_id in (THREAD, ELSEWHERE):
+            there = tuple(debt for debt in hers if debt.first.message.thread_id == thread_id)
+            assert mailbox.debts(name, thread_id) == there
+    there = tuple(debt for debt in debts if debt.first.message.thread_id == THREAD)
+    assert mailbox.debts(thread_id=THREAD) == there
+
+
+def test_what_is_not_known_is_refused(mailbox: Mailbox) -> None:
+    """A mistyped name or ID must not look like one where there is nothing to do."""
+    ask(mailbox)
+    assert refusal(mailbox.debts, "Nobody") == "NO_SUCH_AGENT"
+    for thread_id in ("nobody-was-here", "", "\ud800"):
+        assert refusal(mailbox.debts, thread_id=thread_id) == "UNKNOWN_THREAD"
+
+
+def test_owed_in_the_inbox(mailbox: Mailbox) -> None:
+    """The inbox and the debts say the same."""
+    first, second = ask(mailbox, "one"), ask(mailbox, "two")
+    post(mailbox, letter())
+    post(mailbox, ack(str(first.id)))
+    assert listed(mailbox.inbox(BEA, InboxFilter(owed=True))) == [second.id]
+    assert listed(mailbox.inbox(CAT, InboxFilter(owed=True))) == [second.id, first.id]
+    assert listed(mailbox.inbox(ANN, InboxFilter(owed=True))) == []
+
+
+def test_a_clock_that_went_back_changes_no_debt(place: Place, mailbox: Mailbox) -> None:
+    """An ACK settles what had come in, though the thread now shows it before the question."""
+    asked = ask(mailbox)
+    place.clock.move(-3 * HOUR)
+    stored = post(mailbox, ack(str(asked.id)))
+    assert stored.at < asked.at
+    assert stored.acknowledges == (asked.id,)
+    assert debtors(mailbox) == [(CAT, asked.id)]
+
+
+def test_a_key_makes_an_ack_once(mailbox: Mailbox) -> None:
+    """A repeated send gives back what it settled the first time."""
+    asked = ask(mailbox)
+    first = mailbox.send(ack(str(asked.id)), key="k")
+    assert mailbox.send(ack(str(asked.id)), key="k").stored.acknowledges == (asked.id,)
+    assert first.stored.acknowledges == (asked.id,)
+
+
+@in_homes_with("a second view")
+def test_settled_in_every_process(place: Place) -> None:
+    """Asked in one, acknowledged in another, read in a third."""
+    introduce(place.mailbox)
+    asked = ask(place.mailbox)
+    post(place.again(), ack(str(asked.id)))
+    assert debtors(place.mailbox) == [(CAT, asked.id)]
+    assert debtors(place.again()) == [(CAT, asked.id)]
+
+
+def test_the_reference_reads_what_it_is_given() -> None:
+    """The naive reading of a body knows an example from a section."""
+    examples = "```\n## Message ID\n3\n```\n\n> ## Message ID\n> 4\n\n"
+    section = "## Message ID:\n#12, 14 and 15\n\n16\n"
+    assert named_ids(f"# A\n\n{examples}{section}") == {12, 14, 15}

@@ -1,0 +1,119 @@
+"""The contract, agents: a name is given as asked for, or not at all."""
+
+import pytest
+
+from brenner.limits import MOST_PROFILE_BYTES
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Agent, Profile
+from mail.homes import Place
+from mail.letters import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
+
+TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
+
+
+def test_registered_as_asked_for(place: Place) -> None:
+    """What an agent says of itself is kept, with the time of the store."""
+    agent = place.mailbox.register(TASK)
+    assert agent == Agent(*TASK, registered_at=place.clock.now)
+    assert place.mailbox.agent(ANN) == agent
+    assert agent in place.mailbox.agents()
+
+
+def test_everybody_by_name(place: Place) -> None:
+    """Whoever came first, the list is in the order of the names."""
+    before = {agent.name for agent in place.mailbox.agents()}
+    introduce(place.mailbox, reversed(NAMES))
+    names = [agent.name for agent in place.mailbox.agents()]
+    assert names == sorted(before | set(NAMES))
+
+
+def test_registering_again_is_fine(place: Place) -> None:
+    """The same program and model are the same agent, who is then known once, from the start."""
+    first = place.mailbox.register(TASK)
+    place.clock.now = place.clock.now.replace(hour=12)
+    again = place.mailbox.register(TASK)
+    assert again.registered_at == first.registered_at
+    assert [agent for agent in place.mailbox.agents() if agent.name == ANN] == [again]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [TASK._replace(program="codex-cli"), TASK._replace(model="gpt")],
+    ids=["program", "model"],
+)
+def test_a_taken_name_is_refused(place: Place, other: Profile) -> None:
+    """Another program or model is somebody else, unless it is said that it is not."""
+    first = place.mailbox.register(TASK)
+    assert refusal(place.mailbox.register, other) == "NAME_TAKEN"
+    assert place.mailbox.agent(ANN) == first
+
+    updated = place.mailbox.register(other, update=True)
+    assert updated[:4] == other
+    assert place.mailbox.agent(ANN) == updated
+    assert [agent.name for agent in place.mailbox.agents()].count(ANN) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", " ", "Blue Lake", "1Lake", "-Lake", "_Lake", "BlueLake\n", "Blue\x00Lake", "A" * 65),
+        *("Blüe", "Вlue", "ＢlueLake", "BlueLake\u200b", "\ud800", "a/b", "a.b", "A,B"),
+    ],
+    ids=ascii,
+)
+def test_an_invalid_name_is_refused(place: Place, name: str) -> None:
+    """Only ASCII letters, digits, `_` and `-`, a letter first, at most 64 of them."""
+    before = place.mailbox.agents()
+    assert refusal(place.mailbox.register, Profile(name)) == "INVALID_NAME"
+    assert place.mailbox.agents() == before
+
+
+@pytest.mark.parametrize("name", ["bluelake", "BLUELAKE", "B1ueLake", "BIueLake"])
+def test_a_look_alike_is_refused(place: Place, name: str) -> None:
+    """A reader would take the two for one; `update` does not change that."""
+    place.mailbox.register(TASK)
+    before = place.mailbox.agents()
+    for update in (False, True):
+        profile = TASK._replace(name=name)
+        code = refusal(place.mailbox.register, profile, update=update)
+        assert code == "NAME_LOOKS_LIKE"
+    assert place.mailbox.agents() == before
+
+
+@pytest.mark.parametrize("name", ["Nobody", "bluelake", "", "\x00", "\ud800", "%", "A" * 999])
+def test_a_stranger_is_refused(mailbox: Mailbox, name: str) -> None:
+    """Asking for somebody unknown is answered with a refusal; names match exactly."""
+    assert refusal(mailbox.agent, name) == "NO_SUCH_AGENT"
+
+
+@pytest.mark.parametrize("text", DIFFICULT, ids=ascii)
+def test_what_an_agent_says_is_kept_exactly(place: Place, text: str) -> None:
+    """Program, model and task are anybody's text."""
+    profile = Profile(ANN, text, text, text)
+    place.mailbox.register(profile)
+    assert place.mailbox.agent(ANN)[:4] == profile
+
+
+@pytest.mark.parametrize("field", ["program", "model", "task"])
+def test_what_cannot_be_kept_is_refused(place: Place, field: str) -> None:
+    """What some store would cut or change is stored by none, nor what is too long for a list."""
+    before = place.mailbox.agents()
+    for text, code in (
+        ("cut\x00here", "UNSTORABLE_TEXT"),
+        ("\ud800", "UNSTORABLE_TEXT"),
+        ("é" * (MOST_PROFILE_BYTES // 2) + "x", "FIELD_TOO_LONG"),
+    ):
+        profile = TASK._replace(**{field: text})
+        assert refusal(place.mailbox.register, profile) == code
+    assert place.mailbox.agents() == before
+    longest = TASK._replace(**{field: "é" * (MOST_PROFILE_BYTES // 2)})
+    assert place.mailbox.register(longest)[:4] == longest
+
+
+@in_homes_with("a second view")
+def test_others_know_them_at_once(place: Place) -> None:
+    """Who is registered in one process is known in the next."""
+    other = place.again()
+    agent = place.mailbox.register(TASK)
+    assert other.agent(ANN) == agent
+    assert refusal(other.register, TASK._replace(model="gpt")) == "NAME_TAKEN"

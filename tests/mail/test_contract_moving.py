@@ -1,0 +1,205 @@
+"""The contract, moving: mail goes from one home to another, and stays what it was."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Agent, Profile, Record, Restored, Stored
+from mail.homes import Clock, Place
+from mail.letters import (
+    ANN,
+    BEA,
+    CAT,
+    ELSEWHERE,
+    NAMES,
+    THREAD,
+    in_homes_with,
+    introduce,
+    letter,
+    owed,
+    post,
+    whole,
+)
+from mail.other_store import history, imported, restore
+
+HOUR = timedelta(hours=1)
+
+
+def test_records_are_everything(mailbox: Mailbox) -> None:
+    """Every message in the order in which it came, with who has read it."""
+    restore(mailbox, history())
+    stored = post(mailbox, letter())
+    mailbox.mark(CAT, [stored.id], is_read=True)
+    records = list(mailbox.records())
+    assert tuple(record.stored for record in records) == mailbox.arrivals(0)
+    for record in records:
+        readers = {name for name, _ in record.read_at}
+        for name in record.stored.message.recipients:
+            inbox = {one.stored.id: one.is_read for one in mailbox.inbox(name).messages}
+            assert inbox[record.stored.id] == (name in readers)
+
+
+def test_into_an_empty_home(place: Place) -> None:
+    """Equal records: ids, times, hashes, links, marks; but they are not local."""
+    other = history()
+    records = list(other.records())
+    done = restore(place.mailbox, other)
+    assert done._replace(new_agents=()) == Restored(len(records), 0, (), ())
+    assert sorted(done.new_agents) == sorted(NAMES)
+    assert list(place.mailbox.records()) == [imported(record, {}) for record in records]
+    assert set(other.agents()) <= set(place.mailbox.agents())
+    assert owed(place.mailbox.debts()) == owed(other.debts())
+    for thread_id in (THREAD, ELSEWHERE):
+        order = [one.id for one in place.mailbox.thread(thread_id).messages]
+        assert order == [one.id for one in other.thread(thread_id).messages]
+
+
+def test_there_and_back(place: Place) -> None:
+    """What this home sends away and another sends back is known."""
+    introduce(place.mailbox)
+    post(place.mailbox, letter())
+    before = whole(place.mailbox)
+    other = MemoryMailbox(clock=Clock())
+    restore(other, place.mailbox)
+    post(other, letter("new", sender=BEA, to=(ANN,)))
+    done = restore(place.mailbox, other)
+    assert (done.added, done.skipped) == (1, 1)
+    assert whole(place.mailbox) != before
+    assert [one.is_local for one in place.mailbox.arrivals(0)] == [True, False]
+
+
+def test_twice_skips_all(place: Place) -> None:
+    """Nothing changes the second time, marks included, whatever has happened since."""
+    other = history()
+    restore(place.mailbox, other)
+    place.clock.move(HOUR)
+    here, there = list(place.mailbox.records()), list(other.records())
+    place.mailbox.mark(BEA, [here[0].stored.id], is_read=False)
+    other.mark(CAT, [there[0].stored.id], is_read=True)
+    before = whole(place.mailbox)
+    assert restore(place.mailbox, other) == Restored(0, len(there), (), ())
+    assert whole(place.mailbox) == before
+
+
+def test_into_itself(mailbox: Mailbox) -> None:
+    """Everything that a home has is known to it."""
+    post(mailbox, letter())
+    restore(mailbox, history())
+    before = whole(mailbox)
+    assert restore(mailbox, mailbox) == Restored(0, mailbox.position(), (), ())
+    assert whole(mailbox) == before
+
+
+def test_threads_grow_together(mailbox: Mailbox) -> None:
+    """Mail of both in one thread, in R9's order; positions count all of it."""
+    post(mailbox, letter("mine"))
+    restore(mailbox, history())
+    page = mailbox.thread(THREAD)
+    order = [(stored.at, stored.id) for stored in page.messages]
+    assert order == sorted(order)
+    assert page.position == len(order) == 6
+    assert page.messages[-1].message.body == "mine"
+
+
+def test_imported_times_do_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
+    """Only local mail holds back local mail."""
+    record = next(history().records())
+    later = record.stored._replace(at=place.clock.now + timedelta(minutes=30))
+    mailbox.restore((), [Record(later)])
+    assert post(mailbox, letter()).at == place.clock.now
+
+
+def test_who_is_known_here_stays(mailbox: Mailbox) -> None:
+    """Whatever the archive says of the name."""
+    before = mailbox.agents()
+    at = before[0].registered_at - HOUR
+    others = [Agent(ANN, "codex-cli", "gpt", "", at), Agent("CalmRiver", "x", "y", "z", at)]
+    done = mailbox.restore(others, ())
+    assert done == Restored(0, 0, (), ("CalmRiver",))
+    assert set(mailbox.agents()) == {*before, others[1]}
+
+
+def test_keys_do_not_travel(place: Place) -> None:
+    """A key is a matter between a sender and the store that she sent to."""
+    introduce(place.mailbox)
+    other = MemoryMailbox(clock=Clock())
+    introduce(other)
+    other.send(letter(), key="k")
+    restore(place.mailbox, other)
+    assert place.mailbox.send(letter("new"), key="k").is_new
+
+
+def breaking(records: list[Record], after: int) -> Iterator[Record]:
+    """An archive that cannot be read to its end."""
+    yield from records[:after]
+    message = "the archive ends here"
+    raise ValueError(message)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 6])
+def test_all_or_none(place: Place, mailbox: Mailbox, after: int) -> None:
+    """Where the archive breaks off, nothing is left behind, agents neither."""
+    post(mailbox, letter("mine"))
+    before = whole(mailbox)
+    other = history()
+    other.register(Profile("CalmRiver"))
+    with pytest.raises(ValueError, match="the archive ends here"):
+        mailbox.restore(other.agents(), breaking(list(other.records()), after))
+    assert whole(mailbox) == before
+    assert mailbox.wait(1, 0) == 1
+    place.clock.move(HOUR)
+    stored = post(mailbox, letter("next"))
+    assert (stored.arrival, stored.at) == (2, place.clock.now)
+    assert restore(mailbox, other).added == other.position()
+
+
+@pytest.mark.parametrize("taken", [1, 3])
+def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
+    """Mail that comes while they are read is not among them."""
+    sent = [post(mailbox, letter(str(number))) for number in range(4)]
+    records = mailbox.records()
+    seen = [next(records).stored for _ in range(taken)]
+    late = post(mailbox, letter("late"))
+    mailbox.mark(BEA, [sent[3].id], is_read=True)
+    rest = list(records)
+    assert seen + [record.stored for record in rest] == sent
+    assert [record.read_at for record in rest] == [()] * len(rest)
+    assert mailbox.arrivals(4) == (late,)
+
+
+def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
+    """Marks that are made while they are read are not among them either."""
+    stored = next(history().records()).stored
+    many = [Record(stored._replace(id=number, origin_id=number)) for number in range(1, 1201)]
+    mailbox.restore((), many)
+    records = mailbox.records()
+    next(records)
+    mailbox.mark(BEA, [1200], is_read=True)
+    assert [one.stored.id for one in records if one.read_at] == []
+
+
+@in_homes_with("a second view")
+def test_records_are_of_one_moment_for_others(place: Place) -> None:
+    """Mail that another process sends while they are read is not among them."""
+    introduce(place.mailbox)
+    sent = [post(place.mailbox, letter(str(number))) for number in range(4)]
+    records = place.mailbox.records()
+    seen: list[Stored] = [next(records).stored]
+    post(place.again(), letter("late"))
+    assert seen + [record.stored for record in records] == sent
+    assert place.mailbox.position() == 5
+
+
+@in_homes_with("a second view")
+def test_an_import_is_there_for_others(place: Place) -> None:
+    """Whole, and after everybody has left."""
+    view = place.again()
+    restore(place.mailbox, history())
+    expected = whole(place.mailbox)
+    assert whole(view) == expected
+    place.mailbox.close()
+    view.close()
+    assert whole(place.again()) == expected

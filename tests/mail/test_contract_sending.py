@@ -1,0 +1,239 @@
+"""The contract, sending: what is stored is what was sent, once, with the store's id and time."""
+
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Stored
+from brenner.thread.messages import Message
+from mail.homes import Place
+from mail.letters import (
+    ANN,
+    BEA,
+    CAT,
+    DIFFICULT,
+    ELSEWHERE,
+    NO_MESSAGE,
+    THREAD,
+    in_homes_with,
+    introduce,
+    letter,
+    listed,
+    post,
+    refusal,
+    whole,
+)
+
+HOUR = timedelta(hours=1)
+INSTANT = timedelta(microseconds=1)
+
+
+def canonical(texts: tuple[str, ...]) -> str:
+    """RFC 8785 for a list of texts, written out by hand."""
+    short = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r"}
+    escapes = {chr(code): f"\\u{code:04x}" for code in range(0x20)} | short | {"\t": "\\t"}
+    quoted = ('"' + "".join(escapes.get(c, c) for c in text) + '"' for text in texts)
+    return "[" + ",".join(quoted) + "]"
+
+
+def test_stored_as_sent(place: Place, mailbox: Mailbox) -> None:
+    """The first message of a store, with all that is kept about it."""
+    message = letter()
+    sent = mailbox.send(message)
+    expected = Stored(
+        id=sent.stored.id,
+        at=place.clock.now,
+        message=message,
+        content_hash=sent.stored.content_hash,
+        arrival=1,
+        origin_id=sent.stored.id,
+    )
+    assert sent.is_new
+    assert sent.stored == expected
+    assert sent.stored.id > 0
+    assert mailbox.message(sent.stored.id) == expected
+
+
+@pytest.mark.parametrize("text", DIFFICULT, ids=ascii)
+def test_any_text_stays_as_it_was(mailbox: Mailbox, text: str) -> None:
+    """Subject, body and thread are not looked at here; the hash is the ruled one (R10)."""
+    message = Message(f"t{text}", ANN, (BEA,), text, f"{text}\n{text}", ack_required=True)
+    stored = mailbox.message(post(mailbox, message).id)
+    assert stored.message == message
+    parts = (message.thread_id, message.sender, message.subject, message.body)
+    assert stored.content_hash == sha256(canonical(parts).encode()).hexdigest()
+    assert mailbox.thread(message.thread_id).messages == (stored,)
+
+
+def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
+    """The body is é and a newline; given as JSON to `sha256sum`."""
+    stored = post(mailbox, letter("é\n", thread="t", subject="INFO: x"))
+    expected = "3218eceb26058958dd30cb9b07ffadf7d9c52935b990c7da733f0e782afffeb4"
+    assert stored.content_hash == expected
+
+
+@pytest.mark.parametrize("stated", [None, True, False])
+def test_whether_an_ack_is_asked_for_stays(mailbox: Mailbox, stated: bool | None) -> None:
+    """Nothing said is not the same as no."""
+    message = letter()._replace(ack_required=stated)
+    assert post(mailbox, message).message.ack_required is stated
+
+
+def test_ids_increase(mailbox: Mailbox) -> None:
+    """Also across refusals and threads; arrivals count without a gap."""
+    stored = []
+    for number in range(6):
+        refusal(mailbox.send, letter(sender="Nobody"))
+        stored.append(post(mailbox, letter(str(number), thread=(THREAD, ELSEWHERE)[number % 2])))
+    numbers = [one.id for one in stored]
+    assert numbers == sorted(set(numbers))
+    assert [one.arrival for one in stored] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ((HOUR,), (HOUR,)),
+        ((timedelta(0),), (timedelta(0),)),
+        ((-INSTANT,), (timedelta(0),)),
+        ((-HOUR,), (timedelta(0),)),
+        ((-HOUR - INSTANT,), (-HOUR - INSTANT,)),
+        ((-HOUR / 2, -HOUR / 2), (timedelta(0), timedelta(0))),
+        ((-HOUR / 2, -HOUR), (timedelta(0), -HOUR * 1.5)),
+        ((-HOUR * 3, -HOUR / 2), (-HOUR * 3, -HOUR * 3)),
+        ((-HOUR * 3, HOUR * 2), (-HOUR * 3, -HOUR)),
+    ],
+    ids=str,
+)
+def test_time_does_not_go_back(
+    place: Place, mailbox: Mailbox, moves: tuple[timedelta, ...], expected: tuple[timedelta, ...]
+) -> None:
+    """A clock set back a little is waited for; one set back by more than an hour was wrong."""
+    start = post(mailbox, letter()).at
+    times = []
+    for move in moves:
+        place.clock.move(move)
+        times.append(post(mailbox, letter()).at - start)
+    assert tuple(times) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (letter(sender="Nobody"), "UNKNOWN_SENDER"),
+        (letter(sender="bluelake"), "UNKNOWN_SENDER"),
+        (letter(sender=""), "UNKNOWN_SENDER"),
+        (letter(to=(BEA, "Nobody")), "UNKNOWN_RECIPIENT"),
+        (letter(to=("greendog",)), "UNKNOWN_RECIPIENT"),
+        (letter(to=()), "SENT_TO_NOBODY"),
+        (letter("cut\x00here"), "UNSTORABLE_TEXT"),
+        (letter("\ud800"), "UNSTORABLE_TEXT"),
+        (letter(subject="INFO: \x00"), "UNSTORABLE_TEXT"),
+        (letter(subject="INFO: \udfff"), "UNSTORABLE_TEXT"),
+        (letter(thread="\x00"), "UNSTORABLE_TEXT"),
+        (letter(thread="\ud800"), "UNSTORABLE_TEXT"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_what_cannot_be_sent_is_refused(mailbox: Mailbox, message: Message, code: str) -> None:
+    """And leaves nothing behind."""
+    post(mailbox, letter())
+    before = whole(mailbox)
+    assert refusal(mailbox.send, message) == code
+    assert whole(mailbox) == before
+
+
+def test_a_recipient_named_twice_gets_it_once(mailbox: Mailbox) -> None:
+    """In the inbox and among the debts."""
+    stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA, CAT, BEA)))
+    assert list(dict.fromkeys(stored.message.recipients)) == [BEA, CAT]
+    assert listed(mailbox.inbox(BEA)) == [stored.id]
+    assert [debt.debtor for debt in mailbox.debts()].count(BEA) == 1
+
+
+def test_a_sender_among_the_recipients(mailbox: Mailbox) -> None:
+    """Gets her own message, and owes herself nothing."""
+    stored = post(mailbox, letter(subject="QUESTION: x", to=(ANN, BEA)))
+    assert stored.message.recipients == (ANN, BEA)
+    assert [(one.stored, one.owes_ack) for one in mailbox.inbox(ANN).messages] == [(stored, False)]
+    assert [debt.debtor for debt in mailbox.debts()] == [BEA]
+
+
+def test_the_same_twice_is_two_messages(mailbox: Mailbox) -> None:
+    """The mailbox stores what it is given (R8)."""
+    first, second = mailbox.send(letter()), mailbox.send(letter())
+    assert second.is_new
+    assert second.stored.id > first.stored.id
+    assert second.stored.content_hash == first.stored.content_hash
+
+
+# --- Replies --------------------------------------------------------------------------------------
+
+
+def test_a_reply_is_linked(mailbox: Mailbox) -> None:
+    """To a message of its thread, its own sender's too."""
+    first = post(mailbox, letter())
+    second = post(mailbox, letter("And this."), reply_to=first.id)
+    assert mailbox.message(second.id).reply_to == first.id
+    assert mailbox.message(first.id).reply_to is None
+
+
+@pytest.mark.parametrize("number", NO_MESSAGE)
+def test_a_reply_to_nothing_is_refused(mailbox: Mailbox, number: int) -> None:
+    """Whatever the number, and nothing is stored."""
+    before = whole(mailbox)
+    assert refusal(mailbox.send, letter(), reply_to=number) == "UNKNOWN_MESSAGE"
+    assert whole(mailbox) == before
+
+
+def test_a_reply_to_another_thread_is_refused(mailbox: Mailbox) -> None:
+    """Who reads a thread sees the whole of a conversation."""
+    first = post(mailbox, letter(thread=ELSEWHERE))
+    before = whole(mailbox)
+    assert refusal(mailbox.send, letter(), reply_to=first.id) == "REPLY_ELSEWHERE"
+    assert whole(mailbox) == before
+
+
+# --- Conditional sends ----------------------------------------------------------------------------
+
+
+def test_a_conditional_send_is_exact(mailbox: Mailbox) -> None:
+    """Sent at exactly that position of its own thread, refused at every other one."""
+    for count in range(3):
+        post(mailbox, letter("elsewhere", thread=ELSEWHERE))
+        assert mailbox.thread(THREAD).position == count
+        for wrong in {-1, 0, 1, 2, 3, 4, 2**63, -(2**70)} - {count}:
+            before = whole(mailbox)
+            code = refusal(mailbox.send, letter(), position=wrong)
+            assert code == "THREAD_MOVED"
+            assert whole(mailbox) == before
+        assert mailbox.send(letter(), position=count).is_new
+
+
+@in_homes_with("a second view")
+def test_of_two_conditional_sends_one_wins(place: Place) -> None:
+    """Both read the same position, from two processes."""
+    introduce(place.mailbox)
+    views = (place.mailbox, place.again())
+    positions = [view.thread(THREAD).position for view in views]
+    assert views[1].send(letter("second"), position=positions[1]).is_new
+    code = refusal(lambda: views[0].send(letter("first"), position=positions[0]))
+    assert code == "THREAD_MOVED"
+    assert [one.message.body for one in views[0].thread(THREAD).messages] == ["second"]
+
+
+@in_homes_with("a second view")
+def test_what_is_sent_is_there_for_others(place: Place) -> None:
+    """At once, whole, and after everybody has left."""
+    introduce(place.mailbox)
+    other = place.again()
+    stored = post(place.mailbox, letter())
+    assert other.message(stored.id) == stored
+    answer = post(other, letter("Answer", sender=BEA, to=(ANN,)), reply_to=stored.id)
+    assert answer.id > stored.id
+    assert place.mailbox.thread(THREAD).messages == (stored, answer)
+    place.mailbox.close()
+    other.close()
+    assert place.again().thread(THREAD).messages == (stored, answer)

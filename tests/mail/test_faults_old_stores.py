@@ -1,0 +1,48 @@
+"""Files of every format that there ever was: opened, brought up to date, and read in full."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from brenner.mail.model import Profile
+from brenner.mail.sqlite.database import migrations
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from mail.old_stores import expected, kept, reading_of, rebuilt
+from mail.soundness import assert_usable
+
+
+def test_every_format_that_there_was_is_kept() -> None:
+    assert kept() == list(range(1, len(migrations()) + 1))
+
+
+@pytest.mark.parametrize("version", kept())
+def test_a_store_of_an_old_format_is_read_in_full(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "mail.sqlite3"
+    rebuilt(version, path)
+    with SqliteMailbox.open(path) as mailbox:
+        assert mailbox.database.version == len(migrations())
+        assert mailbox.database.journal_mode == "wal"
+        assert reading_of(mailbox) == expected(version)
+        first = mailbox.message(1).message
+        assert not mailbox.send(first, key="kickoff").is_new
+        mailbox.register(Profile("Newcomer"))
+        assert_usable(mailbox)
+
+
+@pytest.mark.parametrize("version", kept())
+def test_the_steps_to_an_old_format_never_change(tmp_path: Path, version: int) -> None:
+    """Else stores of one format would differ from each other."""
+    rebuilt(version, tmp_path / "old.sqlite3")
+    connection = apsw.Connection(str(tmp_path / "new.sqlite3"))
+    connection.execute(";".join(migrations()[:version])).fetchall()
+    connection.close()
+    assert schema(tmp_path / "old.sqlite3") == schema(tmp_path / "new.sqlite3")
+
+
+def schema(path: Path) -> list[object]:
+    """Every table, index and trigger of a file."""
+    connection = apsw.Connection(str(path))
+    found = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
+    connection.close()
+    return sorted(found, key=str)

@@ -1,0 +1,280 @@
+"""What is wrong with an archive is told: what, on which line; and the rest of it is read."""
+
+import json
+
+import pytest
+
+from archived import (
+    AGENT,
+    BOTH,
+    LINES,
+    MAILS,
+    THREAD,
+    filled,
+    from_lines,
+    from_mails,
+    record,
+    told,
+    words,
+)
+from brenner.diagnostics.model import Diagnostic
+from brenner.limits import MOST_BODY_BYTES
+from brenner.mail.archive import jsonl, mbox
+from brenner.mail.model import Record
+
+NO_ARCHIVES = {
+    b"": "it is empty",
+    b" \n\n": "it is empty",
+    b"From a@b Tue Dec 30 14:22:05 2025\n": "it looks like an mbox, not like JSON lines",
+    b"Thread: x\n": "its first line is not",
+    b"[]\n": "its first line is not",
+    b"\xff\n": "its first line is not",
+    b"[" * 100_000: "its first line is not",
+    b'{"format":"brenner-mail"}\n': "its first line is not",
+    b'{"format":"brenner-mail","version":true}\n': "its first line is not",
+    b'{"format":"brenner-mail","version":0}\n': "its first line is not",
+    b'{"format":"brenner-mail","version":"1"}\n': "its first line is not",
+    b'{"format":"mail","version":1}\n': "its first line is not",
+    b'{"format":"brenner-mail","version":1': "its first line is not",
+    filled(LINES).encode().split(b"\n")[2]: "its first line is not",
+}
+
+
+@pytest.mark.parametrize(("content", "reason"), NO_ARCHIVES.items())
+def test_what_is_no_archive(content: bytes, reason: str) -> None:
+    """Told once, for the file, and no record of it is looked at."""
+    ((code, line, message),) = told(from_lines(content))
+    assert (code, line) == ("NOT_AN_ARCHIVE", None)
+    assert f"`mail.jsonl` is not an archive of mail: {reason}" in message
+
+
+def test_what_is_no_mbox() -> None:
+    """An mbox begins with a mail, or is empty because there is none."""
+    cases = {b"Thread: x\nFrom a\n": "does not begin with `From `", b"\n{}": "like JSON lines"}
+    for content, reason in cases.items():
+        ((code, _, message),) = told(from_mails(content))
+        assert code == "NOT_AN_ARCHIVE"
+        assert reason in message
+    assert from_mails(b"") == []
+
+
+def test_newer_archives_are_refused_whole() -> None:
+    """Keys may be new, a version may not."""
+    newer = b'{"format":"brenner-mail","version":2,"parts":7}\n{"id":1}\n'
+    assert [each[:2] for each in told(from_lines(newer))] == [("ARCHIVE_TOO_NEW", 1)]
+    newer = filled(MAILS).replace("X-Brenner-Format: 1\n", "X-Brenner-Format: 2\n").encode()
+    assert [each[:2] for each in told(from_mails(newer))] == [("ARCHIVE_TOO_NEW", 1)]
+
+
+def changed(**fields: object) -> bytes:
+    """An archive of one message, of which some fields are others."""
+    header, _, line, _, _ = filled(LINES).split("\n")
+    members = json.loads(line) | fields
+    return f"{header}\n{json.dumps(members)}\n".encode()
+
+
+NUMBERS: tuple[object, ...] = (0, -1, 2**53, 1.0, "1", True, [], {})
+TIMES = (
+    *(None, 5, "", "2025-12-30", "2025-12-30T14:22:05", "2025-02-30T14:22:05Z", "20251230T1422"),
+    *("0001-01-01T00:00:00+01:00", "2025-12-30T14:22:05.1234567Z", "2025-W01-1T00:00:00Z"),
+    *("2025-12-30T14:22:05+25:00", "2025-12-30T14:22:05Z\n", "٢٠٢٥-12-30T14:22:05Z"),
+)
+NAMES = (None, 5, "", "Blue Lake", "ВlueLake", "x" * 65, "BlueLake\n", "-", ["BlueLake"])
+TEXTS = (None, 5, ["x"], "a\0b", "\ud800", "\udfff", "x" * (MOST_BODY_BYTES + 1))
+FAULTS: dict[str, tuple[object, ...]] = {
+    "id": (None, *NUMBERS),
+    "origin_id": (None, *NUMBERS),
+    "reply_to": NUMBERS,
+    "acknowledges": (None, 5, {}, "1", *([number] for number in NUMBERS), [3, 3]),
+    "at": TIMES,
+    "read": (None, [], "x", {"RedCreek": None}, {"Stranger": "2025-12-30T14:22:05Z"}),
+    "from": NAMES,
+    "to": (None, 5, "RedCreek", {}, ["RedCreek", "RedCreek"], *([name] for name in NAMES)),
+    "thread_id": TEXTS,
+    "subject": TEXTS,
+    "body": TEXTS,
+    "hash": (None, 5),
+    "ack_required": (0, 1, "true", []),
+    "local": (0, 1, "true", []),
+}
+
+
+@pytest.mark.parametrize("key", FAULTS)
+def test_every_field_is_checked(key: str) -> None:
+    """Type, range and form; the diagnostic names the field and the line."""
+    for value in FAULTS[key]:
+        ((code, line, message),) = told(from_lines(changed(**{key: value})))
+        assert (code, line) == ("INVALID_RECORD", 2), value
+        assert f"`{key}`" in message, value
+
+
+@pytest.mark.parametrize("key", ["agent", "program", "model", "task", "registered_at"])
+def test_every_field_of_an_agent_is_checked(key: str) -> None:
+    """As of a message; a profile is short."""
+    header, line, *_ = filled(LINES).split("\n")
+    wrong = {"agent": NAMES, "registered_at": TIMES}.get(key, (*TEXTS[:-1], "x" * 2_001))
+    for value in wrong:
+        content = f"{header}\n{json.dumps(json.loads(line) | {key: value})}\n"
+        ((code, number, message),) = told(from_lines(content.encode()))
+        assert (code, number) == ("INVALID_RECORD", 2), value
+        assert f"`{key}`" in message, value
+
+
+REQUIRED = ("id", "at", "hash", "thread_id", "from", "to", "subject", "body")
+
+
+def test_what_may_be_left_out() -> None:
+    """What says nothing, or the same as something else; and what is unknown is passed over."""
+    header, _, line, *_ = filled(LINES).split("\n")
+    members = json.loads(line)
+    least = {key: members[key] for key in REQUIRED} | {"priority": {"x": [1, None]}}
+    assert from_lines(f"{header}\n{json.dumps(least)}\n".encode()) == [record()]
+    for key in REQUIRED:
+        rest = {name: value for name, value in members.items() if name != key}
+        items = from_lines(f"{header}\n{json.dumps(rest)}\n".encode())
+        assert told(items) == [("INVALID_RECORD", 2, words(f"`{key}` is missing"))]
+
+
+def test_times_of_other_zones_are_instants() -> None:
+    """Any ISO form that names its zone."""
+    for written in ("2025-12-30T15:22:05+01:00", "20251230T142205Z", "2025-12-30 14:22:05.000Z"):
+        assert from_lines(changed(at=written)) == [record()]
+
+
+BROKEN_LINES = {
+    '{"id":1,"id":1}': "it has the key `id` twice",
+    '{"id":1,"read":{"a":1,"a":2}}': "it has the key `a` twice",
+    '{"id":1;}': "it is not JSON from character 8 on",
+    '{"id":NaN}': "`NaN` is not JSON",
+    '{"id":' + "1" * 301 + "}": "a number in it has more than 300 digits",
+    '{"a":' * 100_000: "its JSON goes beyond what is read",
+    "[1]": "it is not a JSON object",
+    "5": "it is not a JSON object",
+    '{"format":"brenner-mail","version":1}': "a second archive begins here; import one after the "
+    "other",
+    '{"body":"a\tb"}': "it is not JSON from character 11 on",
+}
+
+
+@pytest.mark.parametrize(("line", "reason"), BROKEN_LINES.items(), ids=lambda text: text[:30])
+def test_lines_that_are_not_records(line: str, reason: str) -> None:
+    """Each is told where it stands, and the records around it are read."""
+    header, agent, first, second, _ = filled(LINES).split("\n")
+    items = from_lines("\n".join([header, agent, line, "", first, second, ""]).encode())
+    assert told(items) == [("INVALID_RECORD", 3, words(reason))]
+    assert [each for each in items if not isinstance(each, Diagnostic)] == [AGENT, *BOTH]
+
+
+def test_bytes_that_are_not_utf_8() -> None:
+    """Told as such, not as broken JSON."""
+    content = filled(LINES).encode().replace("ß".encode(), b"\xdf")
+    assert told(from_lines(content)) == [("INVALID_RECORD", 4, words("it is not UTF-8"))]
+    content = filled(MAILS).encode().replace(b"No end", b"Stra\xdfe")
+    assert told(from_mails(content)) == [("INVALID_RECORD", 20, words("its body is not UTF-8"))]
+
+
+def test_an_archive_that_was_cut_short() -> None:
+    """The last line breaks off; a missing line feed alone does no harm."""
+    content = filled(LINES).encode()
+    cut = "it breaks off in the middle; the file was probably cut short"
+    assert told(from_lines(content[:-9])) == [("INVALID_RECORD", 4, words(cut))]
+    assert from_lines(content[:-1]) == [AGENT, *BOTH]
+    content = filled(MAILS).encode()
+    header = content[: content.rindex(b"MIME-Version")]
+    cut = "it breaks off in its header; the file was probably cut short"
+    assert told(from_mails(header)) == [("INVALID_RECORD", 20, words(cut))]
+    assert [each[:2] for each in told(from_mails(content[:-4]))] == [("HASH_MISMATCH", 20)]
+    assert from_mails(content[:-2]) == list(BOTH)
+
+
+def test_edited_messages_are_told() -> None:
+    """In either form, whichever part that the hash covers was changed."""
+    for old, new in {
+        "Hello.": "Hallo.",
+        "INFO: Hello": "INFO: Hallo",
+        THREAD: THREAD + "s",
+    }.items():
+        lines = filled(LINES).replace(old, new, 1)
+        assert [each[:2] for each in told(from_lines(lines.encode()))] == [("HASH_MISMATCH", 3)]
+        mails = filled(MAILS).replace(old, new, 1)
+        assert [each[:2] for each in told(from_mails(mails.encode()))] == [("HASH_MISMATCH", 1)]
+
+
+def test_an_id_means_one_message() -> None:
+    """The same message twice is no harm, two messages of one id are."""
+    same, other = record(), record(subject="INFO: Another")
+    again = record()._replace(stored=record().stored._replace(arrival=2))
+    reason = words("another message of this archive has the id 1, too")
+    for content, decode, line in (
+        ("".join(jsonl.encode([], [same, same, other])).encode(), from_lines, 4),
+        (b"".join(mbox.encode([], [same, same, other])), from_mails, 39),
+    ):
+        items = decode(content)
+        assert items[:2] == [same, again]
+        assert told(items) == [("INVALID_RECORD", line, reason)]
+
+
+def test_an_agent_is_there_once() -> None:
+    """Two profiles of one name: nobody could say which holds."""
+    content = "".join(jsonl.encode([AGENT, AGENT], [])).encode()
+    reason = words("the agent `BlueLake` is there a second time")
+    assert told(from_lines(content)) == [("INVALID_RECORD", 3, reason)]
+
+
+BROKEN_MAILS = {
+    ("X-Brenner-Format: 1\n", ""): "it has no header `X-Brenner-Format`: another program wrote it",
+    ("X-Brenner-Format: 1\n", "X-Brenner-Format: 0\n"): "`X-Brenner-Format` is 0",
+    ("X-Brenner-Id: 1\n", ""): "the header `X-Brenner-Id` is missing",
+    ("X-Brenner-Id: 1\n", "X-Brenner-Id: 1\nx-brenner-id: 1\n"): "it has the header "
+    "`X-Brenner-Id` twice",
+    ("X-Brenner-Id: 1\n", "X-Brenner-Id: ١\n"): "the header `X-Brenner-Id` is not a number that "
+    "a message can have",
+    ("X-Brenner-Id: 1\n", "X-Brenner-Id: 9999999999999999\n"): "`id` is not a whole number from 1 "
+    "to 9007199254740991",
+    ("Date:", " \nDate"): "a line of its header is not `Name: value`",
+    ("From: BlueLake <", "From: Blue Lake <"): "`From` is not `Name <Name@brenner.invalid>`",
+    ("From: BlueLake <", "From: RedCreek <"): "`From` is not `Name <Name@brenner.invalid>`",
+    ("To: RedCreek <RedCreek@brenner.invalid>", "To: "): "`To` is not `Name "
+    "<Name@brenner.invalid>`",
+    (
+        "Subject: INFO: Hello",
+        "Subject: =?utf-8?b?w6k=!?=",
+    ): "an encoded word in its header cannot be read",
+    ("8bit\n\nHello", "quoted-printable\n\nHello"): "its `Content-Transfer-Encoding` is neither "
+    "`8bit` nor `base64`",
+    ("8bit\n\nHello", "base64\n\nHello"): "its body is not base64, or breaks off in the middle",
+    ("MIME", "X-Brenner-Ack-Required: perhaps\nMIME"): "`X-Brenner-Ack-Required` is neither `true` "
+    "nor `false`",
+    ("MIME", "X-Brenner-Read: RedCreek\nMIME"): "`X-Brenner-Read` is not a list of names with the "
+    "time of each",
+    ("MIME", "X-Brenner-Read: Operator 2025-12-30T14:22:05Z, Operator 2025-12-30T15:00Z\nMIME"): (
+        "`X-Brenner-Read` is not a list of names with the time of each"
+    ),
+    ("MIME", "X-Brenner-Acknowledges: 1 2\nMIME"): "the header `X-Brenner-Acknowledges` is not a "
+    "number that a message can have",
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), BROKEN_MAILS.items())
+def test_mails_that_are_not_records(change: tuple[str, str], reason: str) -> None:
+    """Each is told at the line that begins it, and the others are read."""
+    content = filled(MAILS).replace(*change, 1)
+    items = from_mails(content.encode())
+    assert told(items) == [("INVALID_RECORD", 1, words(reason))]
+    assert [each.stored.id for each in items if isinstance(each, Record)] == [2]
+
+
+def test_mail_of_other_programs_is_told() -> None:
+    """Not guessed at: nobody knows its thread, and it has no hash."""
+    foreign = "From a@b Tue Dec 30 14:22:05 2025\nFrom: a@b\nSubject: Hello\n\nHello.\n\n"
+    items = from_mails((filled(MAILS) + foreign).encode())
+    reason = "it has no header `X-Brenner-Format`: another program wrote it"
+    assert items[:2] == list(BOTH)
+    assert told(items) == [("INVALID_RECORD", 48, words(reason))]
+
+
+def test_a_hostile_reason_is_shown_not_obeyed() -> None:
+    """What a record says of itself is somebody else's text."""
+    ((_, _, message),) = told(from_lines(changed(**{"from": "\x1b[2J" + "x" * 1_000_000})))
+    assert "\\x1b[2J" in message
+    assert len(message) < 400

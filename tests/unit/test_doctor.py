@@ -1,0 +1,394 @@
+"""`brenner doctor`: real stores, sound and broken, and what is said of them."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from brenner.mail.model import Profile
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.thread.messages import Message
+from program import Run, brenner, files, git, powerless
+from terminal import in_terminal
+
+ALWAYS = ["python", "brenner", "sqlite", "git", "project", "settings", "store"]
+INSIDE = ["write", "integrity", "mail", "journal", "identity", "clock", "acks"]
+DISK = ["file_system", "space"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a store and no mail."""
+    assert brenner("init", cwd=tmp_path).code == 0
+    return tmp_path
+
+
+def store_of(project: Path) -> Path:
+    """Its file."""
+    return project / ".brenner" / "mail.sqlite3"
+
+
+def examined(project: Path, *arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    """The exit code, and the checks by name; what is said without --json agrees with them."""
+    done = brenner("doctor", "--json", *arguments, cwd=project, **environment)
+    return done.code, by_name(done)
+
+
+def by_name(done: Run) -> dict[str, Any]:
+    """The checks of a document, by name."""
+    assert done.err == ""
+    checks = done.json["checks"]
+    assert done.json["ok"] is all(each["status"] != "problem" for each in checks)
+    assert done.json["ok"] is (done.code == 0)
+    assert {key for each in checks for key in each} <= {"name", "status", "detail", "fix", "id"}
+    assert all(each["fix"] for each in checks if each["status"] == "problem")
+    named = {each["name"]: each for each in checks}
+    assert len(named) == len(checks)
+    return named
+
+
+def post(store: Path, at: datetime, *, ack_required: bool = False) -> None:
+    """Send a message from the operator to an agent at that time."""
+    with SqliteMailbox.open(store, clock=lambda: at) as mailbox:
+        mailbox.register(Profile("BlueLake"))
+        subject = "INFO: Read this"
+        message = Message("RS-20251230-cell-fate", "Operator", ("BlueLake",), subject, "Text.\n")
+        mailbox.send(message._replace(ack_required=ack_required))
+
+
+def test_nothing_there_yet(tmp_path: Path) -> None:
+    """A fresh folder is fine, and stays as it is."""
+    code, checks = examined(tmp_path)
+    assert code == 0
+    assert list(checks) == [*ALWAYS, "identity", *DISK]
+    assert {each["status"] for each in checks.values()} == {"ok"}
+    assert "not there yet" in checks["store"]["detail"]
+    assert files(tmp_path) == []
+
+
+def test_sound_project(project: Path) -> None:
+    """Everything is looked at, everything is ok, nothing changes."""
+    before = store_of(project).read_bytes()
+    code, checks = examined(project)
+    assert code == 0
+    assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
+    assert {each["status"] for each in checks.values()} == {"ok"}
+    assert checks["mail"]["detail"] == "0 messages, 1 agent"
+    assert "format 1" in checks["store"]["detail"]
+    assert store_of(project).read_bytes() == before
+    assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
+
+
+def test_words_for_people(project: Path) -> None:
+    """One line for each check, then the verdict."""
+    done = brenner("doctor", cwd=project)
+    assert (done.code, done.err) == (0, "")
+    *lines, verdict = done.out.splitlines()
+    assert len(lines) == len([*ALWAYS, *INSIDE, *DISK])
+    assert all(line.startswith("ok       ") for line in lines)
+    assert verdict == "Everything is all right."
+
+
+def make_garbage(store: Path) -> None:
+    """Something that is no database."""
+    store.write_bytes(b"garbage " * 1000)
+
+
+def cut_short(store: Path) -> None:
+    """The first pages of a store."""
+    store.write_bytes(store.read_bytes()[:8192])
+
+
+def make_foreign(store: Path) -> None:
+    """A database of another program."""
+    store.unlink()
+    with apsw.Connection(str(store)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+
+
+def make_newer(store: Path) -> None:
+    """A store of a version that is yet to come."""
+    with apsw.Connection(str(store)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def make_folder(store: Path) -> None:
+    """A folder under the store's name."""
+    store.unlink()
+    store.mkdir()
+
+
+def make_link(store: Path) -> None:
+    """A link to nowhere."""
+    store.unlink()
+    store.symlink_to("nowhere")
+
+
+def make_pipe(store: Path) -> None:
+    """What would wait for ever."""
+    store.unlink()
+    os.mkfifo(store)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "words"),
+    [
+        (make_garbage, "STORE_CORRUPT", "damaged"),
+        (cut_short, "STORE_CORRUPT", "damaged"),
+        (make_foreign, "STORE_FOREIGN", "not a store of Brenner"),
+        (make_newer, "STORE_TOO_NEW", "format 999"),
+        (make_folder, "STORE_UNUSABLE", "it is a folder"),
+        (make_link, "STORE_UNUSABLE", "a link to `nowhere`"),
+        (make_pipe, "STORE_UNUSABLE", "it is not a file"),
+    ],
+)
+def test_store_that_cannot_be_used(
+    project: Path, spoil: Callable[[Path], None], code: str, words: str
+) -> None:
+    """Said with its code, left as it is, and the other checks go on; exit code 3."""
+    store = store_of(project)
+    spoil(store)
+    before = store.read_bytes() if store.is_file() else None
+    exit_code, checks = examined(project)
+    assert exit_code == 3
+    assert (checks["store"]["status"], checks["store"]["id"]) == ("problem", code)
+    assert words in checks["store"]["detail"]
+    assert list(checks) == [*ALWAYS, "identity", *DISK]
+    assert (store.read_bytes() if store.is_file() else None) == before
+    plain = brenner("doctor", cwd=project)
+    assert plain.code == 3
+    assert f"problem  store        {code}  " in plain.out
+    assert plain.out.endswith("1 problem.\n")
+
+
+@pytest.mark.parametrize("locked", ["file", "folder", "both"])
+def test_read_only_store(project: Path, locked: str) -> None:
+    """What may not be written is named, with the command that mends it."""
+    store = store_of(project)
+    modes = {"file": (0o444, 0o755), "folder": (0o644, 0o555), "both": (0o444, 0o555)}[locked]
+    store.chmod(modes[0])
+    store.parent.chmod(modes[1])
+    try:
+        done = powerless("doctor", "--json", cwd=project)
+    finally:
+        store.parent.chmod(0o755)
+    found = [each for each in by_name(done).values() if each["status"] == "problem"]
+    assert done.code == 3
+    assert found[0]["id"] in ("STORE_READ_ONLY", "STORE_UNUSABLE")
+    assert "you may not write" in found[0]["detail"]
+    assert "chmod u+w" in found[0]["fix"]
+    assert (f"{store} " in found[0]["fix"].replace("`", " ")) is (locked != "folder")
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [("file", "may not read it (mode 0000"), ("folder", "may not look into")]
+)
+def test_store_out_of_reach(project: Path, place: str, words: str) -> None:
+    """Permissions are spelled out."""
+    target = store_of(project) if place == "file" else project / ".brenner"
+    target.chmod(0o000)
+    try:
+        done = powerless("doctor", "--json", cwd=project)
+    finally:
+        target.chmod(0o755)
+    store = by_name(done)["store"]
+    assert (done.code, store["id"]) == (3, "STORE_UNUSABLE")
+    assert words in store["detail"]
+    assert "chmod" in store["fix"]
+
+
+def test_folder_in_which_nothing_can_be_made(tmp_path: Path) -> None:
+    """A store that is not there yet, and never will be."""
+    tmp_path.chmod(0o555)
+    try:
+        done = powerless("doctor", "--json", cwd=tmp_path)
+    finally:
+        tmp_path.chmod(0o755)
+    store = by_name(done)["store"]
+    assert (done.code, store["id"]) == (3, "STORE_UNUSABLE")
+    assert "you may not write to" in store["detail"]
+    code, checks = examined(tmp_path, "--store", "sqlite:////dev/null/mail.sqlite3")
+    assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_no_room_for_the_folder(tmp_path: Path, kind: str) -> None:
+    """Something else has the name of our own folder."""
+    place = tmp_path / ".brenner"
+    if kind == "file":
+        place.write_text("", "utf-8")
+    else:
+        place.symlink_to("nowhere")
+    code, checks = examined(tmp_path)
+    assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
+    assert "is not a folder" in checks["store"]["detail"]
+    assert brenner("init", cwd=tmp_path).code == 3
+
+
+def test_mail_with_problems(project: Path) -> None:
+    """The file can be used, but what is in it is wrong: exit code 1."""
+    with apsw.Connection(str(store_of(project))) as connection:
+        connection.execute(
+            "INSERT INTO deliveries (recipient, at, message, thread, owes_ack)"
+            " VALUES (1, 1, 999, 1, 0)"
+        )
+    code, checks = examined(project)
+    assert code == 1
+    assert (checks["integrity"]["status"], checks["integrity"]["id"]) == (
+        "problem",
+        "STORE_CORRUPT",
+    )
+    assert [name for name, each in checks.items() if each["status"] != "ok"] == ["integrity"]
+
+
+def test_damaged_page(project: Path) -> None:
+    """A page in the middle is overwritten: said once, each other check goes on or says why not."""
+    store = store_of(project)
+    post(store, datetime.now(UTC))
+    raw = bytearray(store.read_bytes())
+    for page in range(4096, len(raw), 4096):
+        raw[page : page + 16] = b"\xff" * 16
+    store.write_bytes(raw)
+    done = brenner("doctor", "--json", cwd=project)
+    checks = by_name(done)
+    assert done.code in (1, 3)
+    told = [each["name"] for each in checks.values() if each["status"] == "problem"]
+    assert told
+    assert len(told) <= 2  # what was found inside, and the first check that could not be made
+    assert checks["space"]["status"] == "ok"
+
+
+def test_journal_mode(project: Path) -> None:
+    """Another program can take the store out of WAL mode."""
+    connection = apsw.Connection(str(store_of(project)))
+    connection.execute("PRAGMA journal_mode = delete")
+    connection.close()
+    code, checks = examined(project)
+    assert code == 0
+    assert checks["journal"]["status"] == "warning"
+    assert "PRAGMA journal_mode = wal" in checks["journal"]["fix"]
+
+
+def test_mail_from_the_future(project: Path) -> None:
+    """The clock is wrong, or was; a minute is nothing."""
+    now = datetime.now(UTC)
+    post(store_of(project), now + timedelta(seconds=30))
+    assert examined(project)[1]["clock"]["status"] == "ok"
+    post(store_of(project), now + timedelta(days=400))
+    code, checks = examined(project)
+    assert (code, checks["clock"]["status"]) == (0, "warning")
+    assert "#2, " in checks["clock"]["detail"]
+    assert str((now + timedelta(days=400)).date()) in checks["clock"]["detail"]
+
+
+def test_overdue_acks(project: Path) -> None:
+    """Counted by the project's own deadline."""
+    post(store_of(project), datetime.now(UTC) - timedelta(hours=30), ack_required=True)
+    code, checks = examined(project)
+    assert (code, checks["acks"]["status"]) == (0, "warning")
+    assert checks["acks"]["detail"] == "1 ACK overdue, 1 owed in all."
+    (project / "brenner.toml").write_text("ack_deadline_hours = 36", "utf-8")
+    acks = examined(project)[1]["acks"]
+    assert (acks["status"], acks["detail"]) == ("ok", "1 ACK owed, none overdue")
+
+
+def test_identity(project: Path) -> None:
+    """Who acts, and whether anybody knows the name."""
+    assert "`Operator`" in examined(project)[1]["identity"]["detail"]
+    for arguments, environment in ((["--as", "BlueLake"], {}), ([], {"AGENT_NAME": "BlueLake"})):
+        code, checks = examined(project, *arguments, **environment)
+        assert (code, checks["identity"]["status"]) == (0, "warning")
+        assert "`brenner mail register BlueLake`" in checks["identity"]["fix"]
+    assert examined(project, "--as", "Blue Lake")[1]["identity"]["id"] == "INVALID_NAME"
+    assert brenner("mail", "register", "BlueLake", cwd=project).code == 0
+    code, checks = examined(project, "--as", "BlueLake")
+    assert (checks["identity"]["status"], checks["identity"]["detail"]) == ("ok", "`BlueLake`")
+
+
+def test_settings(project: Path) -> None:
+    """Warnings leave the rest alone; with errors nobody knows which store is meant."""
+    file = project / "brenner.toml"
+    file.write_text("\ncolour = 1\n", "utf-8")
+    code, checks = examined(project)
+    assert code == 0
+    assert (checks["settings"]["status"], checks["settings"]["id"]) == (
+        "warning",
+        "UNKNOWN_SETTING",
+    )
+    assert checks["settings"]["detail"].startswith("Line 2: ")
+    file.write_text("store = 1\n", "utf-8")
+    code, checks = examined(project)
+    assert code == 3
+    assert checks["settings"]["id"] == "INVALID_SETTINGS"
+    assert checks["store"]["status"] == "warning"
+    assert "integrity" not in checks
+
+
+def test_unknown_store(project: Path) -> None:
+    """A store of another kind is a problem; the other checks go on."""
+    code, checks = examined(project, "--store", "postgresql://ada:secret@db/x")
+    assert (code, checks["store"]["id"]) == (3, "UNKNOWN_STORE")
+    assert "secret" not in str(checks)
+
+
+def test_path_that_is_not_utf8(tmp_path: Path) -> None:
+    """SQLite knows no such path; the document is UTF-8 all the same."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    code, checks = examined(folder)
+    assert (code, checks["store"]["id"]) == (3, "STORE_UNUSABLE")
+    assert brenner("init", cwd=folder).code == 3
+    assert files(folder) == []
+
+
+def test_no_such_project(project: Path) -> None:
+    """Wrong usage, as everywhere."""
+    done = brenner("doctor", "--json", "--project", "none", cwd=project)
+    assert done.code == 2
+    assert done.json["violations"][0]["id"] == "NO_SUCH_PROJECT"
+
+
+def test_without_git(project: Path) -> None:
+    """Mail does without it."""
+    code, checks = examined(project, PATH="/nowhere")
+    assert (code, checks["git"]["status"]) == (0, "warning")
+
+
+def test_store_that_git_would_commit(tmp_path: Path) -> None:
+    """In a repository the store must be ignored: ours is, another file is not by itself."""
+    git("init", "--quiet", cwd=tmp_path)
+    option = ("--store", "sqlite:///mail.sqlite3")
+    assert brenner("init", cwd=tmp_path).code == 0
+    assert brenner("init", *option, cwd=tmp_path).code == 0
+    assert examined(tmp_path)[1]["git"]["status"] == "ok"
+    code, checks = examined(tmp_path, *option)
+    assert (code, checks["git"]["status"]) == (0, "warning")
+    (tmp_path / ".gitignore").write_text("/mail.sqlite3*\n", "utf-8")
+    assert examined(tmp_path, *option)[1]["git"]["status"] == "ok"
+    (tmp_path / ".brenner" / ".gitignore").unlink()
+    assert examined(tmp_path)[1]["git"]["status"] == "warning"
+
+
+@pytest.mark.parametrize("spoil", [None, make_garbage])
+def test_fits_into_a_terminal(project: Path, spoil: Callable[[Path], None] | None) -> None:
+    """80 columns, whatever the folder is called; its escape sequences are shown."""
+    folder = project / ("long-" * 20 + "\x1b[31m")
+    folder.mkdir()
+    brenner("init", "--project", str(folder), cwd=project)
+    if spoil:
+        spoil(store_of(folder))
+    shown = in_terminal(80, "doctor", "--project", str(folder), NO_COLOR="1")
+    assert "\x1b" not in shown
+    assert "\\x1b[31m" in "".join(line.strip() for line in shown.splitlines())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_several_problems_are_counted(project: Path) -> None:
+    """The verdict names how many of each."""
+    make_garbage(store_of(project))
+    done = brenner("doctor", "--as", "Blue Lake", cwd=project)
+    assert done.out.endswith("1 problem, 1 warning.\n")

@@ -1,0 +1,354 @@
+"""Which folder is the project, what its settings say, where its mail is."""
+
+import os
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.project import (
+    Project,
+    find_project,
+    look_at_project,
+    store_path,
+    without_password,
+)
+from strategies import any_text
+
+NOBODY: dict[str, str] = {}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with nothing in it, and the current one."""
+    folder = Path(os.path.realpath(tmp_path)) / "study"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def settings(folder: Path, text: str) -> None:
+    """Write `brenner.toml`."""
+    (folder / "brenner.toml").write_text(text, "utf-8")
+
+
+def refusal(folder: Path, text: str) -> tuple[str, str, int | None]:
+    """What `find_project` refuses settings with: the code, the message, the line."""
+    settings(folder, text)
+    with pytest.raises(Refused) as caught:
+        find_project(str(folder), NOBODY)
+    found = caught.value.diagnostic
+    return found.id, found.message, found.line
+
+
+def test_defaults(here: Path) -> None:
+    """Without anything: here, the operator, a day."""
+    project = find_project(None, NOBODY)
+    assert project[:5] == (here, None, "Operator", timedelta(hours=24), ())
+    assert store_path(project) == here / ".brenner" / "mail.sqlite3"
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("mark", [".brenner", "brenner.toml"])
+def test_nearest_folder_upwards(here: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
+    """The nearest folder with either of the two; not one that lies below."""
+    if mark == ".brenner":
+        (here / mark).mkdir()
+    else:
+        settings(here, "")
+    below = here / "notes" / "deep"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert find_project(None, NOBODY).folder == here
+    (here / "notes" / ".brenner").mkdir()
+    assert find_project(None, NOBODY).folder == here / "notes"
+    monkeypatch.chdir(here)
+    assert find_project(None, NOBODY).folder == here
+
+
+def test_a_file_of_that_name_is_no_mark(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`.brenner` must be a folder."""
+    (here / ".brenner").write_text("", "utf-8")
+    (here / "below").mkdir()
+    monkeypatch.chdir(here / "below")
+    assert find_project(None, NOBODY).folder == here / "below"
+
+
+def test_explicit_folder(here: Path) -> None:
+    """It counts as it is, from wherever it is named; nothing above it is looked for."""
+    settings(here, 'operator = "Ada"')
+    (here / "other").mkdir()
+    project = find_project("other", NOBODY)
+    assert (project.folder, project.operator) == (here / "other", "Operator")
+    assert find_project("other/..", NOBODY).folder == here
+
+
+@pytest.mark.parametrize("name", ["none", "", "file"])
+def test_explicit_folder_must_be_one(here: Path, name: str) -> None:
+    """Neither a folder that is not there, nor a file."""
+    (here / "file").write_text("", "utf-8")
+    with pytest.raises(Refused) as caught:
+        find_project(name, NOBODY)
+    assert caught.value.diagnostic.id == "NO_SUCH_PROJECT"
+    assert ("not a folder" in caught.value.diagnostic.message) is (name == "file")
+
+
+def test_current_folder_is_gone(here: Path) -> None:
+    """Somebody removed it: said so, not a traceback."""
+    here.rmdir()
+    for explicit, store in ((None, None), (".", None), (str(here.parent), "sqlite:///x")):
+        with pytest.raises(Refused) as caught:
+            find_project(explicit, NOBODY, store)
+        assert caught.value.diagnostic.id == "NO_SUCH_PROJECT"
+    project = find_project(str(here.parent), NOBODY, "sqlite:////x")
+    assert (project.folder, store_path(project)) == (here.parent, Path("/x"))
+
+
+def test_settings(here: Path) -> None:
+    """What is said is taken, and what others read is left alone."""
+    settings(
+        here,
+        'operator = "Ada-2"\nack_deadline_hours = 1.5\nroster = "team.md"\nsource_text = 1\n'
+        "evidence_pack = []\npresets = {a = 1}\n[persist]\nevery = 3\n",
+    )
+    project = find_project(None, NOBODY)
+    assert (project.operator, project.ack_deadline) == ("Ada-2", timedelta(minutes=90))
+    assert project.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [("\noperater = 'Ada'", "operator"), ("\nack_deadline_hour = 2", "ack_deadline_hours")],
+)
+def test_unknown_setting(here: Path, text: str, suggestion: str) -> None:
+    """A warning with its line and the nearest name; the rest counts."""
+    settings(here, text + '\nstore = "sqlite:///x"\n')
+    project = find_project(None, NOBODY)
+    (found,) = project.diagnostics
+    assert (found.id, found.severity, found.line) == ("UNKNOWN_SETTING", "warning", 2)
+    assert found.suggestion == suggestion
+    assert store_path(project) == here / "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("# mine\noperator = 3", 2, "operator"),
+        ('operator = "Ada Lovelace"', 1, "operator"),
+        ('operator = "Аda"', 1, "operator"),
+        ('operator = ""', 1, "operator"),
+        ("[operator]\nname = 1", 1, "operator"),
+        ("store = 1", 1, "store"),
+        ('store = ""', 1, "store"),
+        ("ack_deadline_hours = 0", 1, "hours"),
+        ("ack_deadline_hours = -1", 1, "hours"),
+        ("ack_deadline_hours = nan", 1, "hours"),
+        ("ack_deadline_hours = inf", 1, "hours"),
+        ("ack_deadline_hours = true", 1, "hours"),
+        ("ack_deadline_hours = '24'", 1, "hours"),
+        ("ack_deadline_hours = 1" + "0" * 400, 1, "hours"),
+        ("\n\noperator = Ada\n", 3, "invalid value"),
+        ("operator", 1, "expected '='"),
+        ('store = "a\n', 1, "illegal character"),
+        ("store = '''a\n\n\n", 1, "expected"),
+        ("x = " + "[" * 5000, None, "recursion"),
+        ("x = " + "1" * 5000, None, "digits"),
+    ],
+    ids=range(20),
+)
+def test_invalid_settings(here: Path, text: str, line: int | None, words: str) -> None:
+    """Refused whole, with the line where that is known: half of them might mean another store."""
+    code, message, where = refusal(here, text)
+    assert (code, where) == ("INVALID_SETTINGS", line)
+    assert words in message
+    assert "brenner.toml" in message
+
+
+def test_line_is_not_guessed(here: Path) -> None:
+    """Two lines that look like the setting: neither is named."""
+    assert refusal(here, "note = '''\nstore = 2\n'''\nstore = 1\n")[2] is None
+
+
+def test_settings_that_are_no_text(here: Path) -> None:
+    """Not UTF-8, a folder, a link to nowhere, a megabyte: all said, none raised."""
+    file = here / "brenner.toml"
+    file.write_bytes(b"# fine\noperator = '\xff'\n")
+    with pytest.raises(Refused) as caught:
+        find_project(None, NOBODY)
+    assert (caught.value.diagnostic.id, caught.value.diagnostic.line) == ("INVALID_SETTINGS", 2)
+    file.write_bytes(b"#" * 2_000_000)
+    assert "larger" in look_at_project(None, NOBODY).diagnostics[0].message
+    file.unlink()
+    file.symlink_to("nowhere")
+    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+    file.unlink()
+    file.mkdir()
+    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+    file.rmdir()
+    os.mkfifo(file)
+    assert "not a file" in look_at_project(None, NOBODY).diagnostics[0].message
+
+
+def test_byte_order_mark(here: Path) -> None:
+    """Some editors write one."""
+    settings(here, "\ufeffoperator = 'Ada'\r\n")
+    assert find_project(None, NOBODY).operator == "Ada"
+
+
+def test_everything_wrong_is_seen(here: Path) -> None:
+    """Who wants to see it all sees it all, beside the defaults."""
+    settings(here, 'operator = 1\nack_deadline_hours = 0\nstor = 2\nstore = "sqlite:///m"\n')
+    project = look_at_project(None, NOBODY)
+    assert [(found.id, found.line) for found in project.diagnostics] == [
+        ("INVALID_SETTINGS", 1),
+        ("INVALID_SETTINGS", 2),
+        ("UNKNOWN_SETTING", 3),
+    ]
+    assert (project.operator, project.ack_deadline) == ("Operator", timedelta(hours=24))
+
+
+TOML = st.sampled_from(
+    [
+        *(
+            "store",
+            "operator",
+            "ack_deadline_hours",
+            "oper",
+            "=",
+            " = ",
+            ".",
+            "1",
+            "-1",
+            "1e9",
+            "inf",
+        ),
+        *(
+            '"',
+            "'",
+            "'''",
+            '"Ada"',
+            '"sqlite:///x"',
+            "[",
+            "]",
+            "[[",
+            "]]",
+            "{",
+            "}",
+            "#",
+            "\n",
+            "\r\n",
+        ),
+        *("1979-05-27T07:32:00Z", "true", "\\u0000", "\ufeff"),
+    ]
+)
+
+
+@given(st.one_of(any_text, st.lists(TOML, max_size=20).map("".join)))
+def test_reading_settings_never_raises(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """Any text is settings, or something is said of it."""
+    file = tmp_path_factory.getbasetemp() / "any" / "brenner.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    project = look_at_project(str(file.parent), NOBODY)
+    try:
+        names = set(tomllib.loads(file.read_text("utf-8-sig")))
+    except (ValueError, RecursionError):
+        names = {"wrong"}
+    assert project.diagnostics or names <= {"store", "operator", "ack_deadline_hours"}
+    lines = text.count("\n") + 1
+    assert all(1 <= (found.line or 1) <= lines for found in project.diagnostics)
+
+
+def test_store_from_option_environment_settings(here: Path) -> None:
+    """The option before the environment before the settings."""
+    (here / "p").mkdir()
+    settings(here / "p", 'store = "sqlite:///in-settings"')
+    environ = {"BRENNER_STORE": "sqlite:///in-environment"}
+
+    def path(environ: dict[str, str], store: str | None) -> Path:
+        return store_path(find_project("p", environ, store))
+
+    assert path({}, None) == here / "p" / "in-settings"
+    assert path({"BRENNER_STORE": ""}, None) == here / "p" / "in-settings"
+    assert path(environ, None) == here / "in-environment"
+    assert path(environ, "sqlite:///in-option") == here / "in-option"
+    assert path(environ, "sqlite:////in/option") == Path("/in/option")
+
+
+@pytest.mark.parametrize("url", ["sqlite:////srv/mail.sqlite3", "sqlite:///../mail.sqlite3"])
+def test_store_in_settings(here: Path, url: str) -> None:
+    """Absolute as it is; relative to the project's folder, also from below."""
+    settings(here, f'store = "{url}"')
+    expected = "/srv/mail.sqlite3" if "srv" in url else str(here.parent / "mail.sqlite3")
+    assert os.path.normpath(store_path(find_project(None, NOBODY))) == expected
+
+
+def test_home(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder called `~` is nobody's intention."""
+    monkeypatch.setenv("HOME", "/home/ada")
+    found = find_project(None, NOBODY, "sqlite:///~/mail.sqlite3")
+    assert store_path(found) == Path("/home/ada/mail.sqlite3")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "",
+            "mail.sqlite3",
+            "/mail.sqlite3",
+            "sqlite:",
+            "sqlite:///",
+            "sqlite:////",
+            "sqlite://x",
+        ),
+        *("sqlite:///:memory:", "sqlite:///a\0b", "mysql://x/y", "postgresql://localhost/brenner"),
+        *("agent-mail+http://localhost:8765/mcp/", "file:///x"),
+    ],
+)
+def test_unknown_store(here: Path, url: str) -> None:
+    """Refused: mail must not go where nobody looks for it."""
+    with pytest.raises(Refused) as caught:
+        store_path(find_project(None, NOBODY, url))
+    found = caught.value.diagnostic
+    assert found.id == "UNKNOWN_STORE"
+    assert "PostgreSQL and Agent Mail are not there yet" in found.fix
+
+
+def test_path_that_is_not_utf8(here: Path) -> None:
+    """SQLite cannot open it; that is said before anything is made."""
+    folder = here / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    with pytest.raises(Unavailable) as caught:
+        store_path(find_project(str(folder), NOBODY))
+    assert "\\udce9" in caught.value.diagnostic.message
+    assert store_path(find_project(str(folder), NOBODY, "sqlite:///x")) == here / "x"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ada:secret@db/x", "postgresql://…@db/x"),
+        ("postgresql://ada:se@cr/et@db/x?password=secret", "postgresql://…@db/x"),
+        ("postgresql://db/x", "postgresql://db/x"),
+        ("sqlite://a@b", "sqlite://a@b"),
+    ],
+)
+def test_passwords_are_not_shown(url: str, shown: str) -> None:
+    """An address goes to logs and to other people."""
+    assert without_password(url) == shown
+    with pytest.raises(Refused) as caught:
+        store_path(Project(Path("/x"), url))
+    assert "secret" not in caught.value.diagnostic.message
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+def test_any_path_is_one(path: str) -> None:
+    """`sqlite:///` and an absolute path give that path."""
+    if path.startswith("~"):
+        path = "x" + path
+    assert store_path(Project(Path("/x"), f"sqlite:////a/{path}")) == Path("/a", path)
