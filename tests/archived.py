@@ -42,6 +42,7 @@ LINES = r"""
 {"agent":"BlueLake","program":"codex-cli","model":"gpt-5","task":"tests","registered_at":"2025-12-30T14:22:05Z"}
 {"id":1,"origin_id":1,"at":"2025-12-30T14:22:05Z","hash":"HASH 1","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"INFO: Hello","body":"Hello.\n","ack_required":null,"reply_to":null,"acknowledges":[],"read":{},"local":false}
 {"id":2,"origin_id":7,"at":"2025-12-30T14:22:05.000120Z","hash":"HASH 2","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"QUESTION: Wie süß?","body":"No end","ack_required":false,"reply_to":1,"acknowledges":[1,5],"read":{"RedCreek":"2025-12-30T14:22:05Z","Operator":"2025-12-30T14:22:05Z"},"local":false}
+{"end":2}
 """  # noqa: E501  (a line is a line)
 MAILS = """
 From BlueLake@brenner.invalid Tue Dec 30 14:22:05 2025
@@ -52,6 +53,7 @@ Subject: INFO: Hello
 Date: Tue, 30 Dec 2025 14:22:05 +0000
 Message-ID: <1.7f456d99935e1c41@brenner.invalid>
 X-Brenner-Format: 1
+X-Brenner-Place: 1
 X-Brenner-Id: 1
 X-Brenner-Origin-Id: 1
 X-Brenner-At: 2025-12-30T14:22:05Z
@@ -73,6 +75,7 @@ Message-ID: <2.7f456d99935e1c41@brenner.invalid>
 In-Reply-To: <1.7f456d99935e1c41@brenner.invalid>
 References: <1.7f456d99935e1c41@brenner.invalid>
 X-Brenner-Format: 1
+X-Brenner-Place: 2, last
 X-Brenner-Id: 2
 X-Brenner-Origin-Id: 7
 X-Brenner-At: 2025-12-30T14:22:05.000120Z

@@ -14,7 +14,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 
-Ability = Literal["a second view", "raw SQL"]
+Ability = Literal["a second view"]  # more of them when a home lacks one
 _EVERYTHING: Mapping[Ability, str] = MappingProxyType({})
 
 
@@ -62,10 +62,7 @@ def _sqlite_again(folder: Path, clock: Clock) -> Mailbox:
 MEMORY = Home(
     "memory",
     _memory,
-    cannot={
-        "a second view": "the mail lives in one object and ends with it",
-        "raw SQL": "there is no file",
-    },
+    cannot={"a second view": "the mail lives in one object and ends with it"},
 )
 SQLITE = Home("sqlite", _sqlite, _sqlite_again)
 

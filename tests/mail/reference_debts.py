@@ -65,7 +65,7 @@ def acknowledged(ack: Stored, owed: Sequence[Copy], before: Sequence[Stored]) ->
         return [copy for copy in hers if copy.stored.id in ack.acknowledges]
     if not ack.message.subject.startswith("ACK:"):
         return []
-    named = named_ids(ack.message.body)
+    named = named_ids(ack.message.body) or ({ack.reply_to} if ack.reply_to else set())
     contents = {copy.stored.content_hash for copy in hers}
     if named:
         meant = {one.content_hash for one in before if one.id in named}

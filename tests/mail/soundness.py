@@ -9,7 +9,7 @@ from mail.fault_mail import ANN, BEA, letter
 
 def assert_sound(mailbox: SqliteMailbox) -> None:
     """SQLite finds no fault, and all that is derived from the messages fits them."""
-    assert mailbox.database.integrity() == ()
+    assert mailbox.integrity() == ()
     messages = mailbox.arrivals(0)
     assert [stored.arrival for stored in messages] == list(range(1, mailbox.position() + 1))
     assert len({stored.id for stored in messages}) == len(messages)
@@ -41,4 +41,4 @@ def assert_usable(mailbox: SqliteMailbox) -> None:
     query = Query(phrases=(("still", "at", "work"),))
     assert mailbox.search(query, limit=1).messages == (stored,)
     assert mailbox.mark(BEA, [stored.id], is_read=True) == 1
-    assert mailbox.database.integrity() == ()
+    assert mailbox.integrity() == ()

@@ -121,6 +121,14 @@ def test_without_an_id_the_only_debt(mailbox: Mailbox) -> None:
     assert post(mailbox, ack()).acknowledges == (asked.id,)
 
 
+def test_a_reply_names_what_it_answers(mailbox: Mailbox) -> None:
+    """An ACK without an id that is a reply; an id that it states counts before."""
+    asked = [ask(mailbox, str(number), to=(BEA,)).id for number in range(3)]
+    assert post(mailbox, ack(), reply_to=asked[1]).acknowledges == (asked[1],)
+    assert post(mailbox, ack(str(asked[2])), reply_to=asked[0]).acknowledges == (asked[2],)
+    assert debtors(mailbox) == [(BEA, asked[0])]
+
+
 def test_without_an_id_and_several_debts_nothing(mailbox: Mailbox) -> None:
     """It would be a guess; nor is there anything to settle where nothing is owed."""
     first, second = ask(mailbox, "one"), ask(mailbox, "two")

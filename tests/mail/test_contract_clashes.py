@@ -26,6 +26,20 @@ def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     assert len({stored.id for stored in mailbox.arrivals(0)}) == mailbox.position()
 
 
+def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
+    """From there on they are new, in the order of the archive."""
+    other = history()
+    third = next(other.records()).stored._replace(
+        id=3, origin_id=3, message=letter("mine"), content_hash="0" * 64
+    )
+    mailbox.restore((), [Record(third)])
+    renumbered = restore(mailbox, other).renumbered
+    assert [old for old, _ in renumbered] == [3, 4, 5, 6]
+    new = [number for _, number in renumbered]
+    assert new == sorted(set(new))
+    assert [stored.id for stored in mailbox.arrivals(0)] == [3, 1, 2, *new]
+
+
 def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     """R9: at one instant the id decides, so an answer must not get a lower one than its question.
 

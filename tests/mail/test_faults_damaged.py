@@ -138,7 +138,7 @@ def is_told(damaged: Path, right: list[str]) -> bool:
     try:
         with SqliteMailbox.open(damaged) as mailbox:
             bodies = everything(mailbox)
-            is_sound = mailbox.database.integrity() == ()
+            is_sound = mailbox.integrity() == ()
     except Unavailable as error:
         code = error.diagnostic.id
     assert code in (None, CORRUPT)
@@ -174,7 +174,7 @@ def test_a_message_that_was_changed_behind_our_back(store: Path) -> None:
     assert changed != content
     store.write_bytes(changed)
     with SqliteMailbox.open(store) as mailbox:
-        assert mailbox.database.integrity() != ()
+        assert mailbox.integrity() != ()
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_store_in_which_another_program_has_written(store: Path, statement: st
         for work in (
             lambda: everything(mailbox),
             lambda: mailbox.send(letter("After that")),
-            lambda: told.update(mailbox.database.integrity()),
+            lambda: told.update(mailbox.integrity()),
         ):
             try:
                 work()

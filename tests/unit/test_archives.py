@@ -56,6 +56,7 @@ def test_an_mbox_survives_a_mail_program(tmp_path: Path) -> None:
     one.close()
     assert b"X-Status: seen" in second.read_bytes()
     found = from_mails(second.read_bytes())
+    assert told(found) == []
     assert [each.stored.message for each in found if isinstance(each, Record)] == [
         each.stored.message for each in records
     ]

@@ -1,13 +1,18 @@
 """`brenner mail export` and `import`, and files that are written whole or not at all."""
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from archived import record
 from brenner.cli.whole_file import write_whole
 from brenner.diagnostics.errors import Unavailable
+from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 
 
@@ -18,7 +23,15 @@ def test_export_and_import(office: Shell, tmp_path: Path, form: str) -> None:
     office.mail("ack", "1", "--as", "RedCreek")
     file = tmp_path / f"mail.{form}"
     done = office.mail("export", str(file))
-    assert done.out.startswith(f"Wrote {file}: {file.stat().st_size:,} bytes of {form}.\n")
+    size = file.stat().st_size
+    assert done.out.startswith(f"Wrote {file}: 2 messages, {size:,} bytes of {form}.\n")
+    assert office.mail("export", str(file), "--force", "--json").json == {
+        "file": str(file),
+        "format": form,
+        "messages": 2,
+        "bytes": size,
+        "empty": False,
+    }
     assert office.mail("export", "--format", form).raw == file.read_bytes()
     other = Shell(tmp_path / "other", office.patch)
     other.folder.mkdir()
@@ -47,7 +60,64 @@ def test_import_says_new_numbers(office: Shell, tmp_path: Path) -> None:
     other.folder.mkdir()
     other.mail("register", "BlueLake")
     other.send("INFO: ours", "x", to="BlueLake")
-    assert "1 → 2" in other.mail("import", str(file)).out
+    assert "Ids that could not stay as they were: 1 → 2." in other.mail("import", str(file)).out
+
+
+def test_a_far_id_is_no_end(office: Shell, tmp_path: Path) -> None:
+    """An archive with the last id that there is leaves the next ones to this store."""
+    file = tmp_path / "mail.jsonl"
+    file.write_text("".join(jsonl.encode([], [record(2**53 - 1)])), "utf-8")
+    assert f"{2**53 - 1} → 1." in office.mail("import", str(file)).out
+    assert office.send("INFO: ours", "x", to="BlueLake") == 2
+
+
+@pytest.mark.parametrize("source", ["-", "/dev/stdin"])
+def test_nobody_waits_for_a_slow_pipe(office: Shell, source: str) -> None:
+    """While an archive is still coming in, others send mail; then it is imported."""
+    records = [record(number, body="x" * 5_000) for number in range(1, 201)]
+    *most, end = jsonl.encode([], records)
+    command = ["-m", "brenner", "--project", str(office.folder), "mail", "import", source, "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *command], stdin=pipe, stdout=pipe) as importing:
+        assert importing.stdin
+        # More than the pipe holds: when it is written, the program has read nearly all of it.
+        importing.stdin.write("".join(most).encode())
+        importing.stdin.flush()
+        assert office.send("INFO: ours", "x", to="BlueLake") == 1
+        out, _ = importing.communicate(end.encode(), timeout=120)
+    assert importing.returncode == 0
+    assert json.loads(out)["added"] == 200
+
+
+def test_a_pipe_that_brings_no_archive(office: Shell) -> None:
+    """It is not awaited: the first line says enough."""
+    command = ["-m", "brenner", "--project", str(office.folder), "mail", "import", "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *command], stdin=pipe, stderr=pipe) as importing:
+        assert importing.stdin
+        assert importing.stderr
+        importing.stdin.write(b"\nroot:x:0:0\n")
+        importing.stdin.flush()
+        assert importing.wait(60) == 2  # with the pipe still open
+        assert b"NOT_AN_ARCHIVE" in importing.stderr.read()
+
+
+def test_an_archive_cut_short_is_not_imported(office: Shell, tmp_path: Path) -> None:
+    """Also between two messages; what was wrong and where is told."""
+    for form in ("jsonl", "mbox"):
+        office.send(f"INFO: {form}", "x", to="BlueLake")
+    for form, borders in {"jsonl": b"\n", "mbox": b"\nFrom "}.items():
+        whole = office.mail("export", "--format", form).raw
+        file = tmp_path / f"cut.{form}"
+        other = Shell(tmp_path / f"other-{form}", office.patch)
+        other.folder.mkdir()
+        file.write_bytes(whole[: whole.rindex(borders, 0, -1) + 1])
+        done = other("mail", "import", str(file))
+        assert (done.code, done.out) == (1, "")
+        assert "INVALID_RECORD" in done.err
+        assert "the file was probably cut short" in done.err
+        assert "Nothing was imported: 1 error." in done.err
+        assert other.mail("thread", "--json").json == {"threads": []}
 
 
 def test_export_never_over_a_file(office: Shell, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import click
 
 from brenner.check.message import check_message
 from brenner.check.report import Report
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.diagnostics.codes import input as codes
@@ -44,11 +44,11 @@ def command(
     if (fix or reply) and len(names) > 1 and not settings.as_json:
         message = "--fix and --reply take one FILE at a time."
         raise click.UsageError(message)
-    replier = settings.actor or "Operator"
+    replier = (settings.actor or operator_of(settings)) if reply else ""
     # Who replies is not who wrote it, so only the author's own check is about the sender.
     checked = [_check(name, None if reply else settings.actor) for name in names]
     if settings.as_json:
-        documents = [each.to_json(replier if reply else None) for each in checked]
+        documents = [each.to_json(replier) for each in checked]
         write_json({"results": documents} if len(names) > 1 else documents[0])
     elif fix:
         return _write_fix(checked[0])
@@ -86,7 +86,7 @@ class _Checked(NamedTuple):
 
         return None if self.report.valid else compose_reply(self.text, self.report, sender)
 
-    def to_json(self, replier: str | None) -> dict[str, object]:
+    def to_json(self, replier: str) -> dict[str, object]:
         """The stable form; `reply` only where one was asked for."""
         reply = {"reply": self.reply(replier)} if replier else {}
         return {"file": self.name} | self.report.to_json() | reply

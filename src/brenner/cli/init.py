@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -71,12 +72,24 @@ def _next(done: Initialised) -> str:
             f'Next: write `store = "sqlite:///{done.store}"` into {SETTINGS_FILE}, or set '
             "BRENNER_STORE, so that every command uses this store."
         )
-    # With --project there need not even be a folder here.
-    if not done.created and project.folder_from != "--project" and Path.cwd() != project.folder:
+    if not done.created and project.folder_from != "--project" and _is_elsewhere(project):
         return "Next: go on there, or make a project of its own here: `brenner init --project .`."
+    where = f" --project {quote(str(project.folder))}" if _is_elsewhere(project) else ""
     if done.messages:
-        return "Next: `brenner mail inbox` lists what was sent to you."
-    return "Next: `brenner mail register NAME` for each agent, then `brenner new KICKOFF`."
+        return f"Next: `brenner mail inbox{where}` lists what was sent to you."
+    return (
+        f"Next: `brenner mail register NAME{where}` for each agent; `brenner new KICKOFF "
+        f"--as {project.operator} --to NAME > kickoff.md`; fill it in; "
+        f"`brenner mail send kickoff.md{where}`."
+    )
+
+
+def _is_elsewhere(project: Project) -> bool:
+    """Whether its folder is not the current one; with --project there need not even be one."""
+    try:
+        return Path.cwd() != project.folder
+    except OSError:
+        return True
 
 
 def _seen_from(folder: Path, path: Path) -> str:

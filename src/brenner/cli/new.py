@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from brenner.check.new import Known, new_message
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import write_json
 from brenner.delta.schema import SECTIONS, Operation
 from brenner.delta.template import operations_of
@@ -15,7 +15,7 @@ from brenner.grammar import AGENT_NAME
 from brenner.thread.ids import check_thread_id, is_valid
 from brenner.thread.messages import render_message_file
 from brenner.thread.subjects import ROLE_SHORTHANDS
-from brenner.thread.types import DELTA, KICKOFF, TYPES
+from brenner.thread.types import DELTA, KICKOFF, TYPES, MessageType
 
 
 @click.command()
@@ -82,9 +82,17 @@ def command(  # noqa: PLR0913  (one parameter per option)
         operation=Operation(operation) if operation else possible[0],
         section=where,
     )
-    message_file = render_message_file(new_message(message_type, known, datetime.now(UTC).date()))
+    message_file = _message_file(message_type, known, settings)
     if settings.as_json:
         write_json({"message": message_file})
     else:
         sys.stdout.write(message_file)
     return 0
+
+
+def _message_file(message_type: MessageType, known: Known, settings: Settings) -> str:
+    """The message as a file; to the project's operator, unless it is for others."""
+    message = new_message(message_type, known, datetime.now(UTC).date())
+    if not known.recipients:
+        message = message._replace(recipients=(operator_of(settings),))
+    return render_message_file(message)

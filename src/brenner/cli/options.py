@@ -39,6 +39,7 @@ def common_options(function: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(function)
     def command(*args: object, **options: object) -> int:
         said = _taken(options)
+        _check_actor(said.actor)
         settings = said._replace(actor=said.actor or os.environ.get("AGENT_NAME") or None)
         try:
             return function(settings, *args, **options)
@@ -59,6 +60,28 @@ def group_options(function: Callable[[], None]) -> Callable[..., None]:
         function()
 
     return _with_options(group)
+
+
+def operator_of(settings: Settings) -> str:
+    """What the operator of the project is called, for commands that need no project.
+
+    Settings that cannot be followed do not stop them, nor does a folder that is gone.
+    """
+    from brenner.project import OPERATOR, look_at_project  # only who asks pays
+
+    try:
+        return look_at_project(settings.project, os.environ, settings.store).operator
+    except BrennerError:
+        if settings.project is not None:
+            raise
+        return OPERATOR
+
+
+def _check_actor(actor: str | None) -> None:
+    """An empty name is most often a variable that was not filled in, and not the operator."""
+    if actor is not None and not actor.strip():
+        message = "--as needs a NAME; leave it out to act as AGENT_NAME or as the operator."
+        raise click.UsageError(message)
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -42,6 +42,11 @@ def joined(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def as_option(actor: str, operator: str) -> str:
+    """What a command must say for somebody who is not the operator."""
+    return "" if actor == operator else f" --as {quote(visible(actor))}"
+
+
 def thread_argument(thread_id: str) -> str:
     """A thread ID as one types it; one that begins with a hyphen is no option."""
     return "-- " * thread_id.startswith("-") + quote(visible(thread_id))

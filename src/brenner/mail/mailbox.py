@@ -155,9 +155,9 @@ class Mailbox(Protocol):
     def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
         """Take messages over from another store, all or none of them.
 
-        Times and hashes stay, and ids up to the first that is taken here; from there on messages
-        get new ones, in their order. One whose origin (id and hash) is known is skipped. Links
-        follow their messages to their new ids.
+        Times and hashes stay, and ids up to the first that cannot: taken here, or too large. From
+        there on messages get new ones, in their order. One whose origin (id and hash) is known is
+        skipped. Links follow their messages to their new ids.
         """
         ...
 

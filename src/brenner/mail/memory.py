@@ -111,12 +111,12 @@ class MemoryMailbox:
             arrival=len(self._messages) + 1,
             origin_id=new_id,
             reply_to=reply_to,
-            acknowledges=self._settled_by(message) if type_of(message) == "ACK" else (),
+            acknowledges=self._settled_by(message, reply_to) if type_of(message) == "ACK" else (),
         )
 
-    def _settled_by(self, ack: Message) -> tuple[int, ...]:
+    def _settled_by(self, ack: Message, reply_to: int | None) -> tuple[int, ...]:
         thread = self._thread(ack.thread_id)
-        named = named_messages(ack.body)
+        named = named_messages(ack.body, reply_to)
         contents = [stored.content_hash for stored in thread if stored.id in named]
         owed = [
             OpenDebt(stored.id, stored.content_hash)
@@ -164,8 +164,8 @@ class MemoryMailbox:
         after: int | None = None,
     ) -> ThreadPage:
         whole = self._thread(thread_id)
-        first = 0 if after is None else self._place(whole, thread_id, after) + 1
         last = len(whole) if before is None else self._place(whole, thread_id, before)
+        first = 0 if after is None else self._place(whole, thread_id, after) + 1
         last = max(first, last)
         if limit is not None and after is not None:
             last = min(last, first + limit)
@@ -229,11 +229,13 @@ class MemoryMailbox:
         before: int | None = None,
     ) -> SearchPage:
         rules.check_reader(query, reader)
-        for name in (*query.senders, *filter(None, [reader])):
+        if reader is not None:
+            self.agent(reader)
+        border = len(self._messages) + 1 if before is None else self.message(before).arrival
+        for name in query.senders:
             self.agent(name)
         for thread_id in query.threads:
             self._known_thread(thread_id)
-        border = len(self._messages) + 1 if before is None else self.message(before).arrival
         hits = [
             stored
             for stored in reversed(self._messages.values())

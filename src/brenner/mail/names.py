@@ -13,6 +13,7 @@ from zlib import crc32
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME
+from brenner.thread.types import UNFILLED_NAME
 
 _MOST_CHARACTERS = 64
 _MOST_READ = 256  # of a longer one; the normal form of a run of marks takes more than linear time
@@ -51,7 +52,7 @@ _STRIDE = 101  # has no divisor in common with the number of pairs, so each come
 def name_refusal(name: str, known: Iterable[str]) -> Diagnostic | None:
     """Why a name cannot be registered beside the known ones; None where it can, or is."""
     names = tuple(known)
-    if not AGENT_NAME.fullmatch(name):
+    if not AGENT_NAME.fullmatch(name) or name == UNFILLED_NAME:
         return codes.INVALID_NAME.at(
             name=name, reason=_reason(name), suggestions=suggestions(name, names)
         )
@@ -65,15 +66,18 @@ def name_refusal(name: str, known: Iterable[str]) -> Diagnostic | None:
 def suggestions(name: str, known: Iterable[str]) -> str:
     """Names that are valid, free and not to be mistaken for a known one, as a text.
 
-    First the name itself, as it was probably meant, with a number where it is taken.
+    First the name itself, as it was probably meant, with a number where it is taken. One that only
+    looks like a known name would with a number look like that one's.
     """
-    taken = {skeleton(other) for other in known}
+    names = set(known)
+    taken = {skeleton(other) for other in (*names, UNFILLED_NAME)}
     meant = name if AGENT_NAME.fullmatch(name) else _meant(name)
     found = []
-    if meant:
-        is_free = skeleton(meant) not in taken
-        found.append(meant if is_free else _numbered(meant, taken))
-        taken.add(skeleton(found[0]))
+    if meant and skeleton(meant) not in taken:
+        found.append(meant)
+    elif meant in names:
+        found.append(_numbered(meant, taken))
+    taken.update(map(skeleton, found))
     return ", ".join(f"`{each}`" for each in (*found, *_fresh(name, taken)))
 
 
@@ -102,6 +106,8 @@ def _numbered(name: str, taken: set[str]) -> str:
 
 def _reason(name: str) -> str:
     """The first thing, in words, that keeps a name from being one."""
+    if name == UNFILLED_NAME:
+        return "it is what a template leaves to be filled in"
     if not name.strip():
         return "it is blank" if name else "it is empty"
     wrong = re.search(r"[^A-Za-z0-9_-]", name)

@@ -6,7 +6,7 @@ from pathlib import Path
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.mail.sqlite.database import translated
+from brenner.mail.sqlite.database import flush_folder, translated
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.project import OWN_FOLDER, Project, store_path
 
@@ -35,15 +35,23 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something has that name; a link that leads nowhere counts."""
+    """Whether something has that name; a link that leads nowhere counts.
+
+    Where one may not look, that is said: nobody knows then whether there is mail.
+    """
     with translated(path):
-        return os.path.lexists(path)
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
 
 
 def _make_folder(path: Path, project: Project) -> None:
     """The folder of the store; our own one tells git to leave it alone."""
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        flush_folder(path.parent.parent)
         own = project.folder / OWN_FOLDER
         ignore = own / ".gitignore"
         if path.parent == own and not ignore.exists():

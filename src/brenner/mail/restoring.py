@@ -4,13 +4,17 @@ from collections.abc import Collection
 
 from brenner.mail.model import Agent, Restored, Stored
 
+# New messages get the ids above the highest. One record with the last id that there is would
+# leave none for them; up to here there are more than any store will use, and more stay above.
+MOST_KEPT_ID = 2**48
+
 
 class Landing:
     """Follows an archive record by record, and maps its ids to those of this store.
 
-    An id stays where it is free; after the first one that does not, the later ones of the archive
-    move too, so that they keep their order. Links to messages that are neither in the archive nor
-    here are dropped: they would point to a stranger.
+    An id stays where it is free and not beyond all measure; after the first one that does not, the
+    later ones of the archive move too, so that they keep their order. Links to messages that are
+    neither in the archive nor here are dropped: they would point to a stranger.
     """
 
     def __init__(self, highest_id: int) -> None:
@@ -28,7 +32,8 @@ class Landing:
     def land(self, stored: Stored, arrival: int, is_taken: bool) -> Stored:
         """The message as it is stored here."""
         is_behind = bool(self._renumbered) and stored.id > self._renumbered[0][0]
-        new_id = self._highest + 1 if is_taken or is_behind else stored.id
+        must_move = is_taken or is_behind or stored.id > MOST_KEPT_ID
+        new_id = self._highest + 1 if must_move else stored.id
         self._highest = max(self._highest, new_id)
         self._here[stored.id] = new_id
         self._added += 1

@@ -25,8 +25,10 @@ class OpenDebt(NamedTuple):
     content_hash: str
 
 
-def named_messages(body: str) -> tuple[int, ...]:
-    """The ids that an ACK names under `## Message ID`, in a line or as a list."""
+def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
+    """The ids that an ACK names: under `## Message ID`, in a line or as a list, or else the message
+    that it is a reply to.
+    """
     section = find_section(sections(blocks(body)), _SECTION)
     named: dict[int, None] = {}
     for line in _lines(section) if section else ():
@@ -34,7 +36,7 @@ def named_messages(body: str) -> tuple[int, ...]:
         if found is None:
             break
         named |= dict.fromkeys(int(digits[:_MOST_DIGITS]) for digits in _DIGITS.findall(found[1]))
-    return tuple(named)
+    return tuple(named) or (() if reply_to is None else (reply_to,))
 
 
 def _lines(section: Section) -> Iterator[str]:

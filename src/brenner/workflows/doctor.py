@@ -190,9 +190,9 @@ def _write(at: _Open) -> Check:
 
 
 def _integrity(at: _Open) -> Check:
-    problems = at.mailbox.database.integrity()
+    problems = at.mailbox.integrity()
     if not problems:
-        return Check("integrity", OK, "SQLite finds nothing wrong in the file")
+        return Check("integrity", OK, "the file is sound, and every message has its hash")
     words = "; ".join(problems[:_MOST_PROBLEMS])
     more = len(problems) - _MOST_PROBLEMS
     reason = f"{words}; and {more} more" if more > 0 else words

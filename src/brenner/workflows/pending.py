@@ -69,19 +69,36 @@ def _resend(mailbox: Mailbox, debts: list[Debt]) -> Sent:
 def escalate(
     mailbox: Mailbox, overdue: Iterable[Pending], sender: str, operator: str
 ) -> tuple[Sent, ...]:
-    """Tell the operator, once for each thread and set of overdue ACKs; her own she knows of."""
+    """Tell the operator, in one message for each thread, of what she has not been told yet.
+
+    Nobody complains of herself, or to the operator of the operator. What an escalation says that
+    she has not acknowledged is not said again, whoever asks.
+    """
     threads: dict[str, list[Pending]] = {}
     for each in overdue:
-        if each.debt.debtor == operator:
-            continue
-        threads.setdefault(each.debt.first.message.thread_id, []).append(each)
+        if each.debt.debtor not in (operator, sender):
+            threads.setdefault(each.debt.first.message.thread_id, []).append(each)
+    news = {thread_id: _untold(mailbox, each, operator) for thread_id, each in threads.items()}
     return tuple(
         mailbox.send(
-            _escalation(thread_id, debts, sender, operator),
-            key="escalate " + _digest(debts),
+            _escalation(thread_id, debts, sender, operator), key="escalate " + _digest(debts)
         )
-        for thread_id, debts in threads.items()
+        for thread_id, debts in news.items()
+        if debts
     )
+
+
+def _untold(mailbox: Mailbox, overdue: list[Pending], operator: str) -> list[Pending]:
+    """Those that stand in no open escalation to the operator."""
+    thread_id = overdue[0].debt.first.message.thread_id
+    known = {agent.name for agent in mailbox.agents()}
+    owed = mailbox.debts(operator, thread_id) if operator in known else ()
+    told = "\n".join(debt.first.message.body for debt in owed)
+    return [each for each in overdue if _complaint(each.debt) not in told]
+
+
+def _complaint(debt: Debt) -> str:
+    return f"- {debt.debtor} has not acknowledged message {debt.first.id} ("
 
 
 def _digest(overdue: list[Pending]) -> str:
@@ -95,18 +112,16 @@ def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: s
     count = len(overdue)
     debtors = ", ".join(sorted({each.debt.debtor for each in overdue}))
     description = f"{count} ACK{'s' * (count != 1)} overdue from {debtors}"
-    ids = sorted({each.debt.first.id for each in overdue})
     lines = [
-        f"- {debt.debtor} has not acknowledged message {debt.first.id}"
-        f" (`{_plain(debt.first.message.subject)}`, from {debt.first.message.sender},"
-        f" sent {_times(debt)}; due {iso(due)})"
+        f"{_complaint(debt)}`{_plain(debt.first.message.subject)}`,"
+        f" from {debt.first.message.sender}, sent {_times(debt)}; due {iso(due)})"
         for debt, due, _ in overdue
     ]
     body = (
         f"# Work Blocked\n\n## Item\n{thread_id}\n\n## Blocker\n" + "\n".join(lines) + "\n\n"
         "## Type\nDependency\n\n## Needed\n"
-        f"An ACK from each of them (`brenner mail ack {' '.join(map(str, ids))}`), or a decision "
-        "to go on without.\n"
+        "An ACK from each of them (`brenner mail ack ID --as NAME`), or a decision to go on "
+        "without.\n"
     )
     return Message(thread_id, sender, (operator,), compose_subject("BLOCKED", description), body)
 

@@ -11,7 +11,11 @@ from brenner.check.message import check_message
 from brenner.check.report import Report
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.codes.message_body import MISSING_RECOMMENDED_SECTION
+from brenner.diagnostics.codes.message_body import (
+    MISSING_RECOMMENDED_SECTION,
+    PLACEHOLDER_LEFT,
+    TEMPLATE_NOT_FILLED_IN,
+)
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.grammar import AGENT_NAME
@@ -47,7 +51,7 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
         return Outcome(report, _store(mailbox, message, options))
     # What is advice before sending is an error now, and one fault is told once.
     kept = [found for found in report.violations if found.code is not input_codes.NO_RECIPIENT]
-    report = report._replace(violations=tuple(kept))
+    report = _filled_in(report._replace(violations=tuple(kept)))
     strangers = list(_in_this_mailbox(mailbox, message))
     if strangers:  # no correction can make them known
         report = _with(report, strangers)._replace(corrected=None)
@@ -59,12 +63,23 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     return Outcome(report, sent)
 
 
+def _filled_in(report: Report) -> Report:
+    """The report in which a form that was not filled in is an error, told once."""
+    left = [found for found in report.violations if found.code is PLACEHOLDER_LEFT]
+    if not left:
+        return report
+    kept = [found for found in report.violations if found.code is not PLACEHOLDER_LEFT]
+    places = ", ".join(f"line {found.line}" for found in left if found.line)
+    error = TEMPLATE_NOT_FILLED_IN.at(left[0].line, placeholders=places or "in its headers")
+    return _with(report._replace(violations=tuple(kept), corrected=None), [error])
+
+
 def _advised(report: Report, mailbox: Mailbox, ack: Stored) -> Report:
     """The report with what the mailbox has to say of an ACK that names a message wrongly, or none.
 
     Who names none and settles nothing has heard of the missing section: one fault is told once.
     """
-    named = named_messages(ack.message.body)
+    named = named_messages(ack.message.body, ack.reply_to)
     if named:
         return _with(report, list(_misnamed(mailbox, ack.message, named)))
     if ack.acknowledges:

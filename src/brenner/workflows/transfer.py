@@ -2,22 +2,65 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Literal
+from typing import IO, Literal
 
 from brenner.diagnostics.model import Diagnostic
+from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.archive import jsonl, mbox
+from brenner.mail.archive.record import HOPELESS
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored
 
 Form = Literal["jsonl", "mbox"]
+_PORTION = 64 * 1024
 
 
-def export_archive(mailbox: Mailbox, form: Form) -> Iterator[bytes]:
-    """The whole mailbox in portions of bytes."""
-    agents, records = mailbox.agents(), mailbox.records()
-    if form == "mbox":
-        return mbox.encode(agents, records)
-    return (line.encode() for line in jsonl.encode(agents, records))
+# Export
+
+
+class Outgoing:
+    """The whole mailbox in portions of bytes, once; `messages` counts those that went by."""
+
+    def __init__(self, mailbox: Mailbox, form: Form) -> None:
+        self.messages = 0
+        self._form = form
+        self._records = mailbox.records()
+        self._agents = mailbox.agents()  # after that moment: whoever wrote one of them is there
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._form == "mbox":
+            return mbox.encode(self._agents, self._counted())
+        return (line.encode() for line in jsonl.encode(self._agents, self._counted()))
+
+    def _counted(self) -> Iterator[Record]:
+        for record in self._records:
+            self.messages += 1
+            yield record
+
+
+def export_archive(mailbox: Mailbox, form: Form) -> Outgoing:
+    """The whole mailbox as an archive, as this moment sees it."""
+    return Outgoing(mailbox, form)
+
+
+# Import
+
+
+def archive_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file. One that is longer than a record may be is cut, but stays too long."""
+    while line := file.readline(MOST_RECORD_BYTES + 1):
+        if len(line) <= MOST_RECORD_BYTES:
+            yield line
+            continue
+        yield line[:-1] + b"\n"
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_PORTION)
+
+
+def begins_archive(line: bytes) -> bool:
+    """Whether a first line is one of an archive that can be read: else the rest is not needed."""
+    found = [next(decode([line], "")) for decode in (jsonl.decode, mbox.decode)]
+    return not all(isinstance(each, Diagnostic) and each.code in HOPELESS for each in found)
 
 
 def import_archive(
@@ -30,29 +73,39 @@ def import_archive(
     agents: list[Agent] = []
     rest: Iterator[Agent | Record | Diagnostic] = iter(())
     for entry in entries:
-        if not isinstance(entry, Agent):
+        if isinstance(entry, Record):
             rest = chain([entry], entries)
             break
-        agents.append(entry)
+        if isinstance(entry, Agent):
+            agents.append(entry)
+        else:
+            faults.append(entry)
     try:
         return mailbox.restore(agents, _sound(rest, faults))
-    except _Faulty:
+    except _Stopped as stop:
+        if stop.__cause__ is not None:
+            raise stop.__cause__ from None
         return tuple(faults)
 
 
-class _Faulty(Exception):
-    """The archive has faults; the store takes back what it has taken in."""
+class _Stopped(Exception):
+    """The archive has faults, or cannot be read on; the store takes back what it has taken in."""
 
 
 def _sound(
     entries: Iterable[Agent | Record | Diagnostic], faults: list[Diagnostic]
 ) -> Iterator[Record]:
     """The records; at the end, whether there was anything wrong."""
-    for entry in entries:
-        if isinstance(entry, Record):
-            if not faults:
+    try:
+        for entry in entries:
+            if isinstance(entry, Diagnostic):
+                faults.append(entry)
+            elif isinstance(entry, Agent):
+                message = f"the agent {entry.name} came after a message, and would be lost"
+                raise TypeError(message)
+            elif not faults:
                 yield entry
-        elif isinstance(entry, Diagnostic):
-            faults.append(entry)
+    except OSError as error:  # it is the archive's, not the store's
+        raise _Stopped from error
     if faults:
-        raise _Faulty
+        raise _Stopped

@@ -13,7 +13,7 @@ CREATE TABLE agents (
     model         TEXT NOT NULL,
     task          TEXT NOT NULL,
     registered_at INTEGER NOT NULL
-);
+) STRICT;
 INSERT INTO agents VALUES(1,'BlueLake','claude-code','opus','The task of BlueLake',1767085260123456);
 INSERT INTO agents VALUES(2,'GreenDog','codex','opus','The task of GreenDog',1767085320123456);
 INSERT INTO agents VALUES(3,'RedCreek','gemini','pro','The task of RedCreek',1767085380123456);
@@ -31,27 +31,30 @@ CREATE TABLE deliveries (
     read_at         INTEGER,
     owes_ack        INTEGER NOT NULL,
     acknowledged_by INTEGER REFERENCES messages (id),
+    arrival         INTEGER NOT NULL,
     PRIMARY KEY (recipient, at, message)
-) WITHOUT ROWID;
-INSERT INTO deliveries VALUES(1,1767085500123456,1,1,'KICKOFF',NULL,1,NULL);
-INSERT INTO deliveries VALUES(1,1767085680123456,5,2,NULL,NULL,0,NULL);
-INSERT INTO deliveries VALUES(1,1767085680123456,6,2,'INFO',NULL,1,NULL);
-INSERT INTO deliveries VALUES(2,1767085500123456,1,1,'KICKOFF',1767084240123456,0,3);
-INSERT INTO deliveries VALUES(2,1767085560123456,2,1,'DELTA',NULL,0,NULL);
-INSERT INTO deliveries VALUES(3,1767085500123456,1,1,'KICKOFF',NULL,1,NULL);
-INSERT INTO deliveries VALUES(3,1767085680123456,4,1,'KICKOFF',NULL,1,NULL);
-INSERT INTO deliveries VALUES(3,1767085680123456,5,2,NULL,NULL,0,NULL);
-INSERT INTO deliveries VALUES(3,1767085680123456,7,2,'QUESTION',NULL,0,NULL);
-INSERT INTO deliveries VALUES(4,1709251199999999,8,3,'CRITIQUE',1767084180123456,1,NULL);
-INSERT INTO deliveries VALUES(4,1767085560123456,2,1,'DELTA',NULL,0,NULL);
-INSERT INTO deliveries VALUES(4,1767085620123456,3,1,'ACK',NULL,0,NULL);
-INSERT INTO deliveries VALUES(6,1709251199999999,8,3,'CRITIQUE',NULL,1,NULL);
+) STRICT, WITHOUT ROWID;
+INSERT INTO deliveries VALUES(1,1767085500123456,1,1,'KICKOFF',NULL,1,NULL,1);
+INSERT INTO deliveries VALUES(1,1767085680123456,5,2,NULL,NULL,0,NULL,5);
+INSERT INTO deliveries VALUES(1,1767085680123456,6,2,'INFO',NULL,1,NULL,6);
+INSERT INTO deliveries VALUES(2,1767085500123456,1,1,'KICKOFF',1767084240123456,0,3,1);
+INSERT INTO deliveries VALUES(2,1767085560123456,2,1,'DELTA',NULL,0,NULL,2);
+INSERT INTO deliveries VALUES(3,1767085500123456,1,1,'KICKOFF',NULL,1,NULL,1);
+INSERT INTO deliveries VALUES(3,1767085680123456,4,1,'KICKOFF',NULL,1,NULL,4);
+INSERT INTO deliveries VALUES(3,1767085680123456,5,2,NULL,NULL,0,NULL,5);
+INSERT INTO deliveries VALUES(3,1767085680123456,7,2,'QUESTION',NULL,0,NULL,7);
+INSERT INTO deliveries VALUES(4,1709251199999999,8,3,'CRITIQUE',1767084180123456,1,NULL,8);
+INSERT INTO deliveries VALUES(4,1767085560123456,2,1,'DELTA',NULL,0,NULL,2);
+INSERT INTO deliveries VALUES(4,1767085620123456,3,1,'ACK',NULL,0,NULL,3);
+INSERT INTO deliveries VALUES(6,1709251199999999,8,3,'CRITIQUE',NULL,1,NULL,8);
 CREATE INDEX deliveries_by_thread ON deliveries (recipient, thread, at, message);
 CREATE INDEX deliveries_by_type ON deliveries (recipient, type, at, message);
 CREATE INDEX deliveries_of_message ON deliveries (message);
 CREATE INDEX deliveries_owed ON deliveries (recipient, at, message) WHERE owes_ack;
+CREATE INDEX deliveries_owed_arrived ON deliveries (recipient, arrival) WHERE owes_ack;
 CREATE INDEX deliveries_owed_in_thread ON deliveries (thread) WHERE owes_ack;
 CREATE INDEX deliveries_unread ON deliveries (recipient, at, message) WHERE read_at IS NULL;
+CREATE INDEX deliveries_unread_arrived ON deliveries (recipient, arrival) WHERE read_at IS NULL;
 
 DROP TABLE IF EXISTS keys;
 CREATE TABLE keys (
@@ -59,7 +62,7 @@ CREATE TABLE keys (
     key     TEXT NOT NULL,
     message INTEGER NOT NULL REFERENCES messages (id),
     PRIMARY KEY (sender, key)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 INSERT INTO keys VALUES(4,'kickoff',1);
 
 DROP TABLE IF EXISTS messages;
@@ -79,7 +82,7 @@ CREATE TABLE messages (
     reply_to     INTEGER REFERENCES messages (id),
     acknowledges TEXT NOT NULL,
     is_local     INTEGER NOT NULL
-);
+) STRICT;
 INSERT INTO messages VALUES(1,1,1767085500123456,1,'RS-20251230-cell-fate','Operator','BlueLake,GreenDog,RedCreek','KICKOFF: Cell fate','# Question
 Which gradient?',NULL,X'A84B30C41F26EE440A25C944151876B2C4D720E08348F052AF3A75E39EC4C10B',1,NULL,'',1);
 INSERT INTO messages VALUES(2,2,1767085560123456,1,'RS-20251230-cell-fate','BlueLake','Operator,GreenDog','DELTA[opus]: Kill H2','# Delta Contribution
@@ -152,11 +155,19 @@ INSERT INTO search_idx VALUES(6,X'',2);
 INSERT INTO search_idx VALUES(7,X'',2);
 INSERT INTO search_idx VALUES(8,X'',2);
 
+DROP TABLE IF EXISTS spans;
+CREATE TABLE spans (
+    number   INTEGER PRIMARY KEY,
+    first_at INTEGER NOT NULL,
+    last_at  INTEGER NOT NULL
+) STRICT;
+INSERT INTO spans VALUES(0,1709251199999999,1767085680123456);
+
 DROP TABLE IF EXISTS store;
 CREATE TABLE store (
     -- The time that was given last: times do not go back when the clock does, a little.
     last_time INTEGER
-);
+) STRICT;
 INSERT INTO store VALUES(1767085680123456);
 
 DROP TABLE IF EXISTS threads;
@@ -167,7 +178,7 @@ CREATE TABLE threads (
     first_at INTEGER NOT NULL,
     last_at  INTEGER NOT NULL,
     last_id  INTEGER NOT NULL
-);
+) STRICT;
 INSERT INTO threads VALUES(1,'RS-20251230-cell-fate',4,1767085500123456,1767085680123456,4);
 INSERT INTO threads VALUES(2,'brenner_bot-5so.1.4.1',3,1767085680123456,1767085680123456,7);
 INSERT INTO threads VALUES(3,'imported',1,1709251199999999,1709251199999999,8);

@@ -28,6 +28,7 @@ COMMANDS = {
     epilog=examples(
         "brenner mail register BlueLake",
         "brenner new QUESTION --as Operator --to BlueLake > message.md",
+        "# fill in what message.md leaves open, then",
         "brenner mail send message.md",
         "brenner mail inbox --as BlueLake",
     ),

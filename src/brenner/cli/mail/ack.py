@@ -1,6 +1,7 @@
 """`brenner mail ack`: say that you have got a message, as an ACK message to its sender."""
 
 from collections.abc import Sequence
+from shlex import quote
 
 import click
 
@@ -74,4 +75,4 @@ def _write(sent: Sequence[tuple[int, Sent]], actor: str) -> None:
             say(f"Acknowledged message {message_id}: sent message {by} to {to}.")
         else:
             say(f"Message {message_id} is acknowledged already, by message {by}.")
-    advise(f"`brenner mail inbox --as {visible(actor)} --owed` shows what you still owe.")
+    advise(f"`brenner mail inbox --as {quote(visible(actor))} --owed` shows what you still owe.")

@@ -62,10 +62,13 @@ def compose(flags: Flags, here: Desk, reply_to: int | None) -> Draft | Diagnosti
     """The message that the options describe, or why its body cannot be read.
 
     An answer goes to the thread and to the sender of what it answers, unless they say otherwise.
+    Who answers herself goes on speaking to those to whom she spoke.
     """
     if reply_to is not None:
         answered = here.mailbox.message(reply_to).message
-        to = flags.recipients or (answered.sender,)
+        others = tuple(name for name in answered.recipients if name != here.actor)
+        is_own = answered.sender == here.actor
+        to = flags.recipients or (others if is_own and others else (answered.sender,))
         flags = flags._replace(thread_id=flags.thread_id or answered.thread_id, recipients=to)
     _check_complete(flags._asdict())
     body = _body(flags.body or "")

@@ -51,20 +51,23 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
     if file != STANDARD_OUTPUT:
         check_free(file, replace=force)
     with desk(settings) as here:
-        is_empty = not here.mailbox.position()
-        portions = watched(export_archive(here.mailbox, chosen), "Exporting")
+        outgoing = export_archive(here.mailbox, chosen)
+        portions = watched(outgoing, "Exporting")
         if file == STANDARD_OUTPUT:
             _write_out(portions)
             size = 0
         else:
             size = write_whole(file, portions, replace=force)
+    count = outgoing.messages
     if settings.as_json:
-        write_json({"file": file, "format": chosen, "bytes": size, "empty": is_empty})
+        amounts = {"messages": count, "bytes": size, "empty": not count}
+        write_json({"file": file, "format": chosen} | amounts)
         return FINE
     if file != STANDARD_OUTPUT:
-        say(f"Wrote {visible(file)}: {size:,} bytes of {chosen}.")
+        messages = f"{count:,} message{'s' * (count != 1)}"
+        say(f"Wrote {visible(file)}: {messages}, {size:,} bytes of {chosen}.")
         advise(f"`brenner mail import {visible(file)}` takes it in, in any project.")
-    if is_empty:
+    if not count:
         say("There is no mail in this project: `brenner doctor` says which it is.", sys.stderr)
     return FINE
 

@@ -15,7 +15,7 @@ from brenner.cli.mail.table import table
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, sentence
+from brenner.cli.sentences import advice, as_option, sentence
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.model import InboxFilter, InboxPage, Received
@@ -75,11 +75,11 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
     everything goes whole. Exit code 0, also where there is nothing.
     """
     ask = _Ask(InboxFilter(unread, owed, types, thread_id), limit, before)
-    page, actor = _page(settings, ask, wait or 0.0)
+    answer = _answer(settings, ask, wait or 0.0)
     if settings.as_json:
-        write_json(_document(page, actor))
+        write_json(_document(answer))
     else:
-        write_lines(_lines(page, actor, ask), pager=pager)
+        write_lines(_lines(answer, ask), pager=pager)
     return FINE
 
 
@@ -91,28 +91,50 @@ class _Ask(NamedTuple):
     before: int | None
 
     @property
-    def is_narrowed(self) -> bool:
-        """Whether it is asked for less than all of it."""
-        return self.wanted != InboxFilter() or self.before is not None
+    def narrowed(self) -> list[str]:
+        """What it is asked for less than all of it, in words."""
+        wanted = self.wanted
+        words = (
+            (wanted.unread, "unread only"),
+            (wanted.owed, "only what is owed"),
+            (wanted.types, f"only {' or '.join(wanted.types)}"),
+            (wanted.thread_id is not None, f"only {visible(wanted.thread_id or '')}"),
+            (self.before is not None, f"older than message {self.before}"),
+        )
+        return [word for is_asked, word in words if is_asked]
 
     def page(self, here: Desk) -> InboxPage:
         """The answer as things stand."""
         return here.mailbox.inbox(here.actor, self.wanted, limit=self.limit, before=self.before)
 
 
-def _page(settings: Settings, ask: _Ask, seconds: float) -> tuple[InboxPage, str]:
-    """What fits and whose it is; where nothing does, what has come by the end of the wait."""
+class _Answer(NamedTuple):
+    """What was found, whose it is, and who the operator is."""
+
+    page: InboxPage
+    name: str
+    operator: str
+
+    @property
+    def as_option(self) -> str:
+        """What a command for the same inbox must say."""
+        return as_option(self.name, self.operator)
+
+
+def _answer(settings: Settings, ask: _Ask, seconds: float) -> _Answer:
+    """What fits; where nothing does, what has come by the end of the wait."""
     end = time.monotonic() + seconds
     is_told = False
     while True:
         with desk(settings) as here:
             if not here.is_new_operator:
-                return _awaited(here, ask, end), here.actor
+                return _Answer(_awaited(here, ask, end), here.actor, here.project.operator)
         if not is_told:
             _tell(end)
             is_told = True
         if not _store_comes(here.project, end):
-            return InboxPage((), has_more=False), here.actor
+            page = InboxPage((), has_more=False)
+            return _Answer(page, here.actor, here.project.operator)
 
 
 def _awaited(here: Desk, ask: _Ask, end: float) -> InboxPage:
@@ -143,26 +165,28 @@ def _tell(end: float) -> None:
         sys.stderr.write(f"Nothing yet; waiting up to {left:.0f} s …\n")
 
 
-def _document(page: InboxPage, name: str) -> dict[str, object]:
+def _document(answer: _Answer) -> dict[str, object]:
+    page = answer.page
     stored = [received.stored for received in page.messages]
     return {
-        "agent": name,
+        "agent": answer.name,
         "messages": [received_json(received) for received in page.messages],
         "has_more": page.has_more,
         "next_before": next_before(stored, has_more=page.has_more),
     }
 
 
-def _lines(page: InboxPage, name: str, ask: _Ask) -> Iterator[str]:
+def _lines(answer: _Answer, ask: _Ask) -> Iterator[str]:
     """How it stands in one line, the table, what its marks mean, how to go on."""
+    page = answer.page
     if not page.messages:
-        yield from _nothing(visible(name), is_narrowed=ask.is_narrowed)
+        yield from _nothing(answer, is_narrowed=bool(ask.narrowed))
         return
-    yield sentence(_headline(page, visible(name)), sys.stdout) + "\n"
+    yield sentence(_headline(answer, ask), sys.stdout) + "\n"
     marks = [_marks(received) for received in page.messages]
     rows = [row(each.stored, mark) for each, mark in zip(page.messages, marks, strict=True)]
     yield from table(COLUMNS, rows, sys.stdout)
-    notes = legend(marks)
+    notes = legend(marks, answer.as_option)
     if page.has_more:
         older = f"Older ones: the same with `--before {page.messages[-1].stored.id}`."
         notes.append(sentence(older, sys.stdout))
@@ -173,21 +197,32 @@ def _marks(received: Received) -> str:
     return UNREAD * (not received.is_read) + OWED * received.owes_ack
 
 
-def _headline(page: InboxPage, name: str) -> str:
-    count = len(page.messages)
-    which = f"{count} message{'s' * (count != 1)}{' here' * page.has_more}"
-    unread = sum(not received.is_read for received in page.messages)
-    owed = sum(received.owes_ack for received in page.messages)
-    parts = [which, f"{unread} unread" if unread else "", f"{owed} to acknowledge" if owed else ""]
-    return f"Inbox of {name}: {', '.join(part for part in parts if part)}."
+def _headline(answer: _Answer, ask: _Ask) -> str:
+    """Whose inbox, which part of it, and what is left to do there. Copies are owed one ACK."""
+    messages = answer.page.messages
+    count = len(messages)
+    shown = " shown, there are older ones" if answer.page.has_more else ""
+    unread = sum(not received.is_read for received in messages)
+    # The hash stands for the thread as well.
+    owed = len({received.stored.content_hash for received in messages if received.owes_ack})
+    parts = [
+        f"{count} message{'s' * (count != 1)}{shown}",
+        f"{unread} unread" if unread else "",
+        f"{owed} to acknowledge" if owed else "",
+    ]
+    which = "".join(f", {words}" for words in ask.narrowed)
+    standing = ", ".join(part for part in parts if part)
+    return f"Inbox of {visible(answer.name)}{which}: {standing}."
 
 
-def _nothing(name: str, *, is_narrowed: bool) -> Iterator[str]:
+def _nothing(answer: _Answer, *, is_narrowed: bool) -> Iterator[str]:
+    name = visible(answer.name)
     if is_narrowed:
-        all_of_it = "`brenner mail inbox` shows all of it."
+        all_of_it = f"`brenner mail inbox{answer.as_option}` shows all of it."
         yield sentence(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
         return
     appears = f"What others send to {name} will appear here, newest first:"
     yield sentence(f"No mail for {name} yet. {appears}", sys.stdout)
-    how = f"`brenner new INFO --to {name} > message.md`, then `brenner mail send message.md`"
-    yield advice(how, sys.stdout)
+    sender = "SENDER" if answer.name == answer.operator else visible(answer.operator)
+    new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
+    yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)

@@ -10,6 +10,7 @@ from brenner.cli.mail.rows import when
 from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import width_of
+from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
 
 INDENT = "    "
@@ -18,11 +19,18 @@ _TAB = 4
 _REPLY = "↳"
 
 
+def is_copy(mailbox: Mailbox, stored: Stored) -> bool:
+    """Whether it answers nothing, but is the message that it names, sent once more."""
+    if stored.reply_to is None:
+        return False
+    return mailbox.message(stored.reply_to).content_hash == stored.content_hash
+
+
 def message_lines(
-    stored: Stored, deliveries: Sequence[Delivery], out: TextIO, *, is_whole: bool
+    stored: Stored, deliveries: Sequence[Delivery], out: TextIO, *, is_whole: bool, is_copy: bool
 ) -> Iterator[str]:
     """The head, what became of it, and the body: whole, or its first lines."""
-    yield head(stored, out, is_exact=is_whole)
+    yield head(stored, out, is_exact=is_whole, is_copy=is_copy)
     yield fold([Piece(INDENT)], subject_pieces(stored.message.subject), INDENT, out)
     fate = list(fate_pieces(deliveries))
     if fate:
@@ -33,14 +41,15 @@ def message_lines(
         yield from _whole(lines, out) if is_whole else _first_lines(lines, stored.id, out)
 
 
-def head(stored: Stored, out: TextIO, *, is_exact: bool) -> str:
+def head(stored: Stored, out: TextIO, *, is_exact: bool, is_copy: bool) -> str:
     """`12  BlueLake → Operator  3 h ago  ↳ 11`."""
     message = stored.message
     pieces = [agent_piece(message.sender), Piece(" → "), *names(message.recipients)]
     time = both_times(stored.at) if is_exact else when(stored.at, out)
     pieces.append(Piece(f"  {time}", QUIET))
     if stored.reply_to is not None:
-        pieces += [Piece("  "), Piece(f"{_REPLY} {stored.reply_to}", is_solid=True)]
+        link = f"copy of message {stored.reply_to}" if is_copy else f"{_REPLY} {stored.reply_to}"
+        pieces += [Piece("  "), Piece(link, is_solid=True)]
     if not stored.is_local:
         pieces.append(Piece("  imported", QUIET))
     number = str(stored.id)

@@ -16,8 +16,8 @@ from brenner.mail.model import Stored
 
 UNREAD, OWED = "•", "!"
 _LEGEND = {
-    UNREAD: "unread (`brenner mail mark ID` marks it as read)",
-    OWED: "you owe an ACK (`brenner mail ack ID` sends it)",
+    UNREAD: "unread (`brenner mail mark ID{actor}` marks it as read)",
+    OWED: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
 }
 WIDE = 100
 
@@ -60,9 +60,11 @@ def when(at: datetime, out: TextIO) -> str:
     return ago(at, datetime.now(UTC)) if out.isatty() else exact(at)
 
 
-def legend(marks: Iterable[str]) -> list[str]:
-    """The marks that are used, in words."""
+def legend(marks: Iterable[str], actor: str) -> list[str]:
+    """The marks that are used, in words; `actor` is the option that says who acts."""
     used = {mark for each in marks for mark in each}
     return [
-        sentence(f"{mark} {words}", sys.stdout) for mark, words in _LEGEND.items() if mark in used
+        sentence(f"{mark} {words.format(actor=actor)}", sys.stdout)
+        for mark, words in _LEGEND.items()
+        if mark in used
     ]

@@ -88,7 +88,8 @@ def _lines(page: SearchPage, query: Query) -> Iterator[str]:
     if not page.messages:
         yield sentence("Nothing matches.", sys.stdout)
         more = "`brenner mail search --help` explains phrases and filters."
-        yield advice(f"All words must be there; fewer find more. {more}", sys.stdout)
+        what = "All words must be there" if query.phrases else "All filters must hold"
+        yield advice(f"{what}; fewer find more. {more}", sys.stdout)
         return
     rows = []
     for stored in page.messages:

@@ -47,11 +47,11 @@ _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
     help="Whether to ask for an ACK; else its type decides.",
 )
 @click.option("--reply-to", type=int, metavar="ID", help="The message that it answers.")
-@click.option("--key", help="A repeated send with the same key is one message.")
+@click.option("--key", help="A repeated send by you with the same key is one message.")
 @click.option(
     "--if-position",
     "position",
-    type=int,
+    type=click.IntRange(0),
     metavar="N",
     help="Only if the thread still has N messages.",
 )
@@ -71,13 +71,13 @@ def send(  # noqa: PLR0913  (one parameter per option)
 
     A message with errors is not sent; what is wrong is said as by `brenner check`. Warnings are
     said, and the message goes out. With --reply-to the thread and the recipient may be left out:
-    they are those of the message that is answered. Without FILE and options the standard input
-    is read. `brenner mail thread ID --json` gives the `position` for --if-position.
+    they are the thread and the sender of the message that is answered, or its recipients where it
+    is your own. Without FILE and options the standard input is read. `brenner mail thread ID --json` gives the `position` for --if-position.
 
     Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
     """
     said = Flags(**flags)  # type: ignore[arg-type]
-    _check_usage(file, said)
+    _check_usage(file, said, key)
     given = None if said.are_given else _read(file or STANDARD_INPUT)
     if isinstance(given, Diagnostic):
         return _unreadable(given, file or STANDARD_INPUT, settings)
@@ -105,7 +105,10 @@ def _send(here: Desk, draft: Draft, options: SendOptions, settings: Settings) ->
         return Outcome(Report(None, None, (refused.diagnostic,)), None)
 
 
-def _check_usage(file: str | None, said: Flags) -> None:
+def _check_usage(file: str | None, said: Flags, key: str | None) -> None:
+    if key is not None and not key.strip():
+        message = "--key needs a text; leave it out to send the message in any case."
+        raise click.UsageError(message)
     if file is not None and said.are_given:
         message = "Give a FILE or the parts of the message as options, not both."
         raise click.UsageError(message)
@@ -162,7 +165,8 @@ def _write_sent(sent: Sent) -> None:
         say(f"Sent before with this key, as message {stored.id}; nothing was sent now.")
     if stored.acknowledges:
         settled = ", ".join(map(str, stored.acknowledges))
-        advise(f"It settles the ACK that you owed for {settled}.")
+        acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"
+        advise(f"It settles the {acks} that you owed for {settled}.")
     elif wants_ack(message):
         thread = quote(visible(message.thread_id))
         advise(f"`brenner mail pending --thread {thread}` shows who owes an ACK.")

@@ -9,7 +9,7 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import delivered_json
-from brenner.cli.mail.message import body_lines, both_times, fate_pieces, labelled, names
+from brenner.cli.mail.message import body_lines, both_times, fate_pieces, is_copy, labelled, names
 from brenner.cli.marks import STRONG, agent_piece, subject_pieces
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
@@ -38,16 +38,17 @@ def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
     with desk(settings) as here:
         stored = here.mailbox.message(message_id)
         deliveries = here.mailbox.deliveries(message_id)
+        is_repeated = is_copy(here.mailbox, stored)
     if settings.as_json:
         write_json(delivered_json(stored, deliveries))
     elif raw:
         write_exact(render_message_file(stored.message), sys.stdout)
     else:
-        write_lines(_lines(stored, deliveries), pager=pager)
+        write_lines(_lines(stored, deliveries, is_repeated=is_repeated), pager=pager)
     return FINE
 
 
-def _lines(stored: Stored, deliveries: Sequence[Delivery]) -> Iterator[str]:
+def _lines(stored: Stored, deliveries: Sequence[Delivery], *, is_repeated: bool) -> Iterator[str]:
     out, message = sys.stdout, stored.message
     title = f"Message {stored.id} in {message.thread_id}"
     yield fold([], [Piece(title, STRONG)], "  ", out)
@@ -58,10 +59,12 @@ def _lines(stored: Stored, deliveries: Sequence[Delivery]) -> Iterator[str]:
         ("Subject", list(subject_pieces(message.subject))),
     ]
     if stored.reply_to is not None:
-        fields.append(("Reply to", [Piece(f"message {stored.reply_to}")]))
+        link = "Copy of" if is_repeated else "Reply to"
+        fields.append((link, [Piece(f"message {stored.reply_to}")]))
     if stored.acknowledges:
         settled = ", ".join(map(str, stored.acknowledges))
-        fields.append(("Settles", [Piece(f"the ACK owed for {settled}")]))
+        acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"
+        fields.append(("Settles", [Piece(f"the {acks} owed for {settled}")]))
     fate = list(fate_pieces(deliveries))
     if fate or wants_ack(message):
         fields.append(("ACK", fate or [Piece("required; nobody owes one")]))

@@ -1,9 +1,9 @@
 """`brenner mail import`: take mail over from an archive."""
 
 import sys
-from collections.abc import Iterable
-from io import BufferedReader
-from typing import cast, get_args
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, get_args
 
 import click
 
@@ -15,14 +15,19 @@ from brenner.cli.output import counted, failure, write_diagnostics, write_json
 from brenner.cli.progress import watched
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.cli.sentences import advise, joined, say
-from brenner.diagnostics.codes import archive
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.archive.record import HOPELESS
 from brenner.mail.model import Restored
-from brenner.workflows.transfer import Form, import_archive
+from brenner.workflows.transfer import (
+    Form,
+    archive_lines,
+    begins_archive,
+    import_archive,
+)
 
-_UNREADABLE = {archive.NOT_AN_ARCHIVE.id, archive.ARCHIVE_TOO_NEW.id}
 _MOST_NUMBERS = 8
+_KEPT_IN_MEMORY = 8 * 1024 * 1024
 
 
 @click.command(
@@ -41,17 +46,19 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
     """Take in the mail of an archive: all of it or nothing.
 
     Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
-    wrote imported mail is not verified, and it is shown as imported. Exit code 1: something in
-    the archive is wrong; 2: it cannot be read, or is no archive.
+    wrote imported mail is not verified, and it is shown as imported. What comes through a pipe is
+    read to its end first. Exit code 1: something in the archive is wrong; 2: it cannot be read,
+    or is no archive.
     """
     source = _open(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
     with source, desk(settings, create=True) as here:
         try:
-            lines = watched(source, "Importing")
-            form = form or _form_of(source)
-            result = import_archive(here.mailbox, lines, form, shown_name(file))
+            with _at_hand(source) as archive:
+                form = form or _form_of(archive)
+                lines = watched(archive_lines(archive), "Importing")
+                result = import_archive(here.mailbox, lines, form, shown_name(file))
         except OSError as error:  # the file; the store's own are translated
             return _write_unreadable(_unreadable(file, error), file, settings)
     if not isinstance(result, Restored):
@@ -63,11 +70,11 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
     return FINE
 
 
-def _open(name: str) -> BufferedReader | Diagnostic:
+def _open(name: str) -> IO[bytes] | Diagnostic:
     if name == STANDARD_INPUT:
         if sys.stdin is None:
             return codes.UNREADABLE_INPUT.at(path=name, reason="the standard input is closed")
-        return cast("BufferedReader", sys.stdin.buffer)
+        return sys.stdin.buffer
     try:
         return open(name, "rb")  # noqa: PTH123  (as it was typed; the caller closes it)
     except OSError as error:
@@ -81,9 +88,39 @@ def _unreadable(name: str, error: OSError) -> Diagnostic:
     return codes.UNREADABLE_INPUT.at(path=name, reason=reason)
 
 
-def _form_of(source: BufferedReader) -> Form:
+@contextmanager
+def _at_hand(source: IO[bytes]) -> Iterator[IO[bytes]]:
+    """The archive without any waiting for it: while a store takes mail in, nobody else can write,
+    and a pipe may be slow.
+    """
+    if source.seekable():
+        yield source
+        return
+    from tempfile import SpooledTemporaryFile
+
+    with SpooledTemporaryFile(_KEPT_IN_MEMORY) as copy:
+        _copy(source, copy)
+        copy.seek(0)
+        yield copy
+
+
+def _copy(source: IO[bytes], copy: IO[bytes]) -> None:
+    """All of an archive, or as much of another file as shows that it is none."""
+    has_begun = False
+    for line in watched(archive_lines(source), "Reading"):
+        copy.write(line)
+        if line.strip() and not has_begun:
+            has_begun = True
+            if not begins_archive(line):
+                return
+
+
+def _form_of(archive: IO[bytes]) -> Form:
     """An mbox begins with `From `, JSON lines with a brace."""
-    return "mbox" if source.peek(1)[:1] == b"F" else "jsonl"
+    start = archive.tell()
+    first = archive.read(1)
+    archive.seek(start)
+    return "mbox" if first == b"F" else "jsonl"
 
 
 def _write_unreadable(found: Diagnostic, file: str, settings: Settings) -> int:
@@ -102,7 +139,7 @@ def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) ->
         write_json({"valid": False, "summary": summary, "violations": violations})
     else:
         write_diagnostics(faults, shown_name(file), sys.stderr)
-    if any(each.id in _UNREADABLE for each in faults):
+    if any(each.code in HOPELESS for each in faults):
         return UNREADABLE
     if not settings.as_json:
         say(f"Nothing was imported: {counted(Summary.of(faults))}.", sys.stderr)
@@ -128,6 +165,6 @@ def _write(restored: Restored) -> None:
         shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MOST_NUMBERS]]
         left = len(restored.renumbered) - len(shown)
         more = f" and {left} more" if left else ""
-        advise(f"Their ids were taken, so they have new ones: {', '.join(shown)}{more}.")
+        advise(f"Ids that could not stay as they were: {', '.join(shown)}{more}.")
     if added:
         advise("`brenner mail agents` lists whose mail it is.")

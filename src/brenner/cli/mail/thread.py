@@ -9,11 +9,11 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import delivered_json
-from brenner.cli.mail.message import head, message_lines
+from brenner.cli.mail.message import head, is_copy, message_lines
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
-from brenner.cli.sentences import sentence
+from brenner.cli.sentences import sentence, thread_argument
 from brenner.diagnostics.visible import visible
 from brenner.mail.model import Delivery, Stored, ThreadPage
 from brenner.mail.rules import unknown_thread
@@ -27,6 +27,7 @@ class _Read(NamedTuple):
     thread_id: str
     page: ThreadPage
     messages: tuple[tuple[Stored, tuple[Delivery, ...]], ...]
+    copies: frozenset[int]  # ids of those that repeat what they answer
 
 
 @click.command(
@@ -79,10 +80,11 @@ def thread(  # noqa: PLR0913  (one parameter per option)
         write_json(_document(read))
     elif raw:
         for stored, _ in read.messages:
-            sys.stdout.write(head(stored, sys.stdout, is_exact=True))
+            is_copy = stored.id in read.copies
+            sys.stdout.write(head(stored, sys.stdout, is_exact=True, is_copy=is_copy))
             write_exact(_ended(render_message_file(stored.message)), sys.stdout)
     else:
-        write_lines(_lines(read, full=full), pager=pager)
+        write_lines(_lines(read, limit, full=full), pager=pager)
     return FINE
 
 
@@ -94,7 +96,7 @@ def _list(settings: Settings, *, pager: bool) -> int:
     if settings.as_json:
         write_json(document(threads))
     else:
-        write_lines(lines(threads), pager=pager)
+        write_lines(lines(threads, here.actor), pager=pager)
     return FINE
 
 
@@ -105,7 +107,8 @@ def _read(
     if not page.position:
         raise unknown_thread(thread_id, [each.thread_id for each in here.mailbox.threads()])
     fates = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
-    return _Read(thread_id, page, fates)
+    copies = frozenset(each.id for each in page.messages if is_copy(here.mailbox, each))
+    return _Read(thread_id, page, fates, copies)
 
 
 def _document(read: _Read) -> dict[str, object]:
@@ -119,7 +122,7 @@ def _document(read: _Read) -> dict[str, object]:
     }
 
 
-def _lines(read: _Read, *, full: bool) -> Iterator[str]:
+def _lines(read: _Read, limit: int | None, *, full: bool) -> Iterator[str]:
     """Which thread, how much of it is shown, the messages, how to see the rest."""
     page, shown = read.page, len(read.messages)
     count = f"{page.position} message{'s' * (page.position != 1)}"
@@ -127,12 +130,17 @@ def _lines(read: _Read, *, full: bool) -> Iterator[str]:
     yield sentence(f"{visible(read.thread_id)}: {count}{part}", sys.stdout)
     for stored, fate in read.messages:
         yield "\n"
-        yield from message_lines(stored, fate, sys.stdout, is_whole=full)
+        is_repeated = stored.id in read.copies
+        yield from message_lines(stored, fate, sys.stdout, is_whole=full, is_copy=is_repeated)
     notes = []
+    more = " --full" * full + (f" --limit {limit}" if limit else "")
+    thread = thread_argument(read.thread_id)
     if page.has_earlier and read.messages:
-        notes.append(f"Earlier ones: the same with `--before {read.messages[0][0].id}`.\n")
+        first = read.messages[0][0].id
+        notes.append(f"Earlier ones: `brenner mail thread --before {first}{more} {thread}`.\n")
     if page.has_later and read.messages:
-        notes.append(f"Later ones: the same with `--after {read.messages[-1][0].id}`.\n")
+        last = read.messages[-1][0].id
+        notes.append(f"Later ones: `brenner mail thread --after {last}{more} {thread}`.\n")
     yield from ["\n", *notes] if notes else []
 
 

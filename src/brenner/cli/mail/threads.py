@@ -8,6 +8,7 @@ from brenner.cli.mail.rows import THREAD, when
 from brenner.cli.mail.table import Column, Row, table
 from brenner.cli.marks import QUIET
 from brenner.cli.sentences import advice, sentence
+from brenner.diagnostics.visible import visible
 from brenner.mail.model import ThreadSummary
 from brenner.thread.posted import iso
 
@@ -29,13 +30,13 @@ def document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
     }
 
 
-def lines(threads: Sequence[ThreadSummary]) -> Iterator[str]:
-    """A row for each, or how to begin one."""
+def lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
+    """A row for each, or how that sender begins one."""
     if not threads:
         begins = "Each begins with the first message that names it:"
         yield sentence(f"There are no threads yet. {begins}", sys.stdout)
-        how = "`brenner new KICKOFF > message.md`, then `brenner mail send message.md`"
-        yield advice(how, sys.stdout)
+        new = f"`brenner new KICKOFF --as {visible(sender)} --to NAME > message.md`"
+        yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
 

@@ -50,10 +50,10 @@ HASH_MISMATCH = Code(
     id="HASH_MISMATCH",
     severity=ERROR,
     title="A message does not match its hash",
-    message="The content of message {id} does not match its hash; it was changed after it was "
-    "stored.",
-    fix="Take the message from where it came, unchanged. A correction is a new message, never an "
-    "edited one.",
+    message="The content of message {id} does not match its hash; it was changed or cut after it "
+    "was stored.",
+    fix="Take the message from where it came, unchanged. If it is the last one of a file that was "
+    "cut short, copy the file again. A correction is a new message, never an edited one.",
     why="Versions of the artifact name the messages that they read by their hash. A changed "
     "message would put words into somebody's mouth.",
     spec="R10; rulings, Small decisions",

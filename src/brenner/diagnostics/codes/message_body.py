@@ -308,6 +308,23 @@ PLACEHOLDER_LEFT = Code(
         CRITIQUE_MESSAGE,
     ),
 )
+TEMPLATE_NOT_FILLED_IN = Code(
+    id="TEMPLATE_NOT_FILLED_IN",
+    severity=ERROR,
+    title="The message is a form that was not filled in",
+    message="The message still has what a template left to be filled in: {placeholders}.",
+    fix="Replace each with your own words, or remove its section if it is optional. "
+    "`brenner mail send --no-check` sends it as it is.",
+    why="`brenner check` only warns of it, because a form may be checked while one fills it in. "
+    "What is sent stays for ever, and recipients would owe an ACK for nothing.",
+    spec=f"{_DOCUMENT}, Pre-send Validation",
+    example=Example(
+        "text",
+        "brenner new QUESTION --as BlueLake | brenner mail send -",
+        "brenner new QUESTION --as BlueLake > message.md\n"
+        "(fill it in)\nbrenner mail send message.md",
+    ),
+)
 CODES = (
     MB_001,
     MB_002,
@@ -333,4 +350,5 @@ CODES = (
     CONFLICTING_VERSIONS,
     DELTA_NOT_CONTRIBUTED,
     PLACEHOLDER_LEFT,
+    TEMPLATE_NOT_FILLED_IN,
 )

@@ -2,7 +2,8 @@
 
 It is the variety called mboxrd: a line of a body that begins with `From `, after any number of
 `>`, gets one more `>`, and loses it again. What mail has no place for stands in X-Brenner headers.
-Mail of other programs is told, not guessed at.
+Each mail says which one it is, and the last one that it is the last: so one that is missing is
+told. Mail of other programs is told too, not guessed at.
 """
 
 import re
@@ -10,12 +11,22 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC
 from email.utils import format_datetime
 from hashlib import sha256
+from itertools import chain
 
 from brenner.diagnostics.codes import archive as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME
-from brenner.mail.archive.mail_text import from_body, from_header, to_body, to_header
-from brenner.mail.archive.record import VERSION, Item, Reader, UnsoundError, unsound
+from brenner.limits import MOST_RECORD_BYTES
+from brenner.mail.archive.mail_text import (
+    Headers,
+    from_body,
+    from_header,
+    number_in,
+    taken_apart,
+    to_body,
+    to_header,
+)
+from brenner.mail.archive.record import HOPELESS, VERSION, Item, Reader, UnsoundError, unsound
 from brenner.mail.model import Agent, Record
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
@@ -26,11 +37,8 @@ _NAMES_OF_FLAGS = {True: "true", False: "false", None: None}
 _FLAGS = {"true": True, "false": False, None: None}
 
 _SEPARATOR = b"From "
-_BLANK_LINES = (b"\n", b"\r\n")
-_FOLD = re.compile(rb"\r?\n(?=[ \t])")
-_HEADER = re.compile(rb"([!-9;-~]+):(.*)", re.DOTALL)
 _ADDRESS = re.compile(rf"({AGENT_NAME.pattern}) <\1@{re.escape(_HOST)}>")
-_NUMBER = re.compile(r"[0-9]{1,16}")
+_PLACE = re.compile(r"([1-9][0-9]{0,15})(,\s*last)?")
 _READ = re.compile(rf"({AGENT_NAME.pattern}) (\S+)")
 
 
@@ -39,10 +47,10 @@ _READ = re.compile(rf"({AGENT_NAME.pattern}) (\S+)")
 
 def encode(_agents: Iterable[Agent], records: Iterable[Record]) -> Iterator[bytes]:
     """One mail for each message, and nothing of the agents: an mbox has only their names."""
-    for record in records:
+    for record, place in _placed(records):
         stored = record.stored
         body = to_body(stored.message.body)
-        headers = _headers(record) | {
+        headers = _headers(record, place) | {
             "MIME-Version": "1.0",
             "Content-Type": "text/plain; charset=utf-8",
             "Content-Transfer-Encoding": body.encoding,
@@ -54,7 +62,16 @@ def encode(_agents: Iterable[Agent], records: Iterable[Record]) -> Iterator[byte
         yield head.encode() + b"\n\n" + body.content + b"\n"
 
 
-def _headers(record: Record) -> dict[str, str | None]:
+def _placed(records: Iterable[Record]) -> Iterator[tuple[Record, str]]:
+    """Each record with its place; with one look ahead, so that the last one can say it."""
+    waiting: Record | None = None
+    for place, record in enumerate(chain(records, [None])):
+        if waiting is not None:
+            yield waiting, str(place) if record else f"{place}, last"
+        waiting = record
+
+
+def _headers(record: Record, place: str) -> dict[str, str | None]:
     stored, message = record.stored, record.stored.message
     answers = None if stored.reply_to is None else _message_id(message, stored.reply_to)
     return {
@@ -66,6 +83,7 @@ def _headers(record: Record) -> dict[str, str | None]:
         "In-Reply-To": answers,
         "References": answers,
         "X-Brenner-Format": str(VERSION),
+        "X-Brenner-Place": place,
         "X-Brenner-Id": str(stored.id),
         "X-Brenner-Origin-Id": str(stored.origin_id),
         "X-Brenner-At": iso(stored.at),
@@ -107,107 +125,100 @@ def _message_id(message: Message, number: int) -> str:
 
 def decode(lines: Iterable[bytes], name: str) -> Iterator[Item]:
     """What each mail holds, or what is wrong with it. `name` is what the archive is called."""
-    reader = Reader()
+    archive = _Archive(name)
+    start, item = 0, None
     for start, mail in _mails(lines):
-        item = _item(reader, mail, start, name)
-        yield item
-        if isinstance(item, Diagnostic) and item.code in (
-            codes.NOT_AN_ARCHIVE,
-            codes.ARCHIVE_TOO_NEW,
-        ):
+        if archive.is_closed:
+            reason = "it stands after the last mail; import one archive after the other"
+            yield codes.INVALID_RECORD.at(start, reason=reason)
             return
+        item = archive.take(mail, start) if start else _not_an_archive(mail, name)
+        yield item
+        if isinstance(item, Diagnostic) and item.code in HOPELESS:
+            return
+    if not start:
+        yield _not_an_archive(b"", name)
+    elif not archive.is_closed and not isinstance(item, Diagnostic):
+        reason = "it is not the last mail, but none follows it; the file was probably cut short"
+        yield codes.INVALID_RECORD.at(start, reason=reason)
 
 
-def _mails(lines: Iterable[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines of each mail, and where its separator stands; 0 for what stands before all."""
-    start = 0
-    mail: list[bytes] = []
+def _mails(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Each mail, and the line of its separator; 0 for what stands before all.
+
+    Of one that is too long no more is kept than shows it.
+    """
+    start, mail = 0, bytearray()
     for number, line in enumerate(lines, 1):
         if line.startswith(_SEPARATOR):
             if start:
-                yield start, mail
-            start, mail = number, []
+                yield start, bytes(mail)
+            start, mail = number, bytearray()
         elif start:
-            mail.append(line)
+            if len(mail) <= MOST_RECORD_BYTES:
+                mail += line
         elif line.strip():
-            yield 0, [line]
+            yield 0, line
     if start:
-        yield start, mail
+        yield start, bytes(mail)
 
 
-def _item(reader: Reader, mail: list[bytes], start: int, name: str) -> Item:
-    if not start:
-        return codes.NOT_AN_ARCHIVE.at(path=name, reason=_other_form(mail[0]))
-    try:
-        headers, body = _taken_apart(mail)
-        version = _version(headers)
-        if version > VERSION:
-            return codes.ARCHIVE_TOO_NEW.at(start, path=name, version=version, known=VERSION)
-        fields = _fields(headers, body)
-    except UnsoundError as fault:
-        return codes.INVALID_RECORD.at(start, reason=str(fault))
-    return reader.record(fields, start)
+class _Archive:
+    """Takes the mails one by one, and sees whether all of them are there, in their order."""
+
+    def __init__(self, name: str) -> None:
+        self.is_closed = False
+        self._name = name
+        self._reader = Reader()
+        self._next_place: int | None = 1  # None after a mail whose place cannot be read
+
+    def take(self, mail: bytes, start: int) -> Item:
+        """What a mail holds, or what is wrong with it."""
+        expected, self._next_place = self._next_place, None
+        try:
+            headers, body = taken_apart(mail)
+            version = _version(headers)
+            if version > VERSION:
+                return codes.ARCHIVE_TOO_NEW.at(
+                    start, path=self._name, version=version, known=VERSION
+                )
+            place, self.is_closed = _place(headers)
+            self._next_place = place + 1
+            if expected not in (None, place):
+                unsound(f"it is mail {place} of its archive, but mail {expected} belongs here")
+            fields = _fields(headers, body)
+        except UnsoundError as fault:
+            return codes.INVALID_RECORD.at(start, reason=str(fault))
+        return self._reader.record(fields, start)
+
+
+def _not_an_archive(line: bytes, name: str) -> Diagnostic:
+    return codes.NOT_AN_ARCHIVE.at(path=name, reason=_other_form(line))
 
 
 def _other_form(line: bytes) -> str:
+    if not line:
+        return "it is empty"
     if line.lstrip().startswith(b"{"):
         return "it looks like JSON lines, not like an mbox"
     return "its first line does not begin with `From `"
 
 
-class _Headers:
-    """The headers of one mail, by name. Those that are asked for may stand there once only."""
-
-    def __init__(self, unfolded: bytes) -> None:
-        self._values: dict[bytes, list[bytes]] = {}
-        for line in unfolded.split(b"\n"):
-            match = _HEADER.fullmatch(line)
-            if not match:
-                unsound("a line of its header is not `Name: value`")
-            self._values.setdefault(match[1].lower(), []).append(match[2].strip())
-
-    def find(self, name: str) -> str | None:
-        """The value of a header, or None where it is not there."""
-        values = self._values.get(name.lower().encode(), [])
-        if len(values) > 1:
-            unsound(f"it has the header `{name}` twice")
-        try:
-            return values[0].decode() if values else None
-        except UnicodeDecodeError:
-            unsound(f"the header `{name}` is not UTF-8")
-
-    def value(self, name: str) -> str:
-        """The value of a header that must be there."""
-        value = self.find(name)
-        return unsound(f"the header `{name}` is missing") if value is None else value
-
-    def number(self, name: str) -> int:
-        """A header that is a number."""
-        return _number(self.value(name), name)
-
-    def parts(self, name: str) -> list[str]:
-        """A header that is a list, or is not there."""
-        value = self.find(name)
-        return [part.strip() for part in value.split(",")] if value else []
-
-
-def _taken_apart(mail: list[bytes]) -> tuple[_Headers, list[bytes]]:
-    """The headers and the lines of the body, without the blank line that ends every mail."""
-    end = next((index for index, line in enumerate(mail) if line in _BLANK_LINES), None)
-    if end is None:
-        unsound("it breaks off in its header; the file was probably cut short")
-    unfolded = _FOLD.sub(b"", b"".join(mail[:end]).rstrip(b"\r\n"))
-    body = mail[end + 1 :]
-    return _Headers(unfolded), body[:-1] if body and body[-1] in _BLANK_LINES else body
-
-
-def _version(headers: _Headers) -> int:
+def _version(headers: Headers) -> int:
     if headers.find("X-Brenner-Format") is None:
         unsound("it has no header `X-Brenner-Format`: another program wrote it")
     return headers.number("X-Brenner-Format") or unsound("`X-Brenner-Format` is 0")
 
 
-def _fields(headers: _Headers, body: list[bytes]) -> dict[str, object]:
+def _place(headers: Headers) -> tuple[int, bool]:
+    """Which mail of its archive it is, and whether it is the last."""
+    match = _PLACE.fullmatch(headers.value("X-Brenner-Place"))
+    if not match:
+        unsound("`X-Brenner-Place` is not a number, with `, last` in the last mail")
+    return int(match[1]), match[2] is not None
+
+
+def _fields(headers: Headers, body: bytes) -> dict[str, object]:
     """The message as plain values, still unchecked."""
     reply_to = headers.find("X-Brenner-In-Reply-To")
     encoding = headers.value("Content-Transfer-Encoding").lower()
@@ -223,19 +234,13 @@ def _fields(headers: _Headers, body: list[bytes]) -> dict[str, object]:
         "subject": from_header(headers.value("Subject")),
         "body": from_body(body, encoding, has_own_end=has_own_end),
         "ack_required": _flag(headers.find("X-Brenner-Ack-Required")),
-        "reply_to": reply_to and _number(reply_to, "X-Brenner-In-Reply-To"),
+        "reply_to": reply_to and number_in(reply_to, "X-Brenner-In-Reply-To"),
         "acknowledges": [
-            _number(part, "X-Brenner-Acknowledges")
+            number_in(part, "X-Brenner-Acknowledges")
             for part in headers.parts("X-Brenner-Acknowledges")
         ],
         "read": _read(headers.parts("X-Brenner-Read")),
     }
-
-
-def _number(value: str, name: str) -> int:
-    if not _NUMBER.fullmatch(value):
-        unsound(f"the header `{name}` is not a number that a message can have")
-    return int(value)
 
 
 def _name(address: str, header: str) -> str:
@@ -243,7 +248,7 @@ def _name(address: str, header: str) -> str:
     return match[1] if match else unsound(f"`{header}` is not `Name <Name@{_HOST}>`")
 
 
-def _recipients(headers: _Headers) -> list[str]:
+def _recipients(headers: Headers) -> list[str]:
     to = headers.value("To")
     return [] if to == _NOBODY else [_name(part.strip(), "To") for part in to.split(",")]
 

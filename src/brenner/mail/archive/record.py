@@ -21,12 +21,13 @@ from brenner.thread.posted import iso
 VERSION = 1
 Fields = Mapping[str, object]
 Item = Agent | Record | Diagnostic
+# With these nothing of the archive is read
+HOPELESS = (codes.NOT_AN_ARCHIVE, codes.ARCHIVE_TOO_NEW)
 
 # The largest whole number that every reader of JSON keeps exactly
 _MOST_ID = 2**53 - 1
 # Finer than the store's clock: it could not be kept
 _TOO_FINE = re.compile(r"[.,][0-9]{7}")
-_ENOUGH_OF_A_HASH = 16
 
 
 class UnsoundError(Exception):
@@ -79,13 +80,11 @@ def record_fields(record: Record) -> dict[str, object]:
 class Reader:
     """Checks the records of one archive, one after the other.
 
-    A message may be there twice, as when two archives were joined. Two messages of one id may
-    not: nobody could say which of them a link means.
+    Two messages may not have one id: nobody could say which of them a link means.
     """
 
     def __init__(self) -> None:
-        self._count = 0
-        self._hashes: dict[int, str] = {}
+        self._ids: set[int] = set()
         self._agents: set[str] = set()
 
     def agent(self, fields: Fields, line: int) -> Agent | Diagnostic:
@@ -102,16 +101,15 @@ class Reader:
     def record(self, fields: Fields, line: int) -> Record | Diagnostic:
         """The message, or what is wrong with it."""
         try:
-            record = _record(fields, self._count + 1)
+            record = _record(fields, len(self._ids) + 1)
             stored = record.stored
             if stored.content_hash != content_hash(stored.message):
                 return codes.HASH_MISMATCH.at(line, id=stored.id)
-            short = stored.content_hash[:_ENOUGH_OF_A_HASH]
-            if self._hashes.setdefault(stored.id, short) != short:
+            if stored.id in self._ids:
                 unsound(f"another message of this archive has the id {stored.id}, too")
         except UnsoundError as fault:
             return codes.INVALID_RECORD.at(line, reason=str(fault))
-        self._count += 1
+        self._ids.add(stored.id)
         return record
 
 

@@ -23,6 +23,7 @@ APPLICATION_ID = 0x42524E52  # BRNR
 _BUSY_SECONDS = 60
 _PRAGMAS = """
     PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = ON;  -- what flushing means on macOS
     PRAGMA foreign_keys = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
@@ -45,19 +46,38 @@ class Database:
         self.path = path
         self._connection = connection
         self._lock = threading.RLock()
+        self._known = 0
 
     @classmethod
-    def open(cls, path: Path, steps: tuple[str, ...] | None = None) -> Self:
-        """Open a file that is there; bring it up to date where it is older."""
+    def open(
+        cls, path: Path, steps: tuple[str, ...] | None = None, *, to_write: bool = False
+    ) -> Self:
+        """Open a file that is there; bring it up to date where it is older.
+
+        SQLite needs a file beside it for its locks. Where there can be none (a folder that may
+        only be read, a full disk) and nobody is writing, it can still be read.
+        """
         steps = migrations() if steps is None else steps
         with translated(path):
-            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
             try:
-                database = cls(path, connection)
-                database._prepare(steps)
-            except BaseException:
-                connection.close()
-                raise
+                return cls.connect(path, str(path), apsw.SQLITE_OPEN_READWRITE, steps)
+            except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError):
+                if to_write or not _is_at_rest(path):
+                    raise
+                address = f"{path.absolute().as_uri()}?immutable=1"
+                flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+                return cls.connect(path, address, flags, steps)
+
+    @classmethod
+    def connect(cls, path: Path, address: str, flags: int, steps: tuple[str, ...]) -> Self:
+        """A connection to the file at the address; faults are told of the path."""
+        connection = apsw.Connection(address, flags=flags)
+        try:
+            database = cls(path, connection)
+            database._prepare(steps)
+        except BaseException:
+            connection.close()
+            raise
         return database
 
     @classmethod
@@ -70,7 +90,7 @@ class Database:
         with translated(path):
             if not path.exists():
                 _make(path)
-        return cls.open(path)
+        return cls.open(path, to_write=True)
 
     def _prepare(self, steps: tuple[str, ...]) -> None:
         connection = self._connection
@@ -80,19 +100,23 @@ class Database:
             reason = "another program made it" if self.path.stat().st_size else "it is empty"
             raise Unavailable(codes.STORE_FOREIGN.at(path=str(self.path), reason=reason))
         connection.execute(_PRAGMAS)
-        version = self.version
-        if version > len(steps):
-            raise Unavailable(
-                codes.STORE_TOO_NEW.at(path=str(self.path), version=version, known=len(steps))
-            )
-        if version < len(steps):
+        self._known = len(steps)
+        self._check_version()
+        if self.version < len(steps):
             self._migrate(steps)
+
+    def _check_version(self) -> None:
+        version = self.version
+        if version > self._known:
+            words = {"version": version, "known": self._known}
+            raise Unavailable(codes.STORE_TOO_NEW.at(None, path=str(self.path), **words))
 
     def _migrate(self, steps: tuple[str, ...]) -> None:
         """Whoever gets the lock does it; whoever comes later finds it done."""
         with self.writing():
             for number in range(self.version, len(steps)):
-                self._connection.execute(steps[number])
+                # A statement that gives rows is done when all of them have been asked for.
+                self._connection.execute(steps[number]).fetchall()
                 self._connection.pragma("user_version", number + 1)
 
     @property
@@ -106,8 +130,12 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All of what is done inside, or nothing."""
+        """All of what is done inside, or nothing.
+
+        A newer program may have migrated the file since it was opened here.
+        """
         with self._transaction("BEGIN IMMEDIATE"):
+            self._check_version()
             yield
 
     @contextmanager
@@ -170,6 +198,12 @@ class Database:
 _DANGLING = 'SELECT DISTINCT "table" FROM pragma_foreign_key_check'
 
 
+def _is_at_rest(path: Path) -> bool:
+    """Whether the file is whole by itself: nothing stands in the log beside it."""
+    log = Path(f"{path}-wal")
+    return path.is_file() and not (log.exists() and log.stat().st_size)
+
+
 def _make(path: Path) -> None:
     """Make a whole file beside its place, then put it there, unless somebody was quicker."""
     new = path.with_name(f"{path.name}.new-{os.getpid()}-{threading.get_ident()}")
@@ -179,17 +213,28 @@ def _make(path: Path) -> None:
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("journal_mode", "wal")
         connection.close()
-        Database.open(new).close()
+        Database.connect(path, str(new), apsw.SQLITE_OPEN_READWRITE, migrations()).close()
         with suppress(FileExistsError):
-            os.link(new, path)
-            _flush_folder(path.parent)
+            _put(new, path)
+            flush_folder(path.parent)
     finally:
         connection.close()
         for leftover in (new, Path(f"{new}-wal"), Path(f"{new}-shm")):
             leftover.unlink(missing_ok=True)
 
 
-def _flush_folder(folder: Path) -> None:
+def _put(new: Path, path: Path) -> None:
+    """Give the file its name, unless something has it."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without a second name for a file
+        if not path.exists():
+            new.rename(path)
+
+
+def flush_folder(folder: Path) -> None:
     """A new name is safe only when its folder is on the disk."""
     number = os.open(folder, os.O_RDONLY)
     try:
@@ -202,9 +247,10 @@ def _flush_folder(folder: Path) -> None:
 # no row is a fault of the program, and raised as it is.
 _MEANINGS: tuple[tuple[tuple[type[Exception], ...], Code], ...] = (
     ((apsw.NotADBError, apsw.CorruptError, apsw.FormatError, apsw.SQLError), codes.STORE_CORRUPT),
+    ((UnicodeDecodeError,), codes.STORE_CORRUPT),
     ((apsw.FullError,), codes.STORE_FULL),
     ((apsw.ReadOnlyError,), codes.STORE_READ_ONLY),
-    ((apsw.BusyError, apsw.LockedError), codes.STORE_BUSY),
+    ((apsw.BusyError, apsw.LockedError, apsw.ProtocolError), codes.STORE_BUSY),
     ((OSError, apsw.CantOpenError, apsw.IOError, apsw.NoMemError), codes.STORE_UNUSABLE),
     ((apsw.PermissionsError, apsw.AuthError, apsw.NoLFSError), codes.STORE_UNUSABLE),
 )
@@ -215,16 +261,37 @@ def translated(path: Path) -> Iterator[None]:
     """Turn what SQLite and the system raise into what we raise."""
     try:
         yield
-    except (apsw.Error, OSError) as error:
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
         found = _diagnosis(str(path), error)
         if found is None:
             raise
         raise Unavailable(found) from error
 
 
-def _diagnosis(path: str, error: apsw.Error | OSError) -> Diagnostic | None:
+def _diagnosis(path: str, error: apsw.Error | OSError | UnicodeDecodeError) -> Diagnostic | None:
     reason = str(error) or type(error).__name__
     if isinstance(error, OSError):
         reason = error.strerror or reason
+    elif isinstance(error, apsw.CantOpenError):
+        reason = _why_not_opened(path) or reason
+    elif isinstance(error, apsw.IOError) and _is_full(path):
+        return codes.STORE_FULL.at(path=path)
     code = next((code for kinds, code in _MEANINGS if isinstance(error, kinds)), None)
     return code.at(path=path, reason=reason, seconds=_BUSY_SECONDS) if code else None
+
+
+def _why_not_opened(path: str) -> str | None:
+    """What the system says, where SQLite says only that it could not."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except OSError as error:
+        return error.strerror
+    return None
+
+
+def _is_full(path: str) -> bool:
+    """Whether the disk has no room, which SQLite sometimes calls an I/O error."""
+    try:
+        return os.statvfs(Path(path).parent).f_bavail == 0
+    except OSError:
+        return False

@@ -207,6 +207,11 @@ class SqliteMailbox:
         with self.database.writing():
             return moving.restore(self.database, agents, records)
 
+    def integrity(self) -> tuple[str, ...]:
+        """What is wrong with the mail; nothing where the file is sound and no message changed."""
+        with self.database.reading():
+            return (*self.database.integrity(), *moving.changed(self.database))
+
     def close(self) -> None:
         self.database.close()
 

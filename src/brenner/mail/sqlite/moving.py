@@ -10,6 +10,7 @@ from brenner.mail.restoring import Landing, strangers
 from brenner.mail.sqlite.database import Database
 from brenner.mail.sqlite.rows import SELECT, bounded, microseconds, names, stored_of, time_of, whole
 from brenner.mail.sqlite.writing import add
+from brenner.thread.content_hash import content_hash
 
 
 def arrivals(database: Database, after: int, limit: int) -> tuple[Stored, ...]:
@@ -37,6 +38,14 @@ def _records(database: Database) -> Iterator[Record]:
                 yield Record(stored, _read_at(database, stored))
     finally:
         database.close()
+
+
+def changed(database: Database) -> Iterator[str]:
+    """Messages that are not as they were stored: their content has another hash."""
+    for row in database.execute(SELECT):
+        stored = stored_of(row)
+        if content_hash(stored.message) != stored.content_hash:
+            yield f"message {stored.id} is not as it was stored"
 
 
 def _read_at(database: Database, stored: Stored) -> tuple[tuple[str, datetime], ...]:

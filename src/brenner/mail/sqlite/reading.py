@@ -110,8 +110,8 @@ def inbox_page(
 ) -> InboxPage:
     """Part of an inbox, newest first. Several types are read one by one, each from its index."""
     recipient = number_of_agent(database, name)
-    place = _place(message_row(database, before)) if before is not None else None
     thread = None if wanted.thread_id is None else number_of_thread(database, wanted.thread_id)
+    place = _place(message_row(database, before)) if before is not None else None
     most = _ALL if limit is None else bounded(limit + 1)
     found: list[Received] = []
     for each in _types(wanted):
@@ -145,10 +145,24 @@ def _inbox_conditions(
     return conditions, values
 
 
+# The first that fits. SQLite has no statistics here, and would take the primary key.
+_INDEXES = (
+    ("d.owes_ack", "deliveries_owed"),
+    ("d.thread = ?", "deliveries_by_thread"),
+    ("d.read_at IS NULL", "deliveries_unread"),
+    ("d.type = ?", "deliveries_by_type"),
+)
+
+
+def _indexed(conditions: str) -> str:
+    names = [name for condition, name in _INDEXES if condition in conditions]
+    return f"INDEXED BY {names[0]}" if names else ""
+
+
 def _received(database: Database, conditions: str, values: tuple[Value, ...]) -> list[Received]:
     rows = database.execute(
         f"SELECT {COLUMNS}, d.read_at IS NOT NULL, d.owes_ack"
-        f" FROM deliveries d CROSS JOIN messages m ON m.id = d.message"
+        f" FROM deliveries d {_indexed(conditions)} CROSS JOIN messages m ON m.id = d.message"
         f" WHERE {conditions} ORDER BY d.at DESC, d.message DESC LIMIT ?",
         values,
     )
@@ -182,6 +196,7 @@ def deliveries(database: Database, stored: Stored) -> tuple[Delivery, ...]:
 def debts(database: Database, debtor: str | None, thread_id: str | None) -> tuple[Debt, ...]:
     """Who owes an ACK for what, the oldest first."""
     conditions = "d.owes_ack"
+    index = "deliveries_owed" if thread_id is None else "deliveries_owed_in_thread"
     values: list[Value] = []
     if debtor is not None:
         conditions += " AND d.recipient = ?"
@@ -190,7 +205,8 @@ def debts(database: Database, debtor: str | None, thread_id: str | None) -> tupl
         conditions += " AND d.thread = ?"
         values.append(number_of_thread(database, thread_id))
     rows = database.execute(
-        f"SELECT {COLUMNS}, a.name FROM deliveries d JOIN messages m ON m.id = d.message"
+        f"SELECT {COLUMNS}, a.name FROM deliveries d INDEXED BY {index}"
+        " CROSS JOIN messages m ON m.id = d.message"
         f" JOIN agents a ON a.number = d.recipient WHERE {conditions}",
         tuple(values),
     )

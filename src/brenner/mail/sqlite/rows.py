@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from apsw import CorruptError
+
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Agent, Stored
@@ -27,14 +29,18 @@ def microseconds(at: datetime) -> int:
 
 def time_of(value: "Value") -> datetime:
     """A time as it was."""
-    return _EPOCH + timedelta(microseconds=whole(value))
+    try:
+        return _EPOCH + timedelta(microseconds=whole(value))
+    except OverflowError as error:
+        message = f"{value!r} is no time"
+        raise CorruptError(message) from error
 
 
 def whole(value: "Value") -> int:
-    """A number that the schema promises."""
+    """A number, as the schema promises; else another program has been at the file."""
     if not isinstance(value, int):
         message = f"a whole number was expected, not {value!r}"
-        raise TypeError(message)
+        raise CorruptError(message)
     return value
 
 

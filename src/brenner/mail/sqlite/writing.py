@@ -5,8 +5,8 @@ from datetime import datetime
 from brenner.mail.model import Stored, type_of, wants_ack
 from brenner.mail.rules import next_time
 from brenner.mail.sqlite.database import Database
+from brenner.mail.sqlite.indexing import index, note_time
 from brenner.mail.sqlite.rows import bounded, joined, microseconds, thread_row, time_of, whole
-from brenner.mail.sqlite.searching import index
 from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
@@ -17,8 +17,8 @@ def new_message(
 ) -> Stored:
     """A message that is about to be stored, with the id and the time that the store gives it."""
     last_time, last_id, last_arrival = database.execute(
-        "SELECT last_time, (SELECT max(id) FROM messages), (SELECT max(arrival) FROM messages)"
-        " FROM store"
+        "SELECT (SELECT last_time FROM store), (SELECT max(id) FROM messages),"
+        " (SELECT max(arrival) FROM messages)"
     ).fetchall()[0]
     at = next_time(now, None if last_time is None else time_of(last_time))
     database.execute("UPDATE store SET last_time = ?", (microseconds(at),))
@@ -31,17 +31,19 @@ def new_message(
         arrival=whole(last_arrival or 0) + 1,
         origin_id=new_id,
         reply_to=reply_to,
-        acknowledges=_settled_by(database, message, sender) if type_of(message) == "ACK" else (),
+        acknowledges=_settled_by(database, message, reply_to, sender),
     )
 
 
-def _settled_by(database: Database, ack: Message, sender: int) -> tuple[int, ...]:
-    """Which debts of its sender in its thread an ACK settles."""
-    row = thread_row(database, ack.thread_id)
+def _settled_by(
+    database: Database, ack: Message, reply_to: int | None, sender: int
+) -> tuple[int, ...]:
+    """Which debts of its sender in its thread a message settles, if it is an ACK."""
+    row = thread_row(database, ack.thread_id) if type_of(ack) == "ACK" else None
     if row is None:
         return ()
     thread = row[0]
-    named = named_messages(ack.body)
+    named = named_messages(ack.body, reply_to)
     contents = [
         str(row[0])
         for message_id in named
@@ -77,8 +79,8 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
     for recipient in message.recipients:
         owes = wants and recipient != message.sender
         database.execute(
-            "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, NULL, ?, NULL)",
-            (numbers[recipient], at, stored.id, thread, name, owes),
+            "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?, NULL, ?, NULL, ?)",
+            (numbers[recipient], at, stored.id, thread, name, owes, stored.arrival),
         )
     for target in stored.acknowledges:
         database.execute(
@@ -87,6 +89,7 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
             (stored.id, target, sender),
         )
     index(database, stored, thread, sender)
+    note_time(database, stored)
 
 
 def _thread_with(database: Database, stored: Stored, at: int) -> int:

@@ -3,7 +3,7 @@
 CREATE TABLE store (
     -- The time that was given last: times do not go back when the clock does, a little.
     last_time INTEGER
-);
+) STRICT;
 INSERT INTO store VALUES (NULL);
 
 CREATE TABLE agents (
@@ -13,7 +13,7 @@ CREATE TABLE agents (
     model         TEXT NOT NULL,
     task          TEXT NOT NULL,
     registered_at INTEGER NOT NULL
-);
+) STRICT;
 
 CREATE TABLE threads (
     number   INTEGER PRIMARY KEY,
@@ -22,7 +22,7 @@ CREATE TABLE threads (
     first_at INTEGER NOT NULL,
     last_at  INTEGER NOT NULL,
     last_id  INTEGER NOT NULL
-);
+) STRICT;
 CREATE INDEX threads_newest ON threads (last_at, last_id);
 
 -- A row says by itself what the message says: names are repeated here, so that no change of any
@@ -43,7 +43,7 @@ CREATE TABLE messages (
     reply_to     INTEGER REFERENCES messages (id),
     acknowledges TEXT NOT NULL,
     is_local     INTEGER NOT NULL
-);
+) STRICT;
 CREATE INDEX messages_in_thread ON messages (thread, at, id);
 CREATE UNIQUE INDEX messages_by_origin ON messages (origin_id, hash);
 
@@ -69,13 +69,16 @@ CREATE TABLE deliveries (
     read_at         INTEGER,
     owes_ack        INTEGER NOT NULL,
     acknowledged_by INTEGER REFERENCES messages (id),
+    arrival         INTEGER NOT NULL,
     PRIMARY KEY (recipient, at, message)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
 CREATE INDEX deliveries_of_message ON deliveries (message);
 CREATE INDEX deliveries_by_type ON deliveries (recipient, type, at, message);
 CREATE INDEX deliveries_by_thread ON deliveries (recipient, thread, at, message);
 CREATE INDEX deliveries_unread ON deliveries (recipient, at, message) WHERE read_at IS NULL;
 CREATE INDEX deliveries_owed ON deliveries (recipient, at, message) WHERE owes_ack;
+CREATE INDEX deliveries_unread_arrived ON deliveries (recipient, arrival) WHERE read_at IS NULL;
+CREATE INDEX deliveries_owed_arrived ON deliveries (recipient, arrival) WHERE owes_ack;
 CREATE INDEX deliveries_owed_in_thread ON deliveries (thread) WHERE owes_ack;
 
 CREATE TABLE keys (
@@ -83,7 +86,14 @@ CREATE TABLE keys (
     key     TEXT NOT NULL,
     message INTEGER NOT NULL REFERENCES messages (id),
     PRIMARY KEY (sender, key)
-) WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;
+
+-- The times of each thousand arrivals, so that a search for a time knows where not to look.
+CREATE TABLE spans (
+    number   INTEGER PRIMARY KEY,
+    first_at INTEGER NOT NULL,
+    last_at  INTEGER NOT NULL
+) STRICT;
 
 -- Filled with words that are taken apart already (mail/words.py): letters, digits and § only.
 -- The rowid is the message's arrival.

@@ -1,0 +1,192 @@
+"""Archives that are not whole: cut short, joined, with records missing or in another order."""
+
+import json
+import tracemalloc
+from itertools import chain, repeat
+
+import pytest
+
+from archived import (
+    AGENT,
+    BOTH,
+    LINES,
+    MAILS,
+    filled,
+    from_lines,
+    from_mails,
+    record,
+    told,
+    words,
+)
+from brenner.limits import MOST_BODY_BYTES, MOST_RECORD_BYTES
+from brenner.mail.archive import jsonl, mbox
+from brenner.mail.model import Agent, Record
+from brenner.thread.content_hash import content_hash
+
+HEADER, AGENT_LINE, FIRST, SECOND, END = filled(LINES).splitlines(keepends=True)
+MAIL_1, MAIL_2 = (
+    "From " + mail for mail in filled(MAILS).removeprefix("From ").split("\n\nFrom ", 1)
+)
+MAIL_1 += "\n\n"
+
+
+def lines(*parts: str) -> list[tuple[str, int | None, str]]:
+    """What is told of JSON lines."""
+    return told(from_lines("".join(parts).encode()))
+
+
+def mails(*parts: str) -> list[tuple[str, int | None, str]]:
+    """What is told of an mbox."""
+    return told(from_mails("".join(parts).encode()))
+
+
+def test_lines_cut_short() -> None:
+    """Within a line, and between two; a missing line feed alone does no harm."""
+    content = filled(LINES).encode()
+    broken = "it breaks off in the middle; the file was probably cut short"
+    assert told(from_lines(content[:-2])) == [("INVALID_RECORD", 5, words(broken))]
+    assert lines(HEADER, AGENT_LINE, FIRST, SECOND[:-9]) == [("INVALID_RECORD", 4, words(broken))]
+    assert from_lines(content[:-1]) == [AGENT, *BOTH]
+    missing = "no closing line follows it; the file was probably cut short"
+    kept: list[str] = []
+    for number, line in enumerate((HEADER, AGENT_LINE, FIRST, SECOND), 1):
+        kept.append(line)
+        assert lines(*kept) == [("INVALID_RECORD", number, words(missing))]
+        assert lines(*kept, "\n", " \n") == [("INVALID_RECORD", number, words(missing))]
+        assert lines(*kept)[0] == lines("".join(kept)[:-1])[0]
+
+
+def test_mails_cut_short() -> None:
+    """Within a mail, and between two; without the blank line at the end nothing is missing."""
+    content = filled(MAILS).encode()
+    header = content[: content.rindex(b"MIME-Version")]
+    broken = "it breaks off in its header; the file was probably cut short"
+    assert told(from_mails(header)) == [("INVALID_RECORD", 21, words(broken))]
+    assert [each[:2] for each in told(from_mails(content[:-4]))] == [("HASH_MISMATCH", 21)]
+    assert from_mails(content[:-2]) == list(BOTH)
+    missing = "it is not the last mail, but none follows it; the file was probably cut short"
+    assert mails(MAIL_1) == [("INVALID_RECORD", 1, words(missing))]
+
+
+@pytest.mark.parametrize("end", ["1", "3", "0", "-1", "true", "null", '"2"', "2.0", "[]"])
+def test_the_closing_line_counts(end: str) -> None:
+    """A line of a message was taken out or put in; or it is no number at all."""
+    reason = "`end` is not a number of messages"
+    if end in ("0", "1", "3"):
+        reason = f"`end` says that there are {end} messages, but here are 2"
+    closing = f'{{"end":{end}}}\n'
+    assert lines(HEADER, FIRST, SECOND, closing) == [("INVALID_RECORD", 4, words(reason))]
+
+
+def test_one_fault_is_told_once() -> None:
+    """Where a record is faulty, neither its count nor what it hides is a second fault."""
+    assert lines(HEADER, AGENT_LINE, "x\n", SECOND, END)[0][1] == 3
+    assert len(lines(HEADER, AGENT_LINE, "x\n", SECOND, END)) == 1
+    assert len(lines(HEADER, "x\n")) == 1
+    assert len(mails(MAIL_1.replace("X-Brenner-Place: 1\n", ""))) == 1
+    assert len(mails(MAIL_1.replace("X-Brenner-Place: 1\n", ""), MAIL_2)) == 1
+    assert len(mails(MAIL_1.replace("Hello.", "Hallo."), MAIL_2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        (SECOND + END, "it stands after the closing line"),
+        (END, "it stands after the closing line"),
+        ("x\n" * 9, "it stands after the closing line"),
+        (filled(LINES), "a second archive begins here; import one after the other"),
+    ],
+)
+def test_nothing_follows_the_closing_line(after: str, reason: str) -> None:
+    """But blank lines; the rest is told once, and not read."""
+    items = from_lines((filled(LINES) + "\n" + after).encode())
+    assert told(items) == [("INVALID_RECORD", 7, words(reason))]
+    assert items[:3] == [AGENT, *BOTH]
+    assert from_lines((filled(LINES) + "\n \r\n\n").encode()) == [AGENT, *BOTH]
+
+
+def test_agents_come_first() -> None:
+    """One after a message is told: whoever reads on could not take it in any more."""
+    reason = "an agent stands after a message; agents come first"
+    late = lines(HEADER, FIRST, AGENT_LINE, SECOND, END)
+    assert late == [("INVALID_RECORD", 3, words(reason))]
+    # also after a message that is not sound itself
+    unsound = json.dumps(json.loads(FIRST) | {"at": "noon"}) + "\n"
+    late = lines(HEADER, unsound, AGENT_LINE, SECOND, END)
+    assert [each[:2] for each in late] == [("INVALID_RECORD", 2), ("INVALID_RECORD", 3)]
+
+
+def test_mails_missing_or_moved() -> None:
+    """Told at the mail that stands where another belongs."""
+    assert mails(MAIL_2) == [
+        ("INVALID_RECORD", 1, words("it is mail 2 of its archive, but mail 1 belongs here"))
+    ]
+    three = [each.decode() for each in mbox.encode([], [record(1), record(2), record(3)])]
+    gap = ("INVALID_RECORD", 21, words("it is mail 3 of its archive, but mail 2 belongs here"))
+    assert mails(three[0], three[2]) == [gap]
+    after = "it stands after the last mail; import one archive after the other"
+    assert mails(three[0], three[2], three[1]) == [gap, ("INVALID_RECORD", 41, words(after))]
+    assert len(mails(three[1], three[0], three[2])) == 3
+
+
+def test_joined_mailboxes_are_told() -> None:
+    """`cat a.mbox b.mbox`: what follows the last mail of the first is told once, and not read."""
+    other = "".join(each.decode() for each in mbox.encode([], [record(5), record(6)]))
+    items = from_mails((filled(MAILS) + other).encode())
+    reason = "it stands after the last mail; import one archive after the other"
+    assert told(items) == [("INVALID_RECORD", 50, words(reason))]
+    assert items[:2] == list(BOTH)
+
+
+def test_a_record_has_a_longest_length() -> None:
+    """Longer ones are told before anything in them is parsed, and what follows is read."""
+    reason = words("it is longer than 83,886,080 bytes")
+    longer = '{"id":1,"x":"' + "x" * MOST_RECORD_BYTES + '"}\n'
+    items = from_lines((HEADER + AGENT_LINE + longer + SECOND + END).encode())
+    assert told(items) == [("INVALID_RECORD", 3, reason)]
+    assert [type(each) for each in items if each is not items[1]] == [Agent, Record]
+    longer = MAIL_1.replace("Hello.\n", ("x" * 999_999 + "\n") * (MOST_RECORD_BYTES // 10**6 + 1))
+    items = from_mails((longer + MAIL_2).encode())
+    assert [each[:1] + each[2:] for each in told(items)] == [("INVALID_RECORD", reason)]
+    assert [type(each) for each in items[1:]] == [Record]
+
+
+def test_of_a_mail_without_end_little_is_kept() -> None:
+    """Five times the limit goes by; what is held meanwhile depends on the limit alone."""
+    line = b"x" * 999_999 + b"\n"
+    tracemalloc.start()
+    try:
+        endless = repeat(line, 5 * MOST_RECORD_BYTES // len(line))
+        items = list(mbox.decode(chain([b"From a@b\n", b"\n"], endless), "mail.mbox"))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert told(items) == [("INVALID_RECORD", 1, words("it is longer than 83,886,080 bytes"))]
+    assert most < 3 * MOST_RECORD_BYTES
+
+
+@pytest.mark.parametrize("filling", ["[],", "{},"])
+def test_what_is_not_text_is_bounded(filling: str) -> None:
+    """Small values cost many times their length; a message holds few."""
+    odd = '{"id":1,"x":[' + filling * (3 * 1024 * 1024) + "0]}\n"
+    reason = "more than 8,388,608 bytes of it are outside its texts"
+    assert lines(HEADER, odd, END) == [("INVALID_RECORD", 2, words(reason))]
+
+
+def test_quotes_that_do_not_close_are_read_once() -> None:
+    """Not once more from each of them on."""
+    odd = '{"id":' + '"\\"' + '\\"' * (5 * 1024 * 1024) + "\n"
+    assert [each[:2] for each in lines(HEADER, odd, END)] == [("INVALID_RECORD", 2)]
+
+
+def test_the_largest_message_comes_back() -> None:
+    """Whatever a store takes can be read again, also where each character is spelled out."""
+    text = "\x01" * MOST_BODY_BYTES
+    message = record().stored.message._replace(thread_id=text, subject=text, body=text)
+    stored = record().stored._replace(message=message, content_hash=content_hash(message))
+    largest = Record(stored)
+    content = "".join(jsonl.encode([], [largest])).encode()
+    assert len(content) > 18 * MOST_BODY_BYTES
+    assert from_lines(content) == [largest]
+    largest = record(body=text)
+    assert from_mails(b"".join(mbox.encode([], [largest]))) == [largest]
