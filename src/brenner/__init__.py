@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from brenner.lint.report import LintReport
     from brenner.lint.run import lint, lint_text
     from brenner.mail.mailbox import Mailbox
-    from brenner.mail.model import Stored
+    from brenner.mail.model import Profile, Stored
     from brenner.mail.query import Query, parse_query
     from brenner.thread.content_hash import content_hash
     from brenner.thread.cross_reference import CrossReference, cross_reference
@@ -80,7 +80,7 @@ _HOMES = {
     "brenner.lint.report": ("LintReport",),
     "brenner.lint.run": ("lint", "lint_text"),
     "brenner.mail.mailbox": ("Mailbox",),
-    "brenner.mail.model": ("Stored",),
+    "brenner.mail.model": ("Profile", "Stored"),
     "brenner.mail.query": ("Query", "parse_query"),
     "brenner.thread.content_hash": ("content_hash",),
     "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
@@ -130,6 +130,7 @@ __all__ = [
     "Outcome",
     "ParsedArtifact",
     "Posted",
+    "Profile",
     "Query",
     "Refused",
     "Report",

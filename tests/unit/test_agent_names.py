@@ -148,6 +148,24 @@ def test_suggestions_for_a_name_that_is_taken() -> None:
     assert others != suggested("RedSky")[1:]
 
 
+def test_suggestions_for_a_name_that_looks_like_another() -> None:
+    """With a number it would look like the other one's second: others only."""
+    for name in ("B1ueLake", "bluelake", "B1ue Lake"):
+        offered = suggested(name)
+        assert len(offered) == 2
+        assert all(skeleton("BlueLake") not in skeleton(each) for each in offered)
+
+
+@pytest.mark.parametrize("name", ["FillInName", "Fill In Name"])
+def test_what_a_template_leaves_is_no_name(name: str) -> None:
+    """It is refused, and never suggested."""
+    found = name_refusal(name, KNOWN)
+    assert found
+    assert found.id == "INVALID_NAME"
+    assert ("it is what a template leaves to be filled in" in found.message) == (" " not in name)
+    assert not [each for each in suggested(name) if each.startswith("FillIn")]
+
+
 def test_suggestions_differ() -> None:
     """A name that is one of ours is not offered twice."""
     for adjective in ("Calm", "Green", "Quiet", "Swift"):

@@ -143,7 +143,7 @@ def test_public_surface() -> None:
         *("parse_subject", "read_deltas", "render_artifact", "render_delta", "render_message_file"),
         *("suggest_thread_id", "summary"),
         *("BrennerError", "Desk", "Mailbox", "Outcome", "Query", "Refused", "SendOptions"),
-        *("Stored", "Unavailable", "content_hash", "open", "parse_query"),
+        *("Profile", "Stored", "Unavailable", "content_hash", "open", "parse_query"),
     }
     with pytest.raises(AttributeError):
         _ = brenner.no_such_name

@@ -229,6 +229,39 @@ def test_suggestions_are_data() -> None:
     assert found["INVALID_RS_THREAD_ID"] == "RS-20251230-cell-fate-dichotomy"
 
 
+@pytest.mark.parametrize(
+    ("settings", "operator"),
+    [
+        ('operator = "Ada"\n', "Ada"),
+        ('operator = "Ada"\nack_deadline_hours = "never"\n', "Ada"),
+        ('operator = "not a name"\n', "Operator"),
+        ("operator = \n", "Operator"),
+        ("", "Operator"),
+    ],
+)
+def test_operator_of_the_project(tmp_path: Path, settings: str, operator: str) -> None:
+    """New messages go to the operator, replies come from her; bad settings stop neither."""
+    (tmp_path / "brenner.toml").write_text(settings, "utf-8")
+    here = ("--project", str(tmp_path))
+    for kind in ("INFO", "HANDOFF"):
+        new = brenner("new", kind, *here)
+        assert (new.returncode, new.stderr) == (0, "")
+        assert f"\nTo: {operator}\n" in new.stdout
+    assert "## To\nFillInName\n" in new.stdout  # work is not handed to the operator unasked
+    assert "\nTo: BlueLake\n" in brenner("new", "INFO", "--to", "BlueLake", *here).stdout
+    assert f"\nFrom: {operator}\n" in brenner("check", "--reply", *here, stdin=BAD).stdout
+    document = json.loads(brenner("check", "--reply", "--json", *here, stdin=BAD).stdout)
+    assert f"\nFrom: {operator}\n" in document["reply"]
+
+
+def test_empty_actor() -> None:
+    """`--as ""` is a variable that was not filled in; AGENT_NAME="" is as unset."""
+    done = brenner("new", "INFO", "--as", "")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--as needs a NAME" in done.stderr
+    assert "From: FillInName" in brenner("new", "INFO", env={"AGENT_NAME": ""}).stdout
+
+
 def test_suggestions() -> None:
     """A misspelt command or code gets the nearest one."""
     assert "`check`" in brenner("chekc").stderr

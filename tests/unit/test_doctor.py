@@ -16,7 +16,7 @@ from program import Run, brenner, files, git, powerless
 from terminal import in_terminal
 
 ALWAYS = ["python", "brenner", "sqlite", "git", "project", "settings", "store"]
-INSIDE = ["write", "integrity", "mail", "journal", "identity", "clock", "acks"]
+INSIDE = ["write", "integrity", "mail", "journal", "operator", "identity", "clock", "acks"]
 DISK = ["file_system", "space"]
 
 
@@ -116,6 +116,11 @@ def make_newer(store: Path) -> None:
         connection.execute("PRAGMA user_version = 999")
 
 
+def make_empty(store: Path) -> None:
+    """What a copy leaves that failed at once."""
+    store.write_bytes(b"")
+
+
 def make_folder(store: Path) -> None:
     """A folder under the store's name."""
     store.unlink()
@@ -141,6 +146,7 @@ def make_pipe(store: Path) -> None:
         (cut_short, "STORE_CORRUPT", "damaged"),
         (make_foreign, "STORE_FOREIGN", "not a store of Brenner"),
         (make_newer, "STORE_TOO_NEW", "format 999"),
+        (make_empty, "STORE_FOREIGN", "it is empty"),
         (make_folder, "STORE_UNUSABLE", "it is a folder"),
         (make_link, "STORE_UNUSABLE", "a link to `nowhere`"),
         (make_pipe, "STORE_UNUSABLE", "it is not a file"),
@@ -233,8 +239,8 @@ def test_mail_with_problems(project: Path) -> None:
     """The file can be used, but what is in it is wrong: exit code 1."""
     with apsw.Connection(str(store_of(project))) as connection:
         connection.execute(
-            "INSERT INTO deliveries (recipient, at, message, thread, owes_ack)"
-            " VALUES (1, 1, 999, 1, 0)"
+            "INSERT INTO deliveries (recipient, at, message, thread, owes_ack, arrival)"
+            " VALUES (1, 1, 999, 1, 0, 1)"
         )
     code, checks = examined(project)
     assert code == 1
@@ -307,6 +313,50 @@ def test_identity(project: Path) -> None:
     assert brenner("mail", "register", "BlueLake", cwd=project).code == 0
     code, checks = examined(project, "--as", "BlueLake")
     assert (checks["identity"]["status"], checks["identity"]["detail"]) == ("ok", "`BlueLake`")
+
+
+def test_empty_store_is_moved_away(project: Path) -> None:
+    """The way to mend it works as it is written."""
+    make_empty(store_of(project))
+    fix = examined(project)[1]["store"]["fix"]
+    name = store_of(project)
+    assert fix.startswith(f"Move it away: `mv {name} {name}.empty`.")
+    name.rename(f"{name}.empty")
+    assert brenner("init", cwd=project).code == 0
+    assert examined(project)[0] == 0
+
+
+def test_operator_like_another_agent(project: Path) -> None:
+    """Whoever writes would have to register it, and could not: mended in the settings."""
+    assert brenner("mail", "register", "BlueLake", cwd=project).code == 0
+    settings = project / "brenner.toml"
+    settings.write_text('operator = "B1ueLake"\n', "utf-8")
+    code, checks = examined(project)
+    found = checks["operator"]
+    assert (code, found["status"], found["id"]) == (3, "problem", "NAME_LOOKS_LIKE")
+    assert "`brenner.toml`" in found["fix"]
+    for command in (["init"], ["mail", "register", "RedCreek"]):
+        refused = brenner(*command, "--json", cwd=project)
+        assert refused.code == 1
+        assert refused.json["violations"][0]["fix"] == found["fix"]
+    settings.write_text('operator = "FillInName"\n', "utf-8")
+    assert examined(project)[1]["operator"]["id"] == "INVALID_NAME"
+    settings.write_text('operator = "BlueLake"\n', "utf-8")
+    assert examined(project)[1]["operator"]["status"] == "warning"  # Operator was it before
+
+
+def test_another_operator(project: Path) -> None:
+    """Who was the operator under another name may still get mail, which nobody reads."""
+    (project / "brenner.toml").write_text('operator = "Ada"\n', "utf-8")
+    code, checks = examined(project)
+    assert (code, checks["operator"]["status"]) == (0, "warning")
+    assert "`Operator`" in checks["operator"]["detail"]
+    assert '`operator = "Operator"`' in checks["operator"]["fix"]
+    fresh = project / "fresh"
+    fresh.mkdir()
+    assert brenner("init", "--project", ".", "--operator", "Ada", cwd=fresh).code == 0
+    operator = examined(fresh)[1]["operator"]
+    assert (operator["status"], operator["detail"]) == ("ok", "`Ada` is registered")
 
 
 def test_settings(project: Path) -> None:

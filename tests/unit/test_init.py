@@ -1,6 +1,7 @@
 """`brenner init`, as a stranger would use it: in real folders, with real git."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ def test_first_time(tmp_path: Path) -> None:
     assert (done.code, done.err) == (0, "")
     first, second = done.out.splitlines()
     assert first == f"Created .brenner/mail.sqlite3 in {tmp_path}; the operator is Operator."
-    assert second.startswith("Next: `brenner mail register NAME`")
+    assert second == (
+        "Next: `brenner mail register NAME` for each agent; `brenner new KICKOFF --as Operator "
+        "--to NAME > kickoff.md`; fill it in; `brenner mail send kickoff.md`."
+    )
     assert files(tmp_path) == STORE
     agents = brenner("mail", "agents", "--json", cwd=tmp_path)
     assert '"Operator"' in agents.out
@@ -94,7 +98,23 @@ def test_operator_like_another_agent(tmp_path: Path) -> None:
     done = brenner("init", "--operator", "bluelake", cwd=tmp_path)
     assert (done.code, done.out) == (1, "")
     assert "NAME_LOOKS_LIKE" in done.err
+    assert "`brenner.toml`" in done.err
     assert files(tmp_path) == STORE
+
+
+def test_what_comes_next_works(tmp_path: Path) -> None:
+    """The commands at the end, typed as they stand; between them the message is filled in."""
+    hints = re.findall(r"`brenner ([^`]*)`", brenner("init", cwd=tmp_path).out)
+    register, new, send = (hint.replace("NAME", "BlueLake") for hint in hints)
+    assert brenner(*register.split(), cwd=tmp_path).code == 0
+    command, file = new.split(" > ")
+    text = brenner(*command.split(), cwd=tmp_path).out
+    for unfilled in re.findall(r"\[\[.*?\]\]|fill-in-the-topic", text):
+        text = text.replace(unfilled, "text §1")
+    text = text.replace("-text §1\n", "-topic\n").replace("FillInName", "BlueLake")
+    (tmp_path / file).write_text(text, "utf-8")
+    done = brenner(*send.split(), cwd=tmp_path)
+    assert (done.code, done.out[:30]) == (0, "Sent message 1 to BlueLake in "), done.err
 
 
 def test_project_folder(tmp_path: Path) -> None:
@@ -104,7 +124,11 @@ def test_project_folder(tmp_path: Path) -> None:
     assert "NO_SUCH_PROJECT" in done.err
     assert files(tmp_path) == []
     (tmp_path / "study").mkdir()
-    assert brenner("init", "--project", "study", cwd=tmp_path).code == 0
+    done = brenner("init", "--project", "study", "--operator", "Ada", cwd=tmp_path)
+    assert done.code == 0
+    assert f"`brenner mail send kickoff.md --project {tmp_path / 'study'}`" in done.out
+    assert "--as Ada" in done.out
+    (tmp_path / "study" / "brenner.toml").unlink()
     assert files(tmp_path / "study") == STORE
 
 

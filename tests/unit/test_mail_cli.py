@@ -1,6 +1,7 @@
 """`brenner mail` as a whole: empty projects, agents, failures, other people's text."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,7 @@ def test_register(shell: Shell) -> None:
     assert "has changed" in shell.mail("register", "BlueLake", "--program", "x", "--update").out
     alike = shell("mail", "register", "B1ueLake", "--json")
     assert (alike.code, alike.codes) == (1, ["NAME_LOOKS_LIKE"])
+    assert shell("mail", "register", "FillInName", "--json").codes == ["INVALID_NAME"]
     new = shell.mail("register", "RedCreek", "--model", "gpt", "--json").json
     assert (new["new"], new["agent"]["name"], new["agent"]["model"]) == (True, "RedCreek", "gpt")
 
@@ -66,7 +68,7 @@ def test_agents(office: Shell) -> None:
     ]
     unknown = office("mail", "agents", "BlueLak")
     assert unknown.code == 1
-    assert "Perhaps `BlueLake`" in unknown.err
+    assert "lists who is known. Perhaps `BlueLake`. If it is your own name and new" in unknown.err
 
 
 REQUESTS = [
@@ -139,6 +141,23 @@ def test_settings_are_told(shell: Shell) -> None:
     assert "No mail for Ann yet" in shell.mail("inbox").out
 
 
+def test_empty_inbox_says_how_mail_comes(office: Shell) -> None:
+    """The commands work as they stand, once the message is filled in."""
+    (office.folder / "brenner.toml").write_text('operator = "Ann"\n', "utf-8")
+    hint = office.mail("inbox", "--as", "BlueLake").out.splitlines()[1].strip()
+    new, fill, send = hint.split("; ")
+    assert (fill, send) == ("fill it in", "`brenner mail send message.md`")
+    command, file = new.strip("`").split(" > ")
+    message = office(*command.split()[1:]).out
+    for unfilled in re.findall(r"\[\[.*?\]\]|fill-in-the-topic", message):
+        message = message.replace(unfilled, "text")
+    (office.folder / file).write_text(message, "utf-8")
+    office.mail("send", str(office.folder / file))
+    office.mail("inbox", "--as", "BlueLake", "--json")
+    assert office.mail("show", "1", "--json").json["from"] == "Ann"
+    assert "--as SENDER --to Ann" in office.mail("inbox").out
+
+
 def test_who_acts(office: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--as`, else AGENT_NAME, else the operator."""
     monkeypatch.setenv("AGENT_NAME", "BlueLake")
@@ -146,6 +165,11 @@ def test_who_acts(office: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert office.mail("inbox", "--json", "--as", "RedCreek").json["agent"] == "RedCreek"
     office.send("INFO: x", "x")
     assert office.mail("show", "1", "--json").json["from"] == "BlueLake"
+    for empty in ("", " "):
+        assert office("mail", "inbox", "--as", empty).code == 2
+        assert office("--as", empty, "mail", "inbox", "--json").codes == ["WRONG_USAGE"]
+    monkeypatch.setenv("AGENT_NAME", "")
+    assert office.mail("inbox", "--json").json["agent"] == "Operator"
 
 
 def test_closed_output() -> None:

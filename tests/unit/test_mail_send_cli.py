@@ -7,6 +7,8 @@ import pytest
 from brenner.thread.messages import Message, render_message_file
 from mail_shell import MESSAGE_KEYS, QUESTION, THREAD, Shell, letter
 
+WHOLE = ["--thread", THREAD, "--to", "BlueLake", "--subject", "INFO: x", "--body", "x"]
+
 
 def test_send_file(office: Shell, tmp_path: Path) -> None:
     """One line what happened, one line what to do next."""
@@ -136,6 +138,7 @@ def test_conditional_send(office: Shell) -> None:
     moved = office("mail", "send", *parts, "--if-position", str(position))
     assert moved.code == 1
     assert "THREAD_MOVED" in moved.err
+    assert f"`brenner mail thread --after ID {THREAD}`" in moved.err
     document = office("mail", "send", *parts, "--if-position", str(position), "--json")
     assert (document.codes, document.json["sent"]) == (["THREAD_MOVED"], False)
     assert office.mail("thread", THREAD, "--json").json["position"] == 2
@@ -149,6 +152,13 @@ def test_reply_knows_where_it_goes(office: Shell) -> None:
     assert (sent["thread_id"], sent["to"], sent["reply_to"]) == (THREAD, ["RedCreek"], first)
     sent = office.mail("send", "--json", *parts, "--to", "Operator").json["message"]
     assert sent["to"] == ["Operator"]
+    parts[-1] = str(sent["id"])  # one's own: on to those to whom it went
+    sent = office.mail("send", "--json", *parts, "--to", "RedCreek,BlueLake").json["message"]
+    parts[-1] = str(sent["id"])
+    assert office.mail("send", "--json", *parts).json["message"]["to"] == ["RedCreek"]
+    sent = office.mail("send", "--json", *parts, "--to", "BlueLake").json["message"]
+    parts[-1] = str(sent["id"])
+    assert office.mail("send", "--json", *parts).json["message"]["to"] == ["BlueLake"]
     elsewhere = office("mail", "send", "--json", *parts, "--thread", "COORD-daily-sync")
     assert elsewhere.codes == ["REPLY_ELSEWHERE"]
     assert office("mail", "send", "--json", *parts[:-1], "99").codes == ["UNKNOWN_MESSAGE"]
@@ -163,6 +173,10 @@ def test_reply_knows_where_it_goes(office: Shell) -> None:
         ["--thread", THREAD, "--to", "BlueLake\r\n\nEve", "--subject", "INFO: x", "--body", "x"],
         ["--thread", THREAD, "--to", "BlueLake", "--subject", "INFO: x", "--body", "@nowhere"],
         ["nowhere.md"],
+        [*WHOLE, "--key", ""],
+        [*WHOLE, "--key", " "],
+        [*WHOLE, "--if-position", "-1"],
+        [*WHOLE, "--as", ""],
     ],
 )
 def test_what_cannot_be_a_message(office: Shell, arguments: list[str]) -> None:

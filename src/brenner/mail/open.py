@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.database import flush_folder, translated
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -20,8 +19,12 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
     mailbox for writing knows the operator.
     """
     path = store_path(project)
+    if not create and not _is_there(path):
+        from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
+
+        return MemoryMailbox()
     if not create:
-        return SqliteMailbox.open(path) if _is_there(path) else MemoryMailbox()
+        return SqliteMailbox.open(path)
     if not _is_there(path):
         _make_folder(path, project)
     mailbox = SqliteMailbox.create(path)

@@ -1,6 +1,6 @@
 """Why a store's file cannot be read or written: files, permissions, other processes."""
 # Where one may not look, os.path says no and pathlib raises.
-# ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH115
+# ruff: noqa: PTH110, PTH112, PTH113, PTH114, PTH115, PTH202
 
 import os
 from pathlib import Path
@@ -82,6 +82,18 @@ def obstacle_by_others(path: Path) -> Obstacle | None:
     return Obstacle(
         f"{', '.join(sorted(found))} {have} it open",
         "Wait until it is done, or end it if it hangs; then repeat the command.",
+    )
+
+
+def obstacle_by_emptiness(path: Path) -> Obstacle | None:
+    """Whether there is a file and nothing in it: a copy that failed, or a wrong command."""
+    if not os.path.isfile(path) or os.path.getsize(path):
+        return None
+    name = quote(str(path))
+    return Obstacle(
+        "nothing was ever stored in it, or all of it was lost",
+        f"Move it away: `mv {name} {quote(f'{path}.empty')}`. Then bring a backup back, or start "
+        "a new store with `brenner init`.",
     )
 
 

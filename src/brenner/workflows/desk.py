@@ -1,16 +1,20 @@
-"""Somebody at work in a project: its mailbox, and what one does there."""
+"""Somebody at work in a project: its mailbox, and what one does there.
+
+Each workflow is imported when it is used: who reads her inbox does not pay for the check.
+"""
 
 import os
 from datetime import UTC, datetime
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Sent
 from brenner.mail.open import open_mailbox
 from brenner.project import Project, find_project
-from brenner.workflows.acknowledge import RECEIVED, acknowledge
-from brenner.workflows.pending import Pending, pending
-from brenner.workflows.send import Outcome, SendOptions, send_text
+
+if TYPE_CHECKING:
+    from brenner.mail.model import Sent
+    from brenner.workflows.pending import Pending
+    from brenner.workflows.send import Outcome, SendOptions
 
 
 class Desk(NamedTuple):
@@ -31,16 +35,22 @@ class Desk(NamedTuple):
         known = (agent.name for agent in self.mailbox.agents())
         return self.is_operator and self.actor not in known
 
-    def send(self, text: str, options: SendOptions | None = None) -> Outcome:
+    def send(self, text: str, options: "SendOptions | None" = None) -> "Outcome":
         """Check the message in the text of a message file, and send it."""
+        from brenner.workflows.send import SendOptions, send_text
+
         return send_text(self.mailbox, text, options or SendOptions(self.actor))
 
-    def acknowledge(self, message_id: int, status: str = RECEIVED, notes: str = "") -> Sent:
+    def acknowledge(self, message_id: int, status: str = "Received", notes: str = "") -> "Sent":
         """Acknowledge a message."""
+        from brenner.workflows.acknowledge import acknowledge
+
         return acknowledge(self.mailbox, self.actor, message_id, status, notes)
 
-    def pending(self) -> tuple[Pending, ...]:
+    def pending(self) -> "tuple[Pending, ...]":
         """Every ACK that is owed in the project, by whomever."""
+        from brenner.workflows.pending import pending
+
         return pending(self.mailbox, datetime.now(UTC), self.project.ack_deadline)
 
     def close(self) -> None:

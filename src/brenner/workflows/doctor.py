@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import apsw
@@ -22,11 +23,13 @@ from brenner.thread.posted import iso
 from brenner.workflows.access import (
     Obstacle,
     existing,
+    obstacle_by_emptiness,
     obstacle_by_others,
     obstacle_to_making,
     obstacle_to_reading,
     obstacle_to_writing,
 )
+from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending
 from brenner.workflows.surroundings import (
     OK,
@@ -45,6 +48,7 @@ from brenner.workflows.surroundings import (
 
 _CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
+_TASK = "operator"  # of whom a mailbox knew as such when it was opened for writing
 
 
 class Visit(NamedTuple):
@@ -142,6 +146,7 @@ _OBSTACLES: dict[str, Callable[[Path], Obstacle | None]] = {
     codes.STORE_READ_ONLY.id: obstacle_to_writing,
     codes.STORE_UNUSABLE.id: obstacle_to_writing,
     codes.STORE_BUSY.id: obstacle_by_others,
+    codes.STORE_FOREIGN.id: obstacle_by_emptiness,
 }
 
 
@@ -215,8 +220,33 @@ def _journal(at: _Open) -> Check:
         WARNING,
         f"The store is in journal mode `{mode}`: readers and writers wait for each other.",
         "Close every program that uses it, then set it back with the program sqlite3: "
-        f"`sqlite3 '{path}' 'PRAGMA journal_mode = wal'`.",
+        f"`sqlite3 {quote(str(path))} 'PRAGMA journal_mode = wal'`.",
     )
+
+
+def _operator(at: _Open) -> Check:
+    """Whether the operator can be known here, and is the only one."""
+    name, agents = at.visit.project.operator, at.mailbox.agents()
+    known = {agent.name for agent in agents}
+    found = None if name in known else name_refusal(name, known)
+    if found:
+        return Check.of("operator", about_operator(found))
+    others = [agent.name for agent in agents if agent.task == _TASK and agent.name != name]
+    if others:
+        return Check(
+            "operator",
+            WARNING,
+            f"The operator is `{name}`, but so was {_quoted(others)}: mail to a name that nobody "
+            "uses any more is read by nobody.",
+            f"If that is the operator, write the name into `{SETTINGS_FILE}`: "
+            f'`operator = "{others[0]}"`. If not, tell the agents that it is `{name}` now.',
+        )
+    state = "is registered" if name in known else "will be registered by the first message"
+    return Check("operator", OK, f"`{name}` {state}")
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _registered(at: _Open) -> Check:
@@ -282,6 +312,7 @@ _INSIDE: dict[str, Callable[[_Open], Check]] = {
     "integrity": _integrity,
     "mail": _amount,
     "journal": _journal,
+    "operator": _operator,
     "identity": _registered,
     "clock": _clock,
     "acks": _acks,

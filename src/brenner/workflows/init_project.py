@@ -4,11 +4,15 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from brenner.diagnostics.codes import mail as names
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import Diagnostic
 from brenner.mail.names import name_refusal
 from brenner.mail.open import open_mailbox
 from brenner.project import SETTINGS_FILE, Project, store_path
+
+_OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
 
 
 class Initialised(NamedTuple):
@@ -43,8 +47,26 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
         raise
 
 
+def about_operator(found: Diagnostic) -> Diagnostic:
+    """Why a mailbox could not be opened for writing, which makes the operator known to it.
+
+    A name that it refuses then is the operator's, and is mended where that is said.
+    """
+    if found.code not in _OF_NAMES:
+        return found
+    fix = (
+        f"It is the operator's name. Write another one into `{SETTINGS_FILE}`, as in "
+        '`operator = "Ada"`; if the registered one is the operator, write that.'
+    )
+    return found._replace(fix=fix)
+
+
 def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:
-    with open_mailbox(project, create=True) as mailbox:
+    try:
+        mailbox = open_mailbox(project, create=True)
+    except Refused as refused:
+        raise Refused(about_operator(refused.diagnostic)) from None
+    with mailbox:
         return Initialised(project, store, created, mailbox.position(), len(mailbox.agents()))
 
 

@@ -6,8 +6,10 @@ import sys
 from brenner.cli.failures import place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
+from brenner.diagnostics.errors import Refused
 from brenner.project import find_project
 from brenner.workflows.desk import Desk, desk_in
+from brenner.workflows.init_project import about_operator
 
 FINE, CONTENT, UNREADABLE = 0, 1, 2
 
@@ -18,4 +20,7 @@ def desk(settings: Settings, *, create: bool = False) -> Desk:
     if not settings.as_json:
         for found in project.diagnostics:
             write_diagnostics([found], place_of(found.id), sys.stderr)
-    return desk_in(project, settings.actor, create=create)
+    try:
+        return desk_in(project, settings.actor, create=create)
+    except Refused as refused:
+        raise Refused(about_operator(refused.diagnostic)) from None

@@ -10,6 +10,7 @@ from brenner.cli.mail.rows import when
 from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import width_of
+from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
 
@@ -19,11 +20,14 @@ _TAB = 4
 _REPLY = "↳"
 
 
-def is_copy(mailbox: Mailbox, stored: Stored) -> bool:
+def is_sent_again(mailbox: Mailbox, stored: Stored) -> bool:
     """Whether it answers nothing, but is the message that it names, sent once more."""
     if stored.reply_to is None:
         return False
-    return mailbox.message(stored.reply_to).content_hash == stored.content_hash
+    try:
+        return mailbox.message(stored.reply_to).content_hash == stored.content_hash
+    except Refused:  # a link that leads nowhere
+        return False
 
 
 def message_lines(

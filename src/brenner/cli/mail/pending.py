@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if resends:
         _write_resent(resent, late, here)
     if escalates:
-        _write_escalated(told, here)
+        _write_escalated(told, late, here)
     return FINE
 
 
@@ -184,7 +184,7 @@ def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Desk) -
         say(f"{others} owed for messages of others: they resend them, or the operator.")
 
 
-def _write_escalated(told: Sequence[Sent], here: Desk) -> None:
+def _write_escalated(told: Sequence[Sent], late: Sequence[Pending], here: Desk) -> None:
     to = visible(here.project.operator)
     for sent in told:
         thread, number = visible(sent.stored.message.thread_id), sent.stored.id
@@ -192,5 +192,8 @@ def _write_escalated(told: Sequence[Sent], here: Desk) -> None:
             say(f"Told {to} what is overdue in {thread}: message {number}.")
         else:
             say(f"{to} knows what is overdue in {thread} already: message {number}.")
-    if not told:
+    others = [each for each in late if each.debt.debtor not in (here.project.operator, here.actor)]
+    if not told and others:
+        say(f"{to} has been told already of what is overdue.")
+    elif not told:
         say(f"There is nothing overdue to tell {to}.")

@@ -72,7 +72,8 @@ def send(  # noqa: PLR0913  (one parameter per option)
     A message with errors is not sent; what is wrong is said as by `brenner check`. Warnings are
     said, and the message goes out. With --reply-to the thread and the recipient may be left out:
     they are the thread and the sender of the message that is answered, or its recipients where it
-    is your own. Without FILE and options the standard input is read. `brenner mail thread ID --json` gives the `position` for --if-position.
+    is your own. Without FILE and options the standard input is read. `brenner mail thread ID
+    --json` gives the `position` for --if-position.
 
     Exit code 0: sent, or sent before with this key; 1: refused; 2: it cannot be read.
     """

@@ -9,7 +9,14 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import delivered_json
-from brenner.cli.mail.message import body_lines, both_times, fate_pieces, is_copy, labelled, names
+from brenner.cli.mail.message import (
+    body_lines,
+    both_times,
+    fate_pieces,
+    is_sent_again,
+    labelled,
+    names,
+)
 from brenner.cli.marks import STRONG, agent_piece, subject_pieces
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
@@ -38,7 +45,7 @@ def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
     with desk(settings) as here:
         stored = here.mailbox.message(message_id)
         deliveries = here.mailbox.deliveries(message_id)
-        is_repeated = is_copy(here.mailbox, stored)
+        is_repeated = is_sent_again(here.mailbox, stored)
     if settings.as_json:
         write_json(delivered_json(stored, deliveries))
     elif raw:

@@ -1,7 +1,7 @@
 """`brenner mail thread`: a thread in its order, to be read."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import click
@@ -9,7 +9,7 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import delivered_json
-from brenner.cli.mail.message import head, is_copy, message_lines
+from brenner.cli.mail.message import head, is_sent_again, message_lines
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
@@ -107,8 +107,19 @@ def _read(
     if not page.position:
         raise unknown_thread(thread_id, [each.thread_id for each in here.mailbox.threads()])
     fates = tuple((each, here.mailbox.deliveries(each.id)) for each in page.messages)
-    copies = frozenset(each.id for each in page.messages if is_copy(here.mailbox, each))
-    return _Read(thread_id, page, fates, copies)
+    return _Read(thread_id, page, fates, frozenset(_copies(here, page.messages)))
+
+
+def _copies(here: Desk, messages: Sequence[Stored]) -> Iterator[int]:
+    """Which were sent once more; most often what they repeat is at hand."""
+    hashes = {each.id: each.content_hash for each in messages}
+    for each in messages:
+        if each.reply_to in hashes:
+            is_copy = hashes[each.reply_to] == each.content_hash
+        else:
+            is_copy = is_sent_again(here.mailbox, each)
+        if is_copy:
+            yield each.id
 
 
 def _document(read: _Read) -> dict[str, object]:

@@ -80,8 +80,8 @@ NO_SUCH_AGENT = Code(
     severity=ERROR,
     title="The name is not registered",
     message="Nobody is registered as `{name}`.",
-    fix="Correct the name, or register it with `brenner mail register NAME`. "
-    "`brenner mail agents` lists who is known.{suggestion}",
+    fix="Correct the name: `brenner mail agents` lists who is known.{suggestion} If it is your own "
+    "name and new, register it first: `brenner mail register NAME`.",
     why="The inbox of a mistyped name would look like an empty one.",
     spec="design, Commands",
     example=Example("text", "brenner mail inbox --as BleuLake", "brenner mail inbox --as BlueLake"),
@@ -133,7 +133,8 @@ UNKNOWN_THREAD = Code(
     severity=ERROR,
     title="The thread is unknown",
     message="There is no thread `{thread}` in this store.",
-    fix="Check the ID, and with `brenner doctor` the store.{suggestion}",
+    fix="Check the ID: `brenner mail thread` lists them. `brenner doctor` says which store it "
+    "is.{suggestion}",
     why="A mistyped ID must not look like a thread in which there is nothing to do.",
     spec="R17",
     example=Example(
@@ -164,15 +165,17 @@ THREAD_MOVED = Code(
     title="The thread has moved since it was read",
     message="The thread `{thread}` has moved on: its position is {position}, not {expected}. "
     "The message was not sent.",
-    fix="Read what is new with `brenner mail thread ID`. If the message still holds, send it "
-    "again with `--if-position {position}`.",
+    fix="Read what is new with `brenner mail thread --after ID {thread}`, where ID is the last "
+    "message that you have read. If yours still holds, send it again with "
+    "`--if-position {position}`.",
     why="The message was meant for the thread as it was. Somebody may have said the same, or the "
     "opposite, in between.",
     spec="R17",
     example=Example(
         "text",
         "brenner mail send message.md --if-position 14    (somebody has sent the 15th)",
-        "brenner mail thread RS-20251230-cell-fate\nbrenner mail send message.md --if-position 15",
+        "brenner mail thread --after 41 RS-20251230-cell-fate\n"
+        "brenner mail send message.md --if-position 15",
     ),
 )
 KEY_REUSED = Code(
@@ -180,7 +183,8 @@ KEY_REUSED = Code(
     severity=ERROR,
     title="The idempotency key belongs to another message",
     message="The key `{key}` was used for message {id}, which is not this one. Nothing was sent.",
-    fix="Give each message its own key, and use it again only to repeat the very same send. "
+    fix="Give each of your messages its own key, and use it again only to repeat the very same "
+    "send. "
     "`brenner mail show {id}` shows what was sent.",
     why="A key makes a repeated send one message. With another text under the same key, one of "
     "the two would be lost in silence.",
@@ -239,10 +243,10 @@ ACK_NAMES_NOTHING = Code(
     id="ACK_NAMES_NOTHING",
     severity=WARNING,
     title="An ACK does not say for which message",
-    message="The ACK names no message, so it settles nothing. ACKs that you owe in `{thread}`: "
-    "{debts}.",
+    message="The ACK names no message id that can be read, so it settles nothing. ACKs that you "
+    "owe in `{thread}`: {debts}.",
     fix="Write the number under `## Message ID`, or send `brenner mail ack ID`. "
-    "`brenner mail pending` lists what you owe.",
+    "`brenner mail inbox --owed` lists what you owe.",
     why="With one open debt it is plain which one is meant. With none, or with several, it would "
     "be a guess.",
     spec=_WORKFLOW,
@@ -274,7 +278,7 @@ ACK_BY_OTHER = Code(
     title="An ACK is not by a recipient",
     message="The ACK names message {id}, which was not sent to `{name}`; it settles nothing there.",
     fix="Leave the number out; `brenner mail show {id}` says who can acknowledge it. "
-    "`brenner mail pending` lists what you owe.",
+    "`brenner mail inbox --owed` lists what you owe.",
     why="The sender waits for those to whom she wrote. An ACK of somebody else says nothing about "
     "them.",
     spec=_WORKFLOW,

@@ -26,7 +26,8 @@ STORE_FOREIGN = Code(
     severity=ERROR,
     title="The file is not a store of Brenner",
     message="`{path}` is not a store of Brenner: {reason}. It was left as it is.",
-    fix="Name the file of a store, or one that is not there yet: `--store sqlite:///PATH`.",
+    fix="Name the file of a store, or one that is not there yet: `--store sqlite:///PATH`. If a "
+    "store should be there, move the file away first.",
     why="The file belongs to another program. Tables of ours in it could break that one.",
     spec=_STORE,
     example=Example(

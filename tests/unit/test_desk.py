@@ -1,0 +1,55 @@
+"""`brenner.open`: the mailbox of a project for programs."""
+
+from pathlib import Path
+
+import brenner
+
+QUESTION = """\
+Thread: RS-20251230-cell-fate-dichotomy
+From: BlueLake
+To: Operator
+Subject: QUESTION: Which rubric?
+
+# Question
+
+## Question
+Which rubric applies to T3?
+
+## Urgency
+Soon
+"""
+
+
+def test_a_question_and_its_answer(tmp_path: Path) -> None:
+    """Register, send, owe, acknowledge; the mail is there when the project is opened again."""
+    with brenner.open(str(tmp_path)) as desk:
+        assert desk.is_operator
+        desk.mailbox.register(brenner.Profile("BlueLake"))
+    with brenner.open(str(tmp_path), actor="BlueLake") as desk:
+        outcome = desk.send(QUESTION)
+        assert outcome.sent
+        assert outcome.report.valid
+    with brenner.open(str(tmp_path)) as desk:
+        (owed,) = desk.pending()
+        assert (owed.debt.debtor, owed.debt.first.id, owed.is_overdue) == ("Operator", 1, False)
+        assert desk.acknowledge(1, "Completed", "The one of T1.").stored.acknowledges == (1,)
+        assert desk.pending() == ()
+        found = desk.mailbox.search(query("rubric"))
+        assert [stored.id for stored in found.messages] == [2, 1]
+
+
+def query(text: str) -> brenner.Query:
+    """A query that is sound."""
+    parsed = brenner.parse_query(text)
+    assert isinstance(parsed, brenner.Query)
+    return parsed
+
+
+def test_another_sender_is_refused(tmp_path: Path) -> None:
+    """Who sits at the desk cannot send in another's name, and nothing is stored."""
+    with brenner.open(str(tmp_path)) as desk:
+        desk.mailbox.register(brenner.Profile("BlueLake"))
+        outcome = desk.send(QUESTION)
+        assert outcome.sent is None
+        assert [found.id for found in outcome.report.violations] == ["SENDER_MISMATCH"]
+        assert desk.mailbox.position() == 0
