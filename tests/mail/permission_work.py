@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brenner.diagnostics.errors import BrennerError
+from brenner.mail import memory  # noqa: F401  (imported late, where there is no mail)
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
 from brenner.project import Project

@@ -1,5 +1,6 @@
 """A file that is damaged, not ours, or from a newer version: said so, and left as it is."""
 
+import errno
 import os
 import random
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from brenner.diagnostics.errors import Unavailable
 from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query
-from brenner.mail.sqlite.database import migrations
+from brenner.mail.sqlite.database import migrations, put_in_place
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.project import Project
 from mail.fault_mail import ANN, BEA, THREAD, letter, make_store
@@ -254,3 +255,32 @@ def test_a_log_that_was_damaged(store: Path) -> None:
         with SqliteMailbox.open(store) as mailbox:
             assert "In the log only" not in everything(mailbox)
             assert_usable(mailbox)
+
+
+def test_a_log_whose_file_is_gone(store: Path) -> None:
+    """A new file in its place would take the old log in, and give mail to the wrong people."""
+    mailbox = SqliteMailbox.open(store)
+    mailbox.send(letter("In the log."))
+    log = Path(f"{store}-wal")
+    kept = log.read_bytes()
+    store.unlink()
+    assert said(store) == "STORE_CORRUPT"
+    assert not store.exists()
+    assert log.read_bytes() == kept
+    mailbox.close()
+
+
+def test_a_file_system_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is claimed before the file gets it; who finds it claimed leaves it alone."""
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr("os.link", no_links)
+    path = tmp_path / "mail.sqlite3"
+    SqliteMailbox.create(path).close()
+    assert [each.name for each in tmp_path.iterdir()] == ["mail.sqlite3"]
+    whole = path.read_bytes()
+    with pytest.raises(FileExistsError):
+        put_in_place(path, path)
+    assert path.read_bytes() == whole

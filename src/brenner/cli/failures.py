@@ -2,6 +2,8 @@
 
 import sys
 
+import click
+
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import BrennerError, Unavailable
@@ -16,7 +18,7 @@ def write_failure(error: BrennerError, *, as_json: bool) -> int:
     """Say what could not be done; the exit code."""
     found = error.diagnostic
     if as_json:
-        write_json(failure(found))
+        write_json(failure(found, click.get_current_context(silent=True)))
     else:
         write_diagnostics([found], place_of(found.id), sys.stderr)
     return exit_code(error)

@@ -10,7 +10,7 @@ import click
 from brenner.cli.failures import place_of
 from brenner.cli.folding import Piece, fold
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_diagnostics, write_json
+from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.diagnostics.model import Summary
 from brenner.project import SETTINGS_FILE, Project, find_project
 from brenner.workflows.init_project import Initialised, init_project
@@ -32,6 +32,7 @@ def command(settings: Settings, operator: str | None) -> int:
     project = find_project(settings.project, os.environ, settings.store)
     _check_operator(project, operator)
     done = init_project(project, operator)
+    note_done()
     if settings.as_json:
         write_json(_to_json(done))
         return FINE

@@ -12,7 +12,7 @@ import click
 from brenner import __version__
 from brenner.cli.groups import Command, Commands
 from brenner.cli.options import group_options
-from brenner.cli.output import failure, write_diagnostics, write_json
+from brenner.cli.output import failure, is_done, write_diagnostics, write_json
 from brenner.diagnostics.codes import input as codes
 
 COMMANDS = {
@@ -28,7 +28,13 @@ COMMANDS = {
     "mail": Command("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
     "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
 }
-_INTERRUPTED = 130
+_INTERRUPTED, _UNAVAILABLE = 130, 3
+_OUT, _ERR = 1, 2  # the descriptors of the two outputs
+_LOST = "brenner: the standard output is closed; what was to be written there is lost\n"
+_DONE = (
+    "The command was done, only its report is lost: do not run it again. `brenner mail thread` "
+    "and `brenner mail agents` show what there is."
+)
 
 
 @click.group(cls=Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -44,22 +50,56 @@ def cli() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run a command; its exit code. Whatever goes wrong ends in a code, never in a traceback."""
+    is_lost = sys.stdout is None
+    _open_outputs()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        code = _code_of(arguments)
+        sys.stdout.flush()
+        if is_lost:
+            sys.stderr.write(_LOST)
+        sys.stderr.flush()
+    except OSError as error:
+        return _output_failed(error)
+    return code
+
+
+def _open_outputs() -> None:
+    """An output that is closed leads nowhere; else the next file to be opened would become it."""
+    for number, name in ((_OUT, "stdout"), (_ERR, "stderr")):
+        if getattr(sys, name) is None:
+            _lead_nowhere(number)
+            setattr(sys, name, os.fdopen(number, "w", closefd=False))
+
+
+def _lead_nowhere(number: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if nowhere != number:
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+
+
+def _code_of(arguments: list[str]) -> int:
+    try:
         # Not `cli.main`: that one takes a closed output for the end of the work, and says nothing.
         with cli.make_context("brenner", list(arguments)) as context:
-            code: object = cli.invoke(context)
-        sys.stdout.flush()
+            return _invoked(context)
     except click.ClickException as error:
         return _usage(error, as_json="--json" in arguments)
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _INTERRUPTED
+
+
+def _invoked(context: click.Context) -> int:
+    try:
+        code: object = cli.invoke(context)
+        sys.stdout.flush()
     except OSError as error:
-        return _output_closed(error)
+        return _output_failed(error, is_done=is_done(context))
     return code if isinstance(code, int) else 0
 
 
@@ -71,19 +111,23 @@ def _usage(error: click.ClickException, *, as_json: bool) -> int:
     command = context.command_path if context else "brenner"
     found = codes.WRONG_USAGE.at(reason=error.format_message(), command=command)
     if as_json:
-        write_json(failure(found))
+        write_json(failure(found, context))
     else:
         write_diagnostics([found], "brenner", sys.stderr)
     return error.exit_code if error.exit_code > 1 else 2
 
 
-def _output_closed(error: OSError) -> int:
-    """The reader went away, or the disk is full; what is buffered must not be tried again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+def _output_failed(error: OSError, *, is_done: bool = False) -> int:
+    """The reader went away, or the disk is full; what is buffered must not be tried again.
+
+    Nobody should repeat what was done: a message would go out twice.
+    """
+    _lead_nowhere(_OUT)
     reason = error.strerror or type(error).__name__
     found = codes.OUTPUT_CLOSED.at(reason=reason)
     try:
-        write_diagnostics([found], "brenner", sys.stderr)
+        write_diagnostics([found._replace(fix=_DONE) if is_done else found], "brenner", sys.stderr)
+        sys.stderr.flush()
     except OSError:
-        os.dup2(1, 2)
-    return 3
+        _lead_nowhere(_ERR)
+    return _UNAVAILABLE

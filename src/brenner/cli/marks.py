@@ -4,6 +4,7 @@ from types import MappingProxyType
 from zlib import crc32
 
 from brenner.cli.folding import PLAIN, Piece, Style
+from brenner.diagnostics.visible import visible
 from brenner.thread.subjects import parse_subject
 
 QUIET: Style = MappingProxyType({"dim": True})
@@ -31,7 +32,11 @@ _TINTS = (30, 31, 62, 97, 130, 132)
 
 
 def subject_pieces(subject: str) -> tuple[Piece, ...]:
-    """A subject with its type's word in the role's style; a quiet one is quiet all through."""
+    """A subject with its type's word in the role's style; a quiet one is quiet all through.
+
+    It is one line, whatever somebody has imported.
+    """
+    subject = visible(subject, len(subject) + 1)
     parsed = parse_subject(subject)
     if parsed is None:
         return (Piece(subject),)
@@ -43,4 +48,4 @@ def subject_pieces(subject: str) -> tuple[Piece, ...]:
 def agent_piece(name: str) -> Piece:
     """An agent's name in the tint that is always hers."""
     tint = _TINTS[crc32(name.encode(errors="replace")) % len(_TINTS)]
-    return Piece(name, MappingProxyType({"fg": tint}))
+    return Piece(visible(name), MappingProxyType({"fg": tint}))

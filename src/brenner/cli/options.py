@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import click
 
 from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.visible import visible
+from brenner.limits import MOST_NUMBER_DIGITS
 
 _OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
@@ -15,6 +17,26 @@ _OPTIONS = (
     click.option("--project", metavar="DIR", help="The folder of the project."),
     click.option("--store", metavar="URL", help="Where its mail is (or BRENNER_STORE)."),
 )
+
+
+class Number(click.types.IntParamType):
+    """A whole number in plain digits: `int` would also take `1_0`, ` 1 ` and other scripts."""
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or wrong usage."""
+        said = str(value)
+        is_plain = said.isascii() and said.isdigit() and len(said) <= MOST_NUMBER_DIGITS
+        if not is_plain or int(said) < self.least:
+            least = f", {self.least} or more" if self.least else ""
+            message = f"`{visible(said)}` is not a number in the digits 0 to 9{least}."
+            self.fail(message, param, ctx)
+        return int(said)
+
+
+MESSAGE_ID = Number()
 
 
 class Settings(NamedTuple):

@@ -3,8 +3,8 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
-from typing import TextIO
+from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
 
 import click
 
@@ -13,17 +13,46 @@ from brenner.diagnostics.visible import visible
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDEST = 140
+_DONE = "brenner.done"
 
 
 def write_json(document: object) -> None:
-    """One JSON document on the standard output."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    """One JSON document on the standard output. What a terminal would obey is spelled out."""
+    lines = json.dumps(document, ensure_ascii=False, indent=2).split("\n")
+    sys.stdout.writelines(f"{_spelled_out(line)}\n" for line in lines)
 
 
-def failure(found: Diagnostic) -> dict[str, object]:
-    """The JSON of a command that could not do its work."""
+def _spelled_out(line: str) -> str:
+    """Only texts have such characters, and in a text the escape is the same character."""
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
+
+
+def failure(found: Diagnostic, context: click.Context | None = None) -> dict[str, object]:
+    """The JSON of a command that could not do its work, with the keys that it always has."""
+    always = context.command if context else None
+    kept = always.always if isinstance(always, Reporting) else {}
     summary = Summary.of([found])._asdict()
-    return {"valid": False, "summary": summary, "violations": [found.to_json()]}
+    return {**kept, "valid": False, "summary": summary, "violations": [found.to_json()]}
+
+
+class Reporting(click.Command):
+    """A command whose document has some keys always; `always` is what they say if it failed."""
+
+    def __init__(self, *arguments: Any, always: Mapping[str, object], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.always = always
+
+
+def note_done() -> None:
+    """From here on the command has changed something: only its report can still fail."""
+    click.get_current_context().meta[_DONE] = True
+
+
+def is_done(context: click.Context) -> bool:
+    """Whether the command has changed something."""
+    return _DONE in context.meta
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -34,7 +34,7 @@ from brenner.mail.model import (
     wants_ack,
 )
 from brenner.mail.query import Query, matches
-from brenner.mail.restoring import Landing, strangers
+from brenner.mail.restoring import Landing, strangers, true_links
 from brenner.mail.rules import fits, order
 from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
 from brenner.thread.content_hash import content_hash
@@ -324,7 +324,10 @@ class MemoryMailbox:
             if origin in origins:
                 landing.skip(stored, origins[origin])
                 continue
-            landed = landing.land(stored, len(self._messages) + 1, stored.id in self._messages)
+            is_taken = stored.id in self._messages
+            landed = true_links(
+                landing.land(stored, len(self._messages) + 1, is_taken), self._messages
+            )
             origins[origin] = landed.id
             self._add(landed)
             recipients = landed.message.recipients
@@ -332,11 +335,12 @@ class MemoryMailbox:
         return landing.restored(new_agents)
 
     def _welcome(self, agents: Iterable[Agent]) -> list[str]:
-        """Make those known who are not; their names."""
+        """Make those known who are not; their names.
+
+        One that looks like another is kept: mail that is stored cannot get another name.
+        """
         new = [agent for agent in agents if agent.name not in self._agents]
-        for agent in new:
-            registering.check_free(agent.name, self._agents)
-            self._agents[agent.name] = agent
+        self._agents |= {agent.name: agent for agent in new}
         return [agent.name for agent in new]
 
     def close(self) -> None:

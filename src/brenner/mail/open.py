@@ -5,7 +5,7 @@ from pathlib import Path
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mail.sqlite.database import flush_folder, translated
+from brenner.mail.sqlite.database import check_no_log, flush_folder, translated
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.project import OWN_FOLDER, Project, store_path
 
@@ -20,6 +20,8 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
     """
     path = store_path(project)
     if not create and not _is_there(path):
+        with translated(path):
+            check_no_log(path)
         from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
 
         return MemoryMailbox()

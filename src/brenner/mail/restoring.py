@@ -1,6 +1,6 @@
 """Taking messages over from another store: which id each gets here. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from brenner.mail.model import Agent, Restored, Stored
 
@@ -60,3 +60,30 @@ def strangers(stored: Stored, known: Collection[str]) -> list[Agent]:
     """Names in a message that nobody has registered: known from now on, by name only."""
     names = dict.fromkeys((stored.message.sender, *stored.message.recipients))
     return [Agent(name, "", "", "", stored.at) for name in names if name not in known]
+
+
+def linked_ids(stored: Stored) -> tuple[int, ...]:
+    """The messages that a message refers to."""
+    return (*stored.acknowledges, *([stored.reply_to] if stored.reply_to else []))
+
+
+def true_links(landed: Stored, linked: Mapping[int, Stored]) -> Stored:
+    """The message without links that no store would have given it: into other threads, or an
+    acknowledgement by what is no ACK, or of what its sender never got.
+    """
+    message = landed.message
+    near = {
+        target
+        for target in linked_ids(landed)
+        if linked[target].message.thread_id == message.thread_id
+    }
+    return landed._replace(
+        reply_to=landed.reply_to if landed.reply_to in near else None,
+        acknowledges=tuple(
+            target
+            for target in landed.acknowledges
+            if target in near
+            and landed.type == "ACK"
+            and message.sender in linked[target].message.recipients
+        ),
+    )

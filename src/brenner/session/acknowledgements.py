@@ -18,6 +18,9 @@ _MOST_DIGITS = 18  # no id has as many; what is longer names a message that nobo
 _MARKS = re.compile(r"[*_`\[\]]")
 
 
+UNREADABLE = (0,)  # the id of no message
+
+
 class OpenDebt(NamedTuple):
     """A message of the thread that its recipient has not acknowledged yet."""
 
@@ -27,7 +30,8 @@ class OpenDebt(NamedTuple):
 
 def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
     """The ids that an ACK names: under `## Message ID`, in a line or as a list, or else the message
-    that it is a reply to.
+    that it is a reply to. A number there that is no id names something, but nobody can say what;
+    words name nothing.
     """
     section = find_section(sections(blocks(body)), _SECTION)
     named: dict[int, None] = {}
@@ -36,6 +40,8 @@ def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
         if found is None:
             break
         named |= dict.fromkeys(int(digits[:_MOST_DIGITS]) for digits in _DIGITS.findall(found[1]))
+    if section and not named and _DIGITS.search(section.first_line):
+        return UNREADABLE
     return tuple(named) or (() if reply_to is None else (reply_to,))
 
 

@@ -20,8 +20,9 @@ RECEIVED = "Received"
 def acknowledge(
     mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
 ) -> Sent:
-    """Send the ACK, and mark the message as read: who acknowledges has read. The same ACK is sent
-    once.
+    """Send the ACK, and mark the message and its copies as read: who acknowledges has read.
+
+    The same ACK is sent once. Whatever was interrupted is finished by doing it again.
     """
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
@@ -32,10 +33,17 @@ def acknowledge(
     check_recipient(stored, name)
     before = _acknowledgement(mailbox, name, message_id)
     if before and (status, notes) == (RECEIVED, ""):
-        return Sent(before, is_new=False)
+        sent = Sent(before, is_new=False)
+    else:
+        sent = _send(mailbox, name, stored, status, notes)
+    mailbox.mark(name, {message_id, *sent.stored.acknowledges}, is_read=True)
+    return sent
+
+
+def _send(mailbox: Mailbox, name: str, stored: Stored, status: str, notes: str) -> Sent:
     # The status can go on from Received to Completed; saying the same again says nothing new.
     said = sha256(f"{status}\n{notes}".encode(errors="surrogatepass")).hexdigest()[:16]
-    sent = mailbox.send(
+    return mailbox.send(
         Message(
             thread_id=stored.message.thread_id,
             sender=name,
@@ -43,11 +51,9 @@ def acknowledge(
             subject=compose_subject("ACK", stored.message.subject),
             body=_body(stored, status, notes),
         ),
-        reply_to=message_id,
-        key=f"ack {message_id} {said}",
+        reply_to=stored.id,
+        key=f"ack {stored.id} {said}",
     )
-    mailbox.mark(name, [message_id], is_read=True)
-    return sent
 
 
 def _acknowledgement(mailbox: Mailbox, name: str, message_id: int) -> Stored | None:

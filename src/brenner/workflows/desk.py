@@ -39,7 +39,8 @@ class Desk(NamedTuple):
         """Check the message in the text of a message file, and send it."""
         from brenner.workflows.send import SendOptions, send_text
 
-        return send_text(self.mailbox, text, options or SendOptions(self.actor))
+        said = options or SendOptions()
+        return send_text(self.mailbox, text, said._replace(actor=said.actor or self.actor))
 
     def acknowledge(self, message_id: int, status: str = "Received", notes: str = "") -> "Sent":
         """Acknowledge a message."""

@@ -29,7 +29,7 @@ from brenner.workflows.access import (
     obstacle_to_reading,
     obstacle_to_writing,
 )
-from brenner.workflows.init_project import about_operator
+from brenner.workflows.init_project import about_operator, why_no_folder
 from brenner.workflows.pending import pending
 from brenner.workflows.surroundings import (
     OK,
@@ -48,6 +48,9 @@ from brenner.workflows.surroundings import (
 
 _CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
+_NO_FOLDER = (
+    "Mount the disk that it is on, or bring the folder back; if it is not needed, remove it."
+)
 _TASK = "operator"  # of whom a mailbox knew as such when it was opened for writing
 
 
@@ -113,7 +116,8 @@ def _settings(project: Project) -> Iterator[Check]:
 
 def _mail(visit: Visit, path: Path) -> Iterator[Check]:
     """The store, what is in it, and the disk that it is on."""
-    obstacle = obstacle_to_reading(path)
+    reason = why_no_folder(path)
+    obstacle = Obstacle(reason, _NO_FOLDER) if reason else obstacle_to_reading(path)
     if obstacle:
         yield _unusable(path, obstacle)
         yield _identity(visit, None)

@@ -1,4 +1,6 @@
 """Setting a project up: its mailbox, its operator and, where asked for, its settings."""
+# Where one may not look, os.path says no and pathlib raises.
+# ruff: noqa: PTH110, PTH112, PTH114, PTH115
 
 import os
 from pathlib import Path
@@ -32,8 +34,8 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
     another name than the project's needs settings, and there must be none yet.
     """
     store = store_path(project)
-    # Not `store.exists()`, which raises where one may not look; opening says that better.
-    created = () if os.path.exists(store) else (store,)  # noqa: PTH110
+    check_folder(store)
+    created = () if os.path.exists(store) else (store,)
     if operator is None or operator == project.operator:
         return _with_mailbox(project, store, created)
     found = name_refusal(operator, ())
@@ -59,6 +61,23 @@ def about_operator(found: Diagnostic) -> Diagnostic:
         '`operator = "Ada"`; if the registered one is the operator, write that.'
     )
     return found._replace(fix=fix)
+
+
+def check_folder(store: Path) -> None:
+    """A folder that leads nowhere is not a project without mail: a disk may not be mounted."""
+    reason = why_no_folder(store)
+    if reason:
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(store), reason=reason))
+
+
+def why_no_folder(store: Path) -> str | None:
+    """Why what stands where the store's folder should be is none."""
+    folder = next(each for each in store.parents if os.path.lexists(each))
+    if os.path.isdir(folder):
+        return None
+    if os.path.islink(folder):
+        return f"`{folder}` is a link to `{os.readlink(folder)}`, where no folder is"
+    return f"`{folder}` is not a folder"
 
 
 def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from brenner.diagnostics.visible import visible
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, Sent
+from brenner.markdown.fencing import one_paragraph
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 from brenner.thread.subjects import compose_subject
@@ -47,11 +48,13 @@ def resend(mailbox: Mailbox, overdue: Iterable[Pending]) -> tuple[Sent, ...]:
     """Send each message again, to those who still owe an ACK for it.
 
     The copy has the same content, so acknowledging either settles both. Running it twice at once
-    sends one copy: the key says which sending it is.
+    sends one copy: the key says which sending it is, and to whom. Imported mail is not resent:
+    nobody here has seen who wrote it.
     """
     debtors: dict[str, list[Debt]] = {}
     for each in overdue:
-        debtors.setdefault(each.debt.first.content_hash, []).append(each.debt)
+        if each.debt.first.is_local:
+            debtors.setdefault(each.debt.first.content_hash, []).append(each.debt)
     return tuple(_resend(mailbox, debts) for debts in debtors.values())
 
 
@@ -62,7 +65,7 @@ def _resend(mailbox: Mailbox, debts: list[Debt]) -> Sent:
     return mailbox.send(
         first.message._replace(recipients=names),
         reply_to=first.id,
-        key=f"resend after {last.id}",
+        key=f"resend after {last.id} to {_digest(names)}",
     )
 
 
@@ -79,33 +82,36 @@ def escalate(
         if each.debt.debtor not in (operator, sender):
             threads.setdefault(each.debt.first.message.thread_id, []).append(each)
     news = {thread_id: _untold(mailbox, each, operator) for thread_id, each in threads.items()}
+    messages = [_escalation(name, debts, sender, operator) for name, debts in news.items() if debts]
     return tuple(
-        mailbox.send(
-            _escalation(thread_id, debts, sender, operator), key="escalate " + _digest(debts)
-        )
-        for thread_id, debts in news.items()
-        if debts
+        mailbox.send(message, key=f"escalate {_digest([message.body])}") for message in messages
     )
 
 
 def _untold(mailbox: Mailbox, overdue: list[Pending], operator: str) -> list[Pending]:
-    """Those that stand in no open escalation to the operator."""
+    """Those that stand in no open escalation to the operator, but for one by the debtor herself."""
     thread_id = overdue[0].debt.first.message.thread_id
     known = {agent.name for agent in mailbox.agents()}
     owed = mailbox.debts(operator, thread_id) if operator in known else ()
-    told = "\n".join(debt.first.message.body for debt in owed)
-    return [each for each in overdue if _complaint(each.debt) not in told]
+    told = [debt.first.message for debt in owed if debt.first.type == "BLOCKED"]
+    return [
+        each
+        for each in overdue
+        if not any(
+            message.sender != each.debt.debtor and _complaint(each.debt) in message.body
+            for message in told
+        )
+    ]
 
 
 def _complaint(debt: Debt) -> str:
     return f"- {debt.debtor} has not acknowledged message {debt.first.id} ("
 
 
-def _digest(overdue: list[Pending]) -> str:
-    from hashlib import sha256  # only who escalates needs it
+def _digest(parts: Iterable[str]) -> str:
+    from hashlib import sha256  # only who sends needs it
 
-    named = sorted(f"{each.debt.debtor} {each.debt.last.id}" for each in overdue)
-    return sha256("\n".join(named).encode()).hexdigest()[:32]
+    return sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
 def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: str) -> Message:
@@ -117,8 +123,9 @@ def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: s
         f" from {debt.first.message.sender}, sent {_times(debt)}; due {iso(due)})"
         for debt, due, _ in overdue
     ]
+    item = one_paragraph(visible(thread_id)) or "mail outside of any thread"
     body = (
-        f"# Work Blocked\n\n## Item\n{thread_id}\n\n## Blocker\n" + "\n".join(lines) + "\n\n"
+        f"# Work Blocked\n\n## Item\n{item}\n\n## Blocker\n" + "\n".join(lines) + "\n\n"
         "## Type\nDependency\n\n## Needed\n"
         "An ACK from each of them (`brenner mail ack ID --as NAME`), or a decision to go on "
         "without.\n"

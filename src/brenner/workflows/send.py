@@ -22,7 +22,7 @@ from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.session.acknowledgements import named_messages
+from brenner.session.acknowledgements import UNREADABLE, named_messages
 from brenner.thread.messages import Message, parse_message_file
 
 
@@ -80,7 +80,7 @@ def _advised(report: Report, mailbox: Mailbox, ack: Stored) -> Report:
     Who names none and settles nothing has heard of the missing section: one fault is told once.
     """
     named = named_messages(ack.message.body, ack.reply_to)
-    if named:
+    if named and named != UNREADABLE:
         return _with(report, list(_misnamed(mailbox, ack.message, named)))
     if ack.acknowledges:
         return report

@@ -8,8 +8,8 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import stored_json
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.options import MESSAGE_ID, Settings, common_options
+from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, joined, say
 from brenner.diagnostics.visible import visible
 from brenner.mail.model import Sent
@@ -26,7 +26,7 @@ from brenner.workflows.desk import Desk
         "brenner mail ack 12 14 --status 'Will Action' --notes 'After T1.'",
     ),
 )
-@click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
+@click.argument("ids", nargs=-1, required=True, type=MESSAGE_ID, metavar="ID...")
 @click.option(
     "--status",
     type=click.Choice(ACK_STATUSES, case_sensitive=False),
@@ -50,6 +50,7 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
         sent = [
             (each, acknowledge(here.mailbox, here.actor, each, status, notes)) for each in wanted
         ]
+    note_done()
     if settings.as_json:
         write_json({"agent": here.actor, "acknowledged": [_document(*each) for each in sent]})
     else:

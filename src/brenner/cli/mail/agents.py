@@ -19,10 +19,13 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
+from brenner.diagnostics.visible import visible
+from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, InboxFilter
 from brenner.workflows.desk import Desk
 
 _MOST_COUNTED = 999
+_AT_ONCE = 50  # messages to hold while counting: each may be large
 _COLUMNS = (
     Column("Name"),
     Column("Unread", is_right=True),
@@ -72,17 +75,29 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
 
 
 def _known(here: Desk, wanted: Sequence[Agent]) -> list[_Known]:
-    mailbox, unread = here.mailbox, InboxFilter(unread=True)
+    mailbox = here.mailbox
     only = wanted[0].name if len(wanted) == 1 else None
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
     return [
         _Known(
             agent,
-            len(mailbox.inbox(agent.name, unread, limit=_MOST_COUNTED + 1).messages),
+            _unread(mailbox, agent.name),
             owes[agent.name],
         )
         for agent in wanted
     ]
+
+
+def _unread(mailbox: Mailbox, name: str) -> int:
+    """How much somebody has not read; one more than the most is enough to know."""
+    count, before = 0, None
+    while count <= _MOST_COUNTED:
+        page = mailbox.inbox(name, InboxFilter(unread=True), limit=_AT_ONCE, before=before)
+        count += len(page.messages)
+        if not page.has_more:
+            break
+        before = page.messages[-1].stored.id
+    return count
 
 
 def _list(known: Sequence[_Known]) -> Iterator[str]:
@@ -109,11 +124,16 @@ def _row(known: _Known) -> Row:
     )
 
 
+def _said(text: str) -> Piece:
+    """What an agent says of itself, on one line."""
+    return Piece(visible(text, len(text) + 1)) if text else Piece("not said", QUIET)
+
+
 def _one(known: _Known) -> Iterator[str]:
     agent, out = known.agent, sys.stdout
     yield fold([], [agent_piece(agent.name)], "", out)
     said = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
-    fields = [(label, [Piece(text or "not said", {} if text else QUIET)]) for label, text in said]
+    fields = [(label, [_said(text)]) for label, text in said]
     fields += [
         ("Registered", [Piece(both_times(agent.registered_at))]),
         ("Unread", [Piece(known.shown_unread)]),

@@ -83,7 +83,7 @@ def compose(flags: Flags, here: Desk, reply_to: int | None) -> Draft | Diagnosti
         body=body,
         ack_required=flags.ack_required,
     )
-    _check_one_line(message)
+    _check_headers(message)
     return Draft(render_message_file(message), None)
 
 
@@ -97,11 +97,14 @@ def _check_complete(said: Mapping[str, object]) -> None:
         raise click.UsageError(message)
 
 
-def _check_one_line(message: Message) -> None:
-    """A line feed in a header would begin another header, or the body."""
+def _check_headers(message: Message) -> None:
+    """A line feed in a header would begin another header, or the body; blanks would get lost."""
     texts = (message.thread_id, message.sender, *message.recipients, message.subject)
     if any("\n" in text or "\r" in text for text in texts):
         error = "Thread, names and subject are one line each; longer text belongs in --body."
+        raise click.UsageError(error)
+    if message.thread_id != message.thread_id.strip():
+        error = "A thread ID has no blanks at its ends: leave them out."
         raise click.UsageError(error)
 
 

@@ -2,25 +2,71 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from brenner.cli.failures import place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
 from brenner.diagnostics.errors import Refused
-from brenner.project import find_project
+from brenner.mail.model import Profile
+from brenner.project import Project, find_project, store_path
 from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.init_project import about_operator
+from brenner.workflows.init_project import about_operator, check_folder
 
 FINE, CONTENT, UNREADABLE = 0, 1, 2
 
 
 def desk(settings: Settings, *, create: bool = False) -> Desk:
     """The desk for one command; what is odd in the project's settings is told."""
+    return _sit_down(_project(settings), settings.actor, create=create)
+
+
+def desk_to_try(settings: Settings) -> Desk:
+    """The desk for a command that writes unless it is refused.
+
+    Where there is no store yet, it is one in memory, so that a refusal leaves nothing behind; what
+    was done there `is_trial`, and is done again at the `real_desk`.
+    """
+    project = _project(settings)
+    has_store = os.path.lexists(store_path(project))
+    here = _sit_down(project, settings.actor, create=has_store)
+    if not has_store:
+        with _about_operator():
+            here.mailbox.register(Profile(project.operator, task="operator"), update=True)
+    return here
+
+
+def is_trial(here: Desk) -> bool:
+    """Whether nothing that is done there stays."""
+    from brenner.mail.memory import MemoryMailbox  # only who writes asks
+
+    return isinstance(here.mailbox, MemoryMailbox)
+
+
+def real_desk(here: Desk) -> Desk:
+    """The same desk where what is done stays."""
+    return _sit_down(here.project, here.actor, create=True)
+
+
+def _project(settings: Settings) -> Project:
     project = find_project(settings.project, os.environ, settings.store)
     if not settings.as_json:
         for found in project.diagnostics:
             write_diagnostics([found], place_of(found.id), sys.stderr)
+    return project
+
+
+def _sit_down(project: Project, actor: str | None, *, create: bool) -> Desk:
+    check_folder(store_path(project))
+    with _about_operator():
+        return desk_in(project, actor, create=create)
+
+
+@contextmanager
+def _about_operator() -> Iterator[None]:
+    """A name that is refused while a desk is made ready is the operator's."""
     try:
-        return desk_in(project, settings.actor, create=create)
+        yield
     except Refused as refused:
         raise Refused(about_operator(refused.diagnostic)) from None

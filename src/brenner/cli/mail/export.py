@@ -9,7 +9,7 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.output import note_done, write_json
 from brenner.cli.paging import write_exact
 from brenner.cli.progress import watched
 from brenner.cli.reading import STANDARD_INPUT as STANDARD_OUTPUT
@@ -58,6 +58,7 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
             size = 0
         else:
             size = write_whole(file, portions, replace=force)
+            note_done()
     count = outgoing.messages
     if settings.as_json:
         amounts = {"messages": count, "bytes": size, "empty": not count}

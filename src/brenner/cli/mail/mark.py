@@ -4,14 +4,14 @@ import click
 
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.options import MESSAGE_ID, Settings, common_options
+from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
 from brenner.diagnostics.visible import visible
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))
-@click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
+@click.argument("ids", nargs=-1, required=True, type=MESSAGE_ID, metavar="ID...")
 @click.option("--unread", is_flag=True, help="Mark them as unread again.")
 @common_options
 def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
@@ -23,6 +23,7 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
         for message_id in ids:
             here.mailbox.message(message_id)
         changed = here.mailbox.mark(here.actor, ids, is_read=not unread)
+    note_done()
     if settings.as_json:
         write_json({"agent": here.actor, "ids": list(ids), "read": not unread, "changed": changed})
         return FINE

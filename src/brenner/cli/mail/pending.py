@@ -8,14 +8,14 @@ import click
 
 from brenner.cli.folding import Piece
 from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.desk import FINE, desk, desk_to_try
 from brenner.cli.mail.json_form import stored_json
 from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
 from brenner.cli.mail.table import Column, Row, table
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, agent_piece, subject_pieces
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.output import note_done, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
 from brenner.diagnostics.visible import visible
@@ -67,12 +67,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     message per thread. Exit code 0, also where something is overdue.
     """
     now = datetime.now(UTC)
-    with desk(settings, create=resends or escalates) as here:
+    with (desk_to_try if resends or escalates else desk)(settings) as here:
         deadline = here.project.ack_deadline
         found = pending(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
         late = [each for each in found if each.is_overdue]
         resent = resend(here.mailbox, _own(late, here)) if resends else ()
         told = _escalate(here, late) if escalates else ()
+    if resent or told:
+        note_done()
     shown = sorted(late if overdue else found, key=_worst_first)
     if settings.as_json:
         write_json(_document(shown, resent, told))

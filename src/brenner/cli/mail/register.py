@@ -3,12 +3,13 @@
 import click
 
 from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.desk import FINE, desk_to_try, is_trial, real_desk
 from brenner.cli.mail.json_form import agent_json
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
+from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.mail.model import Profile
+from brenner.mail.model import Agent, Profile
+from brenner.workflows.desk import Desk
 
 
 @click.command(
@@ -32,9 +33,13 @@ def register(  # noqa: PLR0913  (one parameter per option)
     The name is kept exactly as given, or refused with suggestions (exit code 1): where another
     agent has it, or where it looks like another one. To register again is fine.
     """
-    with desk(settings, create=True) as here:
-        before = {agent.name: agent for agent in here.mailbox.agents()}.get(name)
-        agent = here.mailbox.register(Profile(name, program, model, task), update=update)
+    profile = Profile(name, program, model, task)
+    with desk_to_try(settings) as here:
+        before, agent = _register(here, profile, update=update)
+    if is_trial(here):
+        with real_desk(here) as here:
+            before, agent = _register(here, profile, update=update)
+    note_done()
     if settings.as_json:
         write_json({"new": before is None, "changed": before != agent, "agent": agent_json(agent)})
         return FINE
@@ -46,3 +51,9 @@ def register(  # noqa: PLR0913  (one parameter per option)
         say(f"{agent.name} was registered before; nothing has changed.")
     advise(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
     return FINE
+
+
+def _register(here: Desk, profile: Profile, *, update: bool) -> tuple[Agent | None, Agent]:
+    """What was known under that name, and what is."""
+    before = {agent.name: agent for agent in here.mailbox.agents()}.get(profile.name)
+    return before, here.mailbox.register(profile, update=update)

@@ -11,6 +11,7 @@ from brenner.cli.folding import Piece
 from brenner.cli.mail.table import Cell, Column, Row
 from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
+from brenner.cli.options import MESSAGE_ID, Number
 from brenner.cli.sentences import sentence
 from brenner.mail.model import Stored
 
@@ -29,10 +30,10 @@ WHEN = Column("When", shown_from=WIDE)
 COLUMNS = (Column(""), ID, FROM, SUBJECT, THREAD, WHEN)
 
 limit_option = click.option(
-    "--limit", type=click.IntRange(1), default=50, metavar="N", help="How many at most (50)."
+    "--limit", type=Number(1), default=50, metavar="N", help="How many at most (50)."
 )
 before_option = click.option(
-    "--before", type=int, metavar="ID", help="Only what is older than this message."
+    "--before", type=MESSAGE_ID, metavar="ID", help="Only what is older than this message."
 )
 
 

@@ -18,9 +18,10 @@ from brenner.cli.mail.message import (
     names,
 )
 from brenner.cli.marks import STRONG, agent_piece, subject_pieces
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
+from brenner.diagnostics.visible import visible
 from brenner.mail.model import Delivery, Stored, wants_ack
 from brenner.thread.messages import render_message_file
 
@@ -28,7 +29,7 @@ from brenner.thread.messages import render_message_file
 @click.command(
     "show", epilog=examples("brenner mail show 12", "brenner mail show 12 --raw > message.md")
 )
-@click.argument("message_id", type=int, metavar="ID")
+@click.argument("message_id", type=MESSAGE_ID, metavar="ID")
 @click.option("--raw", is_flag=True, help="Print the message file exactly as it was sent.")
 @pager_option
 @common_options
@@ -57,7 +58,7 @@ def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
 
 def _lines(stored: Stored, deliveries: Sequence[Delivery], *, is_repeated: bool) -> Iterator[str]:
     out, message = sys.stdout, stored.message
-    title = f"Message {stored.id} in {message.thread_id}"
+    title = f"Message {stored.id} in {visible(message.thread_id)}"
     yield fold([], [Piece(title, STRONG)], "  ", out)
     fields: list[tuple[str, list[Piece]]] = [
         ("From", [agent_piece(message.sender)]),

@@ -11,7 +11,7 @@ from brenner.cli.artifact.files import shown_name
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import counted, failure, write_diagnostics, write_json
+from brenner.cli.output import counted, failure, note_done, write_diagnostics, write_json
 from brenner.cli.progress import watched
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.cli.sentences import advise, joined, say
@@ -63,6 +63,7 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
             return _write_unreadable(_unreadable(file, error), file, settings)
     if not isinstance(result, Restored):
         return _write_faults(result, file, settings)
+    note_done()
     if settings.as_json:
         write_json(_document(result))
     else:

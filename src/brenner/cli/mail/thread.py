@@ -10,7 +10,7 @@ from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import delivered_json
 from brenner.cli.mail.message import head, is_sent_again, message_lines
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.cli.sentences import sentence, thread_argument
@@ -42,10 +42,15 @@ class _Read(NamedTuple):
 @click.argument("thread_id", required=False, metavar="[THREAD]")
 @click.option("--full", is_flag=True, help="Show bodies whole and times exactly.")
 @click.option("--raw", is_flag=True, help="Print the exact text of each message.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N messages.")
-@click.option("--before", type=int, metavar="ID", help="Only what stands before this message.")
+@click.option("--limit", type=Number(1), metavar="N", help="Only the newest N messages.")
 @click.option(
-    "--after", type=int, metavar="ID", help="Only what stands after it; --limit takes the first."
+    "--before", type=MESSAGE_ID, metavar="ID", help="Only what stands before this message."
+)
+@click.option(
+    "--after",
+    type=MESSAGE_ID,
+    metavar="ID",
+    help="Only what stands after it; --limit takes the first.",
 )
 @pager_option
 @common_options

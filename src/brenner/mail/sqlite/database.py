@@ -7,6 +7,7 @@ of power, as far as the disk keeps its word.
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -21,6 +22,7 @@ from brenner.diagnostics.model import Code, Diagnostic
 
 APPLICATION_ID = 0x42524E52  # BRNR
 _BUSY_SECONDS = 60
+_LONGEST_PAUSE = 0.02
 _PRAGMAS = """
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;  -- what flushing means on macOS
@@ -89,12 +91,13 @@ class Database:
         """
         with translated(path):
             if not path.exists():
+                check_no_log(path)
                 _make(path)
         return cls.open(path, to_write=True)
 
     def _prepare(self, steps: tuple[str, ...]) -> None:
         connection = self._connection
-        connection.set_busy_timeout(_BUSY_SECONDS * 1000)
+        connection.set_busy_handler(_Patience())
         owner = connection.pragma("application_id")
         if owner != APPLICATION_ID:
             reason = "another program made it" if self.path.stat().st_size else "it is empty"
@@ -204,6 +207,16 @@ def _is_at_rest(path: Path) -> bool:
     return path.is_file() and not (log.exists() and log.stat().st_size)
 
 
+def check_no_log(path: Path) -> None:
+    """Refuse to take a place where a file was: its log would be read into a new one."""
+    if any(
+        log.exists() and log.stat().st_size
+        for log in (Path(f"{path}-wal"), Path(f"{path}-journal"))
+    ):
+        reason = "the file is gone, and its log is still there"
+        raise Unavailable(codes.STORE_CORRUPT.at(path=str(path), reason=reason))
+
+
 def _make(path: Path) -> None:
     """Make a whole file beside its place, then put it there, unless somebody was quicker."""
     new = path.with_name(f"{path.name}.new-{os.getpid()}-{threading.get_ident()}")
@@ -215,7 +228,7 @@ def _make(path: Path) -> None:
         connection.close()
         Database.connect(path, str(new), apsw.SQLITE_OPEN_READWRITE, migrations()).close()
         with suppress(FileExistsError):
-            _put(new, path)
+            put_in_place(new, path)
             flush_folder(path.parent)
     finally:
         connection.close()
@@ -223,15 +236,15 @@ def _make(path: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _put(new: Path, path: Path) -> None:
+def put_in_place(new: Path, path: Path) -> None:
     """Give the file its name, unless something has it."""
     try:
         os.link(new, path)
     except FileExistsError:
         raise
-    except OSError:  # a file system without a second name for a file
-        if not path.exists():
-            new.rename(path)
+    except OSError:  # a file system that has no second name for a file: claim the name first
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        new.replace(path)
 
 
 def flush_folder(folder: Path) -> None:
@@ -241,6 +254,21 @@ def flush_folder(folder: Path) -> None:
         os.fsync(number)
     finally:
         os.close(number)
+
+
+class _Patience:
+    """How long to wait for one's turn. SQLite's own waiting cannot be interrupted by Ctrl-C."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        """Whether to try again, after so many tries."""
+        now = time.monotonic()
+        if tries == 0:
+            self._until = now + _BUSY_SECONDS
+        time.sleep(min(0.001 * (tries + 1), _LONGEST_PAUSE))
+        return now < self._until
 
 
 # A statement that fails on a file of ours means that the file is not as we left it. What is in

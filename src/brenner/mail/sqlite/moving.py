@@ -5,10 +5,18 @@ from datetime import datetime
 from pathlib import Path
 
 from brenner.mail.model import Agent, Record, Restored, Stored
-from brenner.mail.registering import check_free
-from brenner.mail.restoring import Landing, strangers
+from brenner.mail.restoring import Landing, linked_ids, strangers, true_links
 from brenner.mail.sqlite.database import Database
-from brenner.mail.sqlite.rows import SELECT, bounded, microseconds, names, stored_of, time_of, whole
+from brenner.mail.sqlite.rows import (
+    SELECT,
+    bounded,
+    message_row,
+    microseconds,
+    names,
+    stored_of,
+    time_of,
+    whole,
+)
 from brenner.mail.sqlite.writing import add
 from brenner.thread.content_hash import content_hash
 
@@ -78,10 +86,16 @@ def restore(database: Database, agents: Iterable[Agent], found: Iterable[Record]
             continue
         position += 1
         taken = database.execute("SELECT 1 FROM messages WHERE id = ?", (stored.id,)).fetchone()
-        landed = landing.land(stored, position, bool(taken))
+        landed = _with_true_links(database, landing.land(stored, position, bool(taken)))
         add(database, landed, known)
         _mark(database, landed, record, known)
     return landing.restored(new_agents)
+
+
+def _with_true_links(database: Database, landed: Stored) -> Stored:
+    """The message with those of its links that it could have by itself."""
+    linked = {target: message_row(database, target) for target in linked_ids(landed)}
+    return true_links(landed, linked)
 
 
 def _mark(database: Database, landed: Stored, record: Record, known: dict[str, int]) -> None:
@@ -94,12 +108,14 @@ def _mark(database: Database, landed: Stored, record: Record, known: dict[str, i
 
 
 def welcome(database: Database, agents: Iterable[Agent], known: dict[str, int]) -> list[str]:
-    """Make those known who are not; their names. `known` grows with them."""
+    """Make those known who are not; their names. `known` grows with them.
+
+    One that looks like another is kept: mail that is stored cannot get another name.
+    """
     new = []
     for agent in agents:
         if agent.name in known:
             continue
-        check_free(agent.name, known)
         known[agent.name] = insert_agent(database, agent)
         new.append(agent.name)
     return new

@@ -45,14 +45,14 @@ CREATE TABLE messages (
     is_local     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX messages_in_thread ON messages (thread, at, id);
-CREATE UNIQUE INDEX messages_by_origin ON messages (origin_id, hash);
+CREATE INDEX messages_by_origin ON messages (origin_id, hash);
 
 CREATE TRIGGER messages_never_change BEFORE UPDATE ON messages
 BEGIN SELECT RAISE(ABORT, 'a stored message never changes'); END;
 CREATE TRIGGER messages_are_never_replaced BEFORE INSERT ON messages
 WHEN EXISTS (
     SELECT 1 FROM messages
-    WHERE arrival = NEW.arrival OR id = NEW.id OR (origin_id = NEW.origin_id AND hash = NEW.hash)
+    WHERE arrival = NEW.arrival OR id = NEW.id
 )
 BEGIN SELECT RAISE(ABORT, 'a stored message is never replaced'); END;
 CREATE TRIGGER messages_never_go BEFORE DELETE ON messages

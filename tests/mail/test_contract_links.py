@@ -1,0 +1,94 @@
+"""Links of imported mail: only those that a store could have given them itself."""
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile, Record
+from mail.letters import (
+    ANN,
+    BEA,
+    ELSEWHERE,
+    INFO,
+    QUESTION,
+    ack,
+    introduce,
+    letter,
+    owed,
+    post,
+)
+
+
+def forged(
+    mailbox: Mailbox,
+    number: int,
+    *,
+    reply_to: int | None = None,
+    acknowledges: tuple[int, ...] = (),
+) -> list[Record]:
+    """The records of a mailbox, one of them with links that it was not given."""
+    return [
+        record._replace(stored=record.stored._replace(reply_to=reply_to, acknowledges=acknowledges))
+        if record.stored.id == number
+        else record
+        for record in mailbox.records()
+    ]
+
+
+def test_an_import_cannot_settle_by_a_link_alone(mailbox: Mailbox) -> None:
+    """What is no ACK, stands in another thread, or is by somebody else acknowledges nothing."""
+    for subject, thread, sender in (
+        (INFO, None, BEA),
+        ("ACK: Received", ELSEWHERE, BEA),
+        ("ACK: Received", None, "Operator"),
+    ):
+        other = MemoryMailbox()
+        introduce(other)
+        asked = post(other, letter(f"{subject} {thread} {sender}", subject=QUESTION, to=(BEA,)))
+        where = thread or asked.message.thread_id
+        said = post(other, letter("x", subject=subject, thread=where, sender=sender, to=(ANN,)))
+        before = len(mailbox.debts())
+        mailbox.restore(other.agents(), forged(other, said.id, acknowledges=(asked.id,)))
+        assert len(mailbox.debts()) == before + 1
+        assert mailbox.arrivals(0)[-1].acknowledges == ()
+
+
+def test_an_import_cannot_reply_into_another_thread(mailbox: Mailbox) -> None:
+    """A reply stands in the thread of what it answers."""
+    other = MemoryMailbox()
+    introduce(other)
+    first = post(other, letter("here"))
+    second = post(other, letter("there", thread=ELSEWHERE))
+    mailbox.restore(other.agents(), forged(other, second.id, reply_to=first.id))
+    assert [stored.reply_to for stored in mailbox.arrivals(0)] == [None, None]
+
+
+def test_true_links_stay(mailbox: Mailbox) -> None:
+    """An ACK by a recipient in the thread settles here what it settled there."""
+    other = MemoryMailbox()
+    introduce(other)
+    asked = post(other, letter("What?", subject=QUESTION, to=(BEA,)))
+    post(other, ack(str(asked.id)), reply_to=asked.id)
+    mailbox.restore(other.agents(), other.records())
+    assert owed(mailbox.debts()) == []
+    assert [stored.acknowledges for stored in mailbox.arrivals(0)] == [(), (1,)]
+
+
+def test_the_same_content_under_the_origin_of_an_imported_one(mailbox: Mailbox) -> None:
+    """An imported message had the id elsewhere that one of the same content gets here."""
+    other = MemoryMailbox()
+    introduce(other)
+    post(other, letter("first"))
+    post(other, letter("again"))
+    (_, record) = other.records()
+    mailbox.restore((), [record._replace(stored=record.stored._replace(id=1))])
+    sent = post(mailbox, letter("again"))
+    assert (sent.id, sent.origin_id, sent.is_local) == (2, 2, True)
+
+
+def test_a_look_alike_comes_with_its_mail(mailbox: Mailbox) -> None:
+    """Two stores may have named their agents alike; mail that is stored keeps its names."""
+    other = MemoryMailbox()
+    other.register(Profile("B1ueLake"))
+    other.register(Profile(BEA))
+    post(other, letter(sender="B1ueLake", to=(BEA,)))
+    assert mailbox.restore(other.agents(), other.records()).new_agents == ("B1ueLake",)
+    assert [each.stored.message.sender for each in mailbox.inbox(BEA).messages] == ["B1ueLake"]
