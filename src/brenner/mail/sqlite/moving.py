@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brenner.mail.model import Agent, Record, Restored, Stored
 from brenner.mail.restoring import Landing, linked_ids, strangers, true_links
-from brenner.mail.sqlite.database import Database
+from brenner.mail.sqlite.database import Database, translated
 from brenner.mail.sqlite.rows import (
     SELECT,
     bounded,
@@ -40,7 +40,7 @@ def records(path: Path) -> Iterator[Record]:
 
 def _records(database: Database) -> Iterator[Record]:
     try:
-        with database.reading():
+        with translated(database.path):  # no lock: it may be finished in another thread
             for row in database.execute(f"{SELECT} ORDER BY m.arrival"):
                 stored = stored_of(row)
                 yield Record(stored, _read_at(database, stored))
