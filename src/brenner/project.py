@@ -126,7 +126,8 @@ def _nearest() -> Project:
     for folder in (here, *here.parents):
         if os.path.lexists(folder / SETTINGS_FILE):
             return Project(folder, folder_from=f"it has `{SETTINGS_FILE}`")
-        if os.path.isdir(folder / OWN_FOLDER):
+        own = folder / OWN_FOLDER
+        if os.path.isdir(own) or own.is_symlink():  # also one whose disk is not there now
             return Project(folder, folder_from=f"it has `{OWN_FOLDER}/`")
     return Project(here, folder_from="no folder upwards from here is a project")
 

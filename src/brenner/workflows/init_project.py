@@ -75,9 +75,9 @@ def why_no_folder(store: Path) -> str | None:
     folder = next(each for each in store.parents if os.path.lexists(each))
     if os.path.isdir(folder):
         return None
-    if os.path.islink(folder):
-        return f"`{folder}` is a link to `{os.readlink(folder)}`, where no folder is"
-    return f"`{folder}` is not a folder"
+    is_link = os.path.islink(folder)
+    what = f": it is a link to `{os.readlink(folder)}`, and there is none" if is_link else ""
+    return f"`{folder}` is not a folder{what}"
 
 
 def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:
