@@ -92,3 +92,14 @@ def test_a_look_alike_comes_with_its_mail(mailbox: Mailbox) -> None:
     post(other, letter(sender="B1ueLake", to=(BEA,)))
     assert mailbox.restore(other.agents(), other.records()).new_agents == ("B1ueLake",)
     assert [each.stored.message.sender for each in mailbox.inbox(BEA).messages] == ["B1ueLake"]
+
+
+def test_no_message_has_a_link_to_itself(mailbox: Mailbox) -> None:
+    """Nor to one that comes after it."""
+    other = MemoryMailbox()
+    introduce(other)
+    first = post(other, ack())
+    second = post(other, letter("later", sender=ANN, to=(BEA,)))
+    links = (first.id, second.id)
+    mailbox.restore((), forged(other, first.id, reply_to=first.id, acknowledges=links))
+    assert [(one.reply_to, one.acknowledges) for one in mailbox.arrivals(0)] == [(None, ())] * 2

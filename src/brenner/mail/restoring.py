@@ -35,11 +35,10 @@ class Landing:
         must_move = is_taken or is_behind or stored.id > MOST_KEPT_ID
         new_id = self._highest + 1 if must_move else stored.id
         self._highest = max(self._highest, new_id)
-        self._here[stored.id] = new_id
         self._added += 1
         if new_id != stored.id:
             self._renumbered.append((stored.id, new_id))
-        return stored._replace(
+        landed = stored._replace(
             id=new_id,
             arrival=arrival,
             reply_to=self._here.get(stored.reply_to) if stored.reply_to else None,
@@ -48,6 +47,8 @@ class Landing:
             ),
             is_local=False,
         )
+        self._here[stored.id] = new_id  # from now on: a message has no link to itself
+        return landed
 
     def restored(self, new_agents: list[str]) -> Restored:
         """What was done in all."""
