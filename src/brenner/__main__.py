@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    if sys.argv[1:] == ["--version"]:
+    if sys.argv[1:] == ["--version"] and sys.stdout:
         from brenner import __version__  # nothing more is needed
 
         sys.stdout.write(f"brenner {__version__}\n")
