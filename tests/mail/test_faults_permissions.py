@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
+from brenner.mail.sqlite.database import Database, migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.permission_work import NOBODY, make_project, read_and_send
 from mail.processes import answers
@@ -124,3 +126,15 @@ def test_a_folder_in_which_no_store_can_be_made(project: Path) -> None:
     assert sent[:2] == UNUSABLE
     assert "permission denied" in sent[2].lower()
     assert list(store(project).parent.iterdir()) == []
+
+
+def test_who_can_only_read_and_waits_sees_new_mail(project: Path) -> None:
+    """One who sees a single moment looks again, as often as it takes."""
+    path = store(project)
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    moment = Database.connect(path, f"{path.as_uri()}?immutable=1", flags, migrations())
+    moment.is_still = True
+    with SqliteMailbox(moment) as reader, SqliteMailbox.open(path) as writer:
+        assert reader.wait(1, 0) == 1
+        assert_usable(writer)
+        assert reader.wait(1, 60) == 2

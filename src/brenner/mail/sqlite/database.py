@@ -49,6 +49,7 @@ class Database:
         self._connection = connection
         self._lock = threading.RLock()
         self._known = 0
+        self.is_still = False  # what is seen is one moment: nothing could tell us of later ones
 
     @classmethod
     def open(
@@ -68,7 +69,9 @@ class Database:
                     raise
                 address = f"{path.absolute().as_uri()}?immutable=1"
                 flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-                return cls.connect(path, address, flags, steps)
+                database = cls.connect(path, address, flags, steps)
+                database.is_still = True
+                return database
 
     @classmethod
     def connect(cls, path: Path, address: str, flags: int, steps: tuple[str, ...]) -> Self:

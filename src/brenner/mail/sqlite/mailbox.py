@@ -193,12 +193,18 @@ class SqliteMailbox:
 
     def wait(self, position: int, seconds: float) -> int:
         deadline = time.monotonic() + seconds
-        while (now_there := self.position()) <= position:
+        while (now_there := self._position_now()) <= position:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
             time.sleep(min(_LOOK_EVERY, left))
         return now_there
+
+    def _position_now(self) -> int:
+        if self.database.is_still:
+            self.database.close()
+            self.database = Database.open(self.database.path)
+        return self.position()
 
     def records(self) -> Iterator[Record]:
         return moving.records(self.database.path)
