@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -39,7 +39,7 @@ class _File(apsw.VFSFile):
         self._path = Path(name or "temporary")
         self._watch = disk.watch
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: Any, offset: int) -> None:
         self._watch(Event("write", self._path, bytes(data), offset))
         super().xWrite(data, offset)
 

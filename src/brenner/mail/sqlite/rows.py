@@ -27,7 +27,7 @@ def microseconds(at: datetime) -> int:
     return (at - _EPOCH) // _MICROSECOND
 
 
-def time_of(value: "Value") -> datetime:
+def time_of(value: object) -> datetime:
     """A time as it was."""
     try:
         return _EPOCH + timedelta(microseconds=whole(value))
@@ -36,7 +36,7 @@ def time_of(value: "Value") -> datetime:
         raise CorruptError(message) from error
 
 
-def whole(value: "Value") -> int:
+def whole(value: object) -> int:
     """A number, as the schema promises; else another program has been at the file."""
     if not isinstance(value, int):
         message = f"a whole number was expected, not {value!r}"
