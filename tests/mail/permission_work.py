@@ -5,6 +5,7 @@ either, perhaps: all of them are in use before.
 """
 
 import os
+import urllib.parse  # noqa: F401  (pathlib imports it late)
 from collections.abc import Callable
 from pathlib import Path
 
