@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
+from parts import need
 
 _OURS = ("AGENT_NAME", "BRENNER_STORE", "NO_COLOR", "GIT_DIR", "GIT_WORK_TREE")
 # Whoever runs the tests as root may write everywhere; without these powers root may not.
@@ -37,8 +37,7 @@ def powerless(*arguments: str, cwd: Path) -> Run:
     """Run the program as somebody to whom permissions apply."""
     command = [sys.executable, "-m", "brenner", *arguments]
     if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("root may write everywhere, and setpriv is not there")
+        need(shutil.which("setpriv"), "root may write everywhere, and setpriv is not there")
         command = ["setpriv", "--bounding-set", _POWERS, "--inh-caps", _POWERS, *command]
     return run(command, cwd, {})
 

@@ -13,7 +13,8 @@ TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
 
 def test_registered_as_asked_for(place: Place) -> None:
     """What an agent says of itself is kept, with the time of the store."""
-    agent = place.mailbox.register(TASK)
+    agent, before = place.mailbox.register(TASK)
+    assert before is None
     assert agent == Agent(*TASK, registered_at=place.clock.now)
     assert place.mailbox.agent(ANN) == agent
     assert agent in place.mailbox.agents()
@@ -29,9 +30,10 @@ def test_everybody_by_name(place: Place) -> None:
 
 def test_registering_again_is_fine(place: Place) -> None:
     """The same program and model are the same agent, who is then known once, from the start."""
-    first = place.mailbox.register(TASK)
+    first = place.mailbox.register(TASK).agent
     place.clock.now = place.clock.now.replace(hour=12)
-    again = place.mailbox.register(TASK)
+    again, before = place.mailbox.register(TASK)
+    assert before == first
     assert again.registered_at == first.registered_at
     assert [agent for agent in place.mailbox.agents() if agent.name == ANN] == [again]
 
@@ -43,11 +45,12 @@ def test_registering_again_is_fine(place: Place) -> None:
 )
 def test_a_taken_name_is_refused(place: Place, other: Profile) -> None:
     """Another program or model is somebody else, unless it is said that it is not."""
-    first = place.mailbox.register(TASK)
+    first = place.mailbox.register(TASK).agent
     assert refusal(place.mailbox.register, other) == "NAME_TAKEN"
     assert place.mailbox.agent(ANN) == first
 
-    updated = place.mailbox.register(other, update=True)
+    updated, before = place.mailbox.register(other, update=True)
+    assert before == first
     assert updated[:4] == other
     assert place.mailbox.agent(ANN) == updated
     assert [agent.name for agent in place.mailbox.agents()].count(ANN) == 1
@@ -107,13 +110,14 @@ def test_what_cannot_be_kept_is_refused(place: Place, field: str) -> None:
         assert refusal(place.mailbox.register, profile) == code
     assert place.mailbox.agents() == before
     longest = TASK._replace(**{field: "é" * (MOST_PROFILE_BYTES // 2)})
-    assert place.mailbox.register(longest)[:4] == longest
+    assert place.mailbox.register(longest).agent[:4] == longest
 
 
 @in_homes_with("a second view")
 def test_others_know_them_at_once(place: Place) -> None:
     """Who is registered in one process is known in the next."""
     other = place.again()
-    agent = place.mailbox.register(TASK)
+    agent = place.mailbox.register(TASK).agent
     assert other.agent(ANN) == agent
+    assert other.register(TASK) == (agent, agent)
     assert refusal(other.register, TASK._replace(model="gpt")) == "NAME_TAKEN"

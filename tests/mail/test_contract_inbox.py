@@ -249,3 +249,12 @@ def test_marks_are_seen_by_other_processes(place: Place) -> None:
     place.mailbox.close()
     other.close()
     assert read_by(place.again(), BEA) == [stored.id]
+
+
+def test_unread_is_counted(mailbox: Mailbox) -> None:
+    """Each recipient for herself; a name that nobody has is refused."""
+    numbers = [post(mailbox, letter(str(number), to=(BEA, CAT))).id for number in range(3)]
+    mailbox.mark(BEA, numbers[:2], is_read=True)
+    mailbox.mark(BEA, numbers[:1], is_read=False)
+    assert [mailbox.unread(name) for name in (ANN, BEA, CAT)] == [0, 2, 3]
+    assert refusal(mailbox.unread, "Nobody") == "NO_SUCH_AGENT"

@@ -15,6 +15,7 @@ from mail.fault_mail import make_store
 from mail.full_disk_work import no_file_may_grow, on_a_small_disk, store_may_not_grow
 from mail.processes import answered, answers, command, run
 from mail.soundness import assert_usable
+from parts import need
 
 FULL, UNUSABLE = "STORE_FULL", "STORE_UNUSABLE"
 
@@ -84,8 +85,8 @@ def test_the_store_may_not_grow(
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
     """On a disk of a megabyte, mounted where nobody else sees it."""
     private = private_mounts()
-    if private is None:
-        pytest.skip("one may not mount a small disk here")
+    need(private, "one may not mount a small disk here")
+    assert private
     disk = tmp_path / "disk"
     disk.mkdir()
     source = make_store(tmp_path / "source.sqlite3")

@@ -285,6 +285,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.ask(lambda mailbox: mailbox.debts())
         self.ask(lambda mailbox: mailbox.threads())
         self.ask(lambda mailbox: mailbox.position())
+        self.ask(lambda mailbox: [mailbox.unread(agent.name) for agent in mailbox.agents()])
 
     def messages_stay(self) -> None:
         """What was stored once reads the same for ever, and arrivals count without a gap."""

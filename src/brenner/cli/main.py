@@ -31,10 +31,6 @@ COMMANDS = {
 _INTERRUPTED, _UNAVAILABLE = 130, 3
 _OUT, _ERR = 1, 2  # the descriptors of the two outputs
 _LOST = "brenner: the standard output is closed; what was to be written there is lost\n"
-_DONE = (
-    "The command was done, only its report is lost: do not run it again. `brenner mail thread` "
-    "and `brenner mail agents` show what there is."
-)
 
 
 @click.group(cls=Commands, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -124,9 +120,9 @@ def _output_failed(error: OSError, *, is_done: bool = False) -> int:
     """
     _lead_nowhere(_OUT)
     reason = error.strerror or type(error).__name__
-    found = codes.OUTPUT_CLOSED.at(reason=reason)
+    found = (codes.REPORT_LOST if is_done else codes.OUTPUT_CLOSED).at(reason=reason)
     try:
-        write_diagnostics([found._replace(fix=_DONE) if is_done else found], "brenner", sys.stderr)
+        write_diagnostics([found], "brenner", sys.stderr)
         sys.stderr.flush()
     except OSError:
         _lead_nowhere(_ERR)

@@ -16,6 +16,7 @@ from brenner.mail.model import (
     InboxPage,
     Profile,
     Record,
+    Registered,
     Restored,
     SearchPage,
     Sent,
@@ -34,7 +35,7 @@ class Mailbox(Protocol):
 
     # Agents
 
-    def register(self, profile: Profile, *, update: bool = False) -> Agent:
+    def register(self, profile: Profile, *, update: bool = False) -> Registered:
         """Make a name known, as asked for or not at all.
 
         Registering it again with the same program and model is fine. With others it is refused,
@@ -106,6 +107,10 @@ class Mailbox(Protocol):
         before: int | None = None,
     ) -> InboxPage:
         """What was sent to somebody, newest first, from before the message of that id on."""
+        ...
+
+    def unread(self, name: str) -> int:
+        """How many messages somebody has not read."""
         ...
 
     def search(

@@ -24,6 +24,7 @@ from brenner.mail.model import (
     Profile,
     Received,
     Record,
+    Registered,
     Restored,
     SearchPage,
     Sent,
@@ -58,14 +59,14 @@ class MemoryMailbox:
         self._acknowledged_by: dict[tuple[int, str], int] = {}
         self._news = threading.Condition(threading.RLock())
 
-    def register(self, profile: Profile, *, update: bool = False) -> Agent:
+    def register(self, profile: Profile, *, update: bool = False) -> Registered:
         known = self._agents.get(profile.name)
         if known and not update:
             registering.check_same_agent(profile, known, self._agents)
         kept = registering.registration(profile, known, self._agents)
         agent = Agent(*kept, known.registered_at if known else self._clock())
         self._agents[agent.name] = agent
-        return agent
+        return Registered(agent, known)
 
     def agents(self) -> tuple[Agent, ...]:
         return tuple(sorted(self._agents.values()))
@@ -210,6 +211,9 @@ class MemoryMailbox:
             if fits(wanted, received)
         ]
         return InboxPage(tuple(fitting[:limit]), limit is not None and len(fitting) > limit)
+
+    def unread(self, name: str) -> int:
+        return len(self.inbox(name, InboxFilter(unread=True)).messages)
 
     def _known_thread(self, thread_id: str | None) -> None:
         known = [thread.thread_id for thread in self.threads()]

@@ -28,6 +28,13 @@ class Agent(NamedTuple):
     registered_at: datetime
 
 
+class Registered(NamedTuple):
+    """The outcome of registering: the agent, and what was known of it before; None if it is new."""
+
+    agent: Agent
+    before: Agent | None
+
+
 class Stored(NamedTuple):
     """A message as a mailbox keeps it, for ever the same.
 

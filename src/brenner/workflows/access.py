@@ -15,11 +15,19 @@ class Obstacle(NamedTuple):
     fix: str
 
 
+def why_no_folder(store: Path) -> str | None:
+    """Why what stands where the store's folder should be is none."""
+    folder = _nearest(store.parent)
+    if os.path.isdir(folder):
+        return None
+    is_link = os.path.islink(folder)
+    what = f": it is a link to `{os.readlink(folder)}`, and there is none" if is_link else ""
+    return f"`{folder}` is not a folder{what}"
+
+
 def obstacle_to_reading(path: Path) -> Obstacle | None:
-    """Why a file that has that name cannot be opened."""
+    """Why a file that has that name, in a folder, cannot be opened."""
     folder = _nearest(path.parent)
-    if not os.path.isdir(folder):
-        return Obstacle(f"`{folder}` is not a folder", "Remove it or rename it.")
     if not os.access(folder, os.X_OK):
         return Obstacle(
             f"you may not look into the folder `{folder}`{_rights(folder)}",

@@ -28,8 +28,9 @@ from brenner.workflows.access import (
     obstacle_to_making,
     obstacle_to_reading,
     obstacle_to_writing,
+    why_no_folder,
 )
-from brenner.workflows.init_project import about_operator, why_no_folder
+from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending
 from brenner.workflows.surroundings import (
     OK,

@@ -1,6 +1,6 @@
 """Setting a project up: its mailbox, its operator and, where asked for, its settings."""
 # Where one may not look, os.path says no and pathlib raises.
-# ruff: noqa: PTH110, PTH112, PTH114, PTH115
+# ruff: noqa: PTH110
 
 import os
 from pathlib import Path
@@ -13,6 +13,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.names import name_refusal
 from brenner.mail.open import open_mailbox
 from brenner.project import SETTINGS_FILE, Project, store_path
+from brenner.workflows.access import why_no_folder
 
 _OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
 
@@ -68,16 +69,6 @@ def check_folder(store: Path) -> None:
     reason = why_no_folder(store)
     if reason:
         raise Unavailable(codes.STORE_UNUSABLE.at(path=str(store), reason=reason))
-
-
-def why_no_folder(store: Path) -> str | None:
-    """Why what stands where the store's folder should be is none."""
-    folder = next(each for each in store.parents if os.path.lexists(each))
-    if os.path.isdir(folder):
-        return None
-    is_link = os.path.islink(folder)
-    what = f": it is a link to `{os.readlink(folder)}`, and there is none" if is_link else ""
-    return f"`{folder}` is not a folder{what}"
 
 
 def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:

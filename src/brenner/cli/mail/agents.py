@@ -20,12 +20,9 @@ from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.visible import visible
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Agent, InboxFilter
+from brenner.mail.model import Agent
 from brenner.workflows.desk import Desk
 
-_MOST_COUNTED = 999
-_AT_ONCE = 50  # messages to hold while counting: each may be large
 _COLUMNS = (
     Column("Name"),
     Column("Unread", is_right=True),
@@ -38,20 +35,14 @@ _COLUMNS = (
 
 
 class _Known(NamedTuple):
-    """An agent, how much it has not read (counted up to a limit), how many ACKs it owes."""
+    """An agent, how much it has not read, how many ACKs it owes."""
 
     agent: Agent
     unread: int
     owes: int
 
-    @property
-    def shown_unread(self) -> str:
-        return f"{_MOST_COUNTED}+" if self.unread > _MOST_COUNTED else str(self.unread)
-
     def to_json(self) -> dict[str, object]:
-        is_more = self.unread > _MOST_COUNTED
-        unread = {"unread": min(self.unread, _MOST_COUNTED), "unread_is_more": is_more}
-        return agent_json(self.agent) | unread | {"owes": self.owes}
+        return agent_json(self.agent) | {"unread": self.unread, "owes": self.owes}
 
 
 @click.command("agents", epilog=examples("brenner mail agents", "brenner mail agents BlueLake"))
@@ -78,26 +69,7 @@ def _known(here: Desk, wanted: Sequence[Agent]) -> list[_Known]:
     mailbox = here.mailbox
     only = wanted[0].name if len(wanted) == 1 else None
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
-    return [
-        _Known(
-            agent,
-            _unread(mailbox, agent.name),
-            owes[agent.name],
-        )
-        for agent in wanted
-    ]
-
-
-def _unread(mailbox: Mailbox, name: str) -> int:
-    """How much somebody has not read; one more than the most is enough to know."""
-    count, before = 0, None
-    while count <= _MOST_COUNTED:
-        page = mailbox.inbox(name, InboxFilter(unread=True), limit=_AT_ONCE, before=before)
-        count += len(page.messages)
-        if not page.has_more:
-            break
-        before = page.messages[-1].stored.id
-    return count
+    return [_Known(agent, mailbox.unread(agent.name), owes[agent.name]) for agent in wanted]
 
 
 def _list(known: Sequence[_Known]) -> Iterator[str]:
@@ -114,7 +86,7 @@ def _row(known: _Known) -> Row:
     return Row(
         (
             [agent_piece(agent.name)],
-            [Piece(known.shown_unread, STRONG if known.unread else QUIET)],
+            [Piece(str(known.unread), STRONG if known.unread else QUIET)],
             [Piece(str(known.owes), ATTENTION if known.owes else QUIET)],
             [Piece(agent.program)],
             [Piece(agent.model)],
@@ -136,7 +108,7 @@ def _one(known: _Known) -> Iterator[str]:
     fields = [(label, [_said(text)]) for label, text in said]
     fields += [
         ("Registered", [Piece(both_times(agent.registered_at))]),
-        ("Unread", [Piece(known.shown_unread)]),
+        ("Unread", [Piece(str(known.unread))]),
         ("Owes", [Piece(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
     ]
     yield from labelled(fields, out)

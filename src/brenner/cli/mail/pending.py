@@ -178,12 +178,19 @@ def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Desk) -
         first, to = sent.stored.reply_to, joined(sent.stored.message.recipients)
         again = "Sent" if sent.is_new else "Somebody has just sent"
         say(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
-    left = len(late) - len(_own(late, here))
+    own = _own(late, here)
+    imported = sum(not each.debt.first.is_local for each in own)
     if not late:
         say("Nothing was sent again: nothing is overdue.")
-    elif left:
-        others = "1 is" if left == 1 else f"{left} are"
+    if len(own) < len(late):
+        others = _are(len(late) - len(own))
         say(f"{others} owed for messages of others: they resend them, or the operator.")
+    if imported:
+        say(f"{_are(imported)} owed for imported mail, which is not sent again: write to them.")
+
+
+def _are(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
 
 
 def _write_escalated(told: Sequence[Sent], late: Sequence[Pending], here: Desk) -> None:

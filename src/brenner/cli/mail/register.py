@@ -8,8 +8,7 @@ from brenner.cli.mail.json_form import agent_json
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.mail.model import Agent, Profile
-from brenner.workflows.desk import Desk
+from brenner.mail.model import Profile
 
 
 @click.command(
@@ -35,10 +34,10 @@ def register(  # noqa: PLR0913  (one parameter per option)
     """
     profile = Profile(name, program, model, task)
     with desk_to_try(settings) as here:
-        before, agent = _register(here, profile, update=update)
+        agent, before = here.mailbox.register(profile, update=update)
     if is_trial(here):
         with real_desk(here) as here:
-            before, agent = _register(here, profile, update=update)
+            agent, before = here.mailbox.register(profile, update=update)
     note_done()
     if settings.as_json:
         write_json({"new": before is None, "changed": before != agent, "agent": agent_json(agent)})
@@ -51,9 +50,3 @@ def register(  # noqa: PLR0913  (one parameter per option)
         say(f"{agent.name} was registered before; nothing has changed.")
     advise(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
     return FINE
-
-
-def _register(here: Desk, profile: Profile, *, update: bool) -> tuple[Agent | None, Agent]:
-    """What was known under that name, and what is."""
-    before = {agent.name: agent for agent in here.mailbox.agents()}.get(profile.name)
-    return before, here.mailbox.register(profile, update=update)

@@ -239,6 +239,18 @@ OUTPUT_CLOSED = Code(
     spec="design, Exit codes",
     example=Example("text", "brenner check message.md > /dev/full", "brenner check message.md"),
 )
+REPORT_LOST = Code(
+    id="REPORT_LOST",
+    severity=ERROR,
+    title="The command was done, and its report could not be written",
+    message="The command was done; only its report could not be written: {reason}.",
+    fix="Do not run it again. `brenner mail thread` and `brenner mail agents` show what there is.",
+    why="Who repeats a send that has been stored sends it twice.",
+    spec="design, Exit codes",
+    example=Example(
+        "text", "brenner mail send message.md > /dev/full", "brenner mail send message.md"
+    ),
+)
 
 CODES = (
     UNREADABLE_INPUT,
@@ -260,4 +272,5 @@ CODES = (
     WRONG_USAGE,
     UNKNOWN_CODE,
     OUTPUT_CLOSED,
+    REPORT_LOST,
 )

@@ -20,6 +20,7 @@ from brenner.mail.model import (
     InboxPage,
     Profile,
     Record,
+    Registered,
     Restored,
     SearchPage,
     Sent,
@@ -52,7 +53,7 @@ class SqliteMailbox:
         """The mailbox in a file that is made where there is none."""
         return cls(Database.create(path), clock)
 
-    def register(self, profile: Profile, *, update: bool = False) -> Agent:
+    def register(self, profile: Profile, *, update: bool = False) -> Registered:
         with self.database.writing():
             known = {agent.name: agent for agent in rows.agent_rows(self.database)}
             before = known.get(profile.name)
@@ -62,12 +63,12 @@ class SqliteMailbox:
             if before is None:
                 agent = Agent(*kept, self._clock())
                 moving.insert_agent(self.database, agent)
-                return agent
+                return Registered(agent, None)
             self.database.execute(
                 "UPDATE agents SET program = ?, model = ?, task = ? WHERE name = ?",
                 (*kept[1:], kept.name),
             )
-            return Agent(*kept, before.registered_at)
+            return Registered(Agent(*kept, before.registered_at), before)
 
     def agents(self) -> tuple[Agent, ...]:
         with self.database.reading():
@@ -147,6 +148,10 @@ class SqliteMailbox:
     ) -> InboxPage:
         with self.database.reading():
             return reading.inbox_page(self.database, name, wanted, limit, before)
+
+    def unread(self, name: str) -> int:
+        with self.database.reading():
+            return reading.unread(self.database, name)
 
     def search(
         self,

@@ -174,6 +174,16 @@ def _received(database: Database, conditions: str, values: tuple[Value, ...]) ->
     ]
 
 
+def unread(database: Database, name: str) -> int:
+    """How many messages somebody has not read."""
+    row = database.execute(
+        "SELECT count(*) FROM deliveries INDEXED BY deliveries_unread"
+        " WHERE recipient = ? AND read_at IS NULL",
+        (number_of_agent(database, name),),
+    ).fetchall()[0]
+    return whole(row[0])
+
+
 def deliveries(database: Database, stored: Stored) -> tuple[Delivery, ...]:
     """What became of a message at each recipient, in the order in which they were named."""
     rows = database.execute(
