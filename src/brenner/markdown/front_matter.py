@@ -149,6 +149,9 @@ def _own_form(inner: str) -> dict[str, JSON] | None:
 
 
 def _decoded(text: str) -> object:
+    # How deep the decoder goes depends on the Python; what is too deep for us never gets there.
+    if text.startswith("[" * (MOST_DEPTH + 1)):
+        return _NO_JSON
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refused)
     except (ValueError, RecursionError):
