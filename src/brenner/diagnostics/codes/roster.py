@@ -58,7 +58,7 @@ EMPTY_ROSTER = Code(
     id="EMPTY_ROSTER",
     severity=ERROR,
     title="The roster has no entries",
-    message="The roster from {source} has no entries.",
+    message="The roster{source} has no entries.",
     fix="Add at least one entry with `agentName` and `role`, or leave the roster out.",
     why="A roster says who does what. An empty one is a mistake more often than a wish.",
     spec="agent_roster_schema_v0.1, Roster",
@@ -67,6 +67,20 @@ EMPTY_ROSTER = Code(
         '{"mode": "role_separated", "entries": []}',
         '{"mode": "role_separated",\n'
         ' "entries": [{"agentName": "BlueLake", "role": "test_designer"}]}',
+    ),
+)
+CONTRADICTING_ROLES = Code(
+    id="CONTRADICTING_ROLES",
+    severity=ERROR,
+    title="Two flags give an agent different roles",
+    message="{name} is given two roles: `{first}` and `{second}`.",
+    fix="Leave one of the two out. One agent has one role.",
+    why="Neither flag beats the other, so which role was meant would be a guess.",
+    spec=f"{_RULES}; R20",
+    example=Example(
+        "text",
+        "--to BlueLake --role test_designer --agent-role BlueLake=adversarial_critic",
+        "--to BlueLake --role test_designer",
     ),
 )
 UNKNOWN_ROSTER_MODE = Code(
@@ -85,8 +99,9 @@ MALFORMED_ROSTER = Code(
     severity=ERROR,
     title="The roster cannot be read",
     message="The roster from {source} cannot be read: {reason}.",
-    fix="Write JSON or TOML in which each entry has `agentName` and `role` as text. "
-    "`brenner roster validate` checks it without sending anything.",
+    fix="Correct it there: JSON or TOML in which each entry has `agentName` and `role` as text, or "
+    "`@` and the name of a file that holds it. `brenner roster validate` checks it without "
+    "sending anything.",
     why="A roster that is half read would leave agents without a role, and nobody would notice.",
     spec=f"agent_roster_schema_v0.1, Core Types; {_SOURCES}",
     example=Example(
@@ -94,6 +109,31 @@ MALFORMED_ROSTER = Code(
         '--roster \'[{agentName: "BlueLake", role: "test_designer"}]\'',
         '--roster \'[{"agentName": "BlueLake", "role": "test_designer"}]\'',
     ),
+)
+UNKNOWN_ROSTER_KEY = Code(
+    id="UNKNOWN_ROSTER_KEY",
+    severity=WARNING,
+    title="A key of the roster is unknown",
+    message="The key `{key}` in the roster from {source} is not known and has no effect.",
+    fix="Correct its name, or take it out. An entry has `agentName`, `role`, `program`, `model` "
+    "and `notes`.{suggestion}",
+    why="What nobody reads looks as if it had an effect.",
+    spec="agent_roster_schema_v0.1, Core Types",
+    example=Example(
+        "text",
+        '{"agentName": "BlueLake", "role": "test_designer", "programme": "codex-cli"}',
+        '{"agentName": "BlueLake", "role": "test_designer", "program": "codex-cli"}',
+    ),
+)
+INVALID_ROSTER_TIME = Code(
+    id="INVALID_ROSTER_TIME",
+    severity=ERROR,
+    title="The roster's createdAt is not a time",
+    message="`createdAt` of the roster is `{value}`, which is not a time in ISO 8601.",
+    fix="Write it as in `2026-01-15T10:00:00Z`, or leave it out.",
+    why="The roster goes into the artifact's metadata, where others sort and compare times.",
+    spec="agent_roster_schema_v0.1, Roster",
+    example=Example("text", '"createdAt": "yesterday"', '"createdAt": "2026-01-15T10:00:00Z"'),
 )
 UNKNOWN_PRESET = Code(
     id="UNKNOWN_PRESET",
@@ -109,7 +149,8 @@ PRESET_RECIPIENT_COUNT = Code(
     id="PRESET_RECIPIENT_COUNT",
     severity=ERROR,
     title="The preset has more or fewer places than there are recipients",
-    message="The preset `{preset}` is for another number of recipients: {expected}, not {count}.",
+    message="The preset `{preset}` from {source} is for another number of recipients: "
+    "{expected}, not {count}.",
     fix="Name as many recipients with `--to` as the preset has entries, or give the roles one by "
     "one with `--to NAME --role ROLE`.",
     why="The preset's roles go to the recipients in order. With too few or too many, somebody's "
@@ -136,6 +177,23 @@ NO_ROSTER = Code(
         "brenner session start --to CodexOne --to ClaudeTwo",
         "brenner session start --to CodexOne --role hypothesis_generator "
         "--to ClaudeTwo --role test_designer",
+    ),
+)
+UNIFIED_WITHOUT_ROLES = Code(
+    id="UNIFIED_WITHOUT_ROLES",
+    severity=INFO,
+    title="The roles in the roster are not used",
+    message="No roles were given, and unified mode uses none; the roster says "
+    "`hypothesis_generator` for everybody.",
+    fix="Nothing needs to be done. Give the roles (`--to NAME --role ROLE`) if the roster shall "
+    "show them all the same.",
+    why="An entry of a roster has a role, also where all get the same prompt. Whoever reads it "
+    "later should know that nobody chose it.",
+    spec="agent_roster_schema_v0.1, Unified Mode",
+    example=Example(
+        "text",
+        "--unified --to BlueLake --to RedSky",
+        "--unified --to BlueLake --role test_designer --to RedSky --role adversarial_critic",
     ),
 )
 HEURISTIC_MODE_DEPRECATED = Code(
@@ -171,9 +229,9 @@ ROSTER_VALUE_OVERRIDDEN = Code(
     id="ROSTER_VALUE_OVERRIDDEN",
     severity=WARNING,
     title="A value that was given has no effect",
-    message="`{value}` for {name} from {source} has no effect: {winner} says `{other}`.",
-    fix="Change the value in {winner}, or give yours as a flag (`--agent-role NAME=ROLE`), which "
-    "beats all others. `brenner roster show` says where each entry comes from.",
+    message="`{value}` for {name} from {source} has no effect: {reason}.",
+    fix="Change it there, or give yours as a flag (`--agent-role NAME=ROLE`), which beats all "
+    "others. `brenner roster show` says where each entry comes from.",
     why="Flags beat the environment, then come the session, the project file and the preset. "
     "Whoever typed something that lost should know.",
     spec=_SOURCES,
@@ -206,11 +264,15 @@ CODES = (
     INVALID_ROLE,
     MISSING_ROSTER_ENTRY,
     EMPTY_ROSTER,
+    CONTRADICTING_ROLES,
     UNKNOWN_ROSTER_MODE,
     MALFORMED_ROSTER,
+    UNKNOWN_ROSTER_KEY,
+    INVALID_ROSTER_TIME,
     UNKNOWN_PRESET,
     PRESET_RECIPIENT_COUNT,
     NO_ROSTER,
+    UNIFIED_WITHOUT_ROLES,
     HEURISTIC_MODE_DEPRECATED,
     HEURISTIC_NAME_UNMATCHED,
     ROSTER_VALUE_OVERRIDDEN,
