@@ -26,9 +26,22 @@ STORE_FILE = "mail.sqlite3"
 _SQLITE = "sqlite:///"
 _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
 # Read by later parts of the program; nobody should be warned of them.
-_READ_ELSEWHERE = ("source_text", "evidence_pack", "roster", "presets", "persist")
+_READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
 _MOST_HOURS = 10 * 366 * 24  # ten years; beyond that dates overflow
 _MOST_BYTES = 1024 * 1024
+
+
+class PersistSettings(NamedTuple):
+    """When versions are persisted without being asked for, and how: every so many, and at the end.
+
+    Nothing is, unless the operator has configured it (R19).
+    """
+
+    every: int | None = None
+    on_complete: bool = False
+    commit: bool = False
+    push: bool = False
+    archive: bool = False
 
 
 class Project(NamedTuple):
@@ -42,6 +55,8 @@ class Project(NamedTuple):
     store: str | None = None
     operator: str = OPERATOR
     ack_deadline: timedelta = ACK_DEADLINE
+    source_text: str | None = None
+    persist: PersistSettings = PersistSettings()
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
@@ -241,4 +256,38 @@ def _deadline(project: Project, value: object) -> Project:
     return project._replace(ack_deadline=timedelta(hours=hours))
 
 
-_READERS = {"store": _store, "operator": _operator, "ack_deadline_hours": _deadline}
+def _source_text(project: Project, value: object) -> Project:
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        message = 'the path of a Markdown file, such as "source.md"'
+        raise ValueError(message)
+    return project._replace(source_text=value)
+
+
+def _persist(project: Project, value: object) -> Project:
+    """The table `[persist]`; its switches are true or false."""
+    if not isinstance(value, dict):
+        message = "a table such as `[persist]` with `every = 5`"
+        raise ValueError(message)
+    unknown = [name for name in value if name not in PersistSettings._fields]
+    if unknown:
+        near = perhaps(nearest(str(unknown[0]), PersistSettings._fields))
+        message = f"without `{unknown[0]}`.{near} Known are {', '.join(PersistSettings._fields)}"
+        raise ValueError(message)
+    every = value.get("every")
+    if every is not None and (type(every) is not int or every < 1):
+        message = "a table in which `every` is a number above 0"
+        raise ValueError(message)
+    wrong = [name for name, each in value.items() if name != "every" and type(each) is not bool]
+    if wrong:
+        message = f"a table in which `{wrong[0]}` is true or false"
+        raise ValueError(message)
+    return project._replace(persist=PersistSettings(**value))
+
+
+_READERS = {
+    "store": _store,
+    "operator": _operator,
+    "ack_deadline_hours": _deadline,
+    "source_text": _source_text,
+    "persist": _persist,
+}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.project import (
+    PersistSettings,
     Project,
     find_project,
     look_at_project,
@@ -48,7 +49,9 @@ def refusal(folder: Path, text: str) -> tuple[str, str, int | None]:
 def test_defaults(here: Path) -> None:
     """Without anything: here, the operator, a day."""
     project = find_project(None, NOBODY)
-    assert project[:5] == (here, None, "Operator", timedelta(hours=24), ())
+    assert project[:4] == (here, None, "Operator", timedelta(hours=24))
+    assert (project.source_text, project.persist) == (None, PersistSettings())
+    assert project.diagnostics == ()
     assert store_path(project) == here / ".brenner" / "mail.sqlite3"
     assert list(here.iterdir()) == []
 
@@ -112,12 +115,33 @@ def test_settings(here: Path) -> None:
     """What is said is taken, and what others read is left alone."""
     settings(
         here,
-        'operator = "Ada-2"\nack_deadline_hours = 1.5\nroster = "team.md"\nsource_text = 1\n'
-        "evidence_pack = []\npresets = {a = 1}\n[persist]\nevery = 3\n",
+        'operator = "Ada-2"\nack_deadline_hours = 1.5\nroster = "team.md"\nsource_text = "a.md"\n'
+        "evidence_pack = []\npresets = {a = 1}\n[persist]\nevery = 3\ncommit = true\n",
     )
     project = find_project(None, NOBODY)
+    assert project.source_text == "a.md"
+    assert project.persist == PersistSettings(every=3, commit=True)
     assert (project.operator, project.ack_deadline) == ("Ada-2", timedelta(minutes=90))
     assert project.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source_text = 1",
+        "source_text = ''",
+        "persist = 5",
+        "[persist]\nevery = 0",
+        "[persist]\nevery = true",
+        "[persist]\ncommit = 'yes'",
+        "[persist]\nevry = 3",
+    ],
+)
+def test_settings_of_the_wrong_kind(here: Path, text: str) -> None:
+    """Are refused, with what they should be."""
+    code, message, _ = refusal(here, text + "\n")
+    assert code == "INVALID_SETTINGS"
+    assert ("source_text" in text) == ("`source_text`" in message)
 
 
 @pytest.mark.parametrize(

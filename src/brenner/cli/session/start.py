@@ -1,0 +1,161 @@
+"""`brenner session start`: the kickoffs of a session."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import UNREADABLE, desk, desk_to_try, is_trial, real_desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, failure, note_done, write_diagnostics, write_json
+from brenner.cli.paging import pager_option
+from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.cli.roster_options import roster_options
+from brenner.diagnostics.model import Diagnostic
+
+if TYPE_CHECKING:
+    from brenner.workflows.rosters import RosterWish
+    from brenner.workflows.start_session import Started, StartOptions
+
+_ALWAYS: dict[str, object] = {
+    "thread_id": None,
+    "status": "refused",
+    "kickoffs": [],
+    "registered": [],
+    "roster": None,
+}
+_FILE = "excerpt_file"
+# Options whose value is a text, `@FILE`, or `-` for the standard input
+_TEXTS = ("question", "context", "hypotheses", "constraints", "outputs")
+_NAMES = {name: f"--{name}" for name in _TEXTS} | {
+    _FILE: "--excerpt-file",
+    "sections": "--excerpt",
+    "thread_id": "--thread-id",
+    "bead": "--bead",
+}
+
+
+@click.command(
+    "start",
+    cls=Reporting,
+    always=_ALWAYS,
+    epilog=examples(
+        "brenner session start --question 'How do cells know their fate?' \\",
+        "    --context @background.md --excerpt 42,45-47 \\",
+        "    --to BlueLake --role hypothesis_generator \\",
+        "    --to RedSky --role test_designer --to GreenDog --role adversarial_critic",
+        "brenner session start --question @question.md --context @background.md \\",
+        "    --preset default-3-agent --to BlueLake --to RedSky --to GreenDog --dry-run",
+    ),
+)
+@click.option("--question", metavar="TEXT|@FILE|-", help="The research question, one sentence.")
+@click.option("--context", metavar="TEXT|@FILE|-", help="Two to four sentences of background.")
+@click.option("--excerpt-file", metavar="FILE|-", help="Passages of the source, with their §n.")
+@click.option(
+    "--excerpt", "sections", metavar="42,45-47", help="Sections of the project's source text."
+)
+@click.option("--hypotheses", metavar="TEXT|@FILE|-", help="Hypotheses to start from.")
+@click.option("--constraints", metavar="TEXT|@FILE|-", help="Bounds of time, scope or focus.")
+@click.option("--outputs", metavar="TEXT|@FILE|-", help="What to deliver; else as the role says.")
+@click.option("--title", metavar="TEXT", help="The session's title; else the question.")
+@click.option("--thread-id", metavar="ID", help="The thread; else it is named after the question.")
+@click.option("--bead", metavar="ID", help="The bead whose ID is the thread's.")
+@roster_options
+@click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
+@pager_option
+@common_options
+def start(
+    settings: Settings, *, wish: "RosterWish", dry_run: bool, pager: bool, **said: str | None
+) -> int:
+    """Send the kickoff of a session: to each recipient one with the prompt of its role.
+
+    Names that nobody knows yet are registered. All kickoffs are checked before the first is sent.
+    Run the same command again to finish a kickoff that was interrupted, or to ask more recipients:
+    whoever has got the question is not asked again. Roles come from --to NAME --role ROLE, or from
+    where `brenner roster show` finds them.
+
+    Exit code 0: all have got it; 1: refused, or only some have got it; 2: a file cannot be read; 3:
+    the store failed.
+    """
+    _check_usage(said)
+    texts: dict[str, str] = {}
+    for name in (*_TEXTS, _FILE):
+        text = _text(name, said[name])
+        if isinstance(text, Diagnostic):
+            return _unreadable(text, _NAMES[name], settings)
+        texts[name] = text
+    _check_asked(texts)
+    from brenner.cli.session.start_report import report
+    from brenner.workflows.start_session import StartOptions
+
+    options = StartOptions(
+        question=texts["question"],
+        context=texts["context"],
+        wish=wish,
+        title=said["title"] or "",
+        excerpt=texts[_FILE],
+        sections=said["sections"],
+        hypotheses=texts["hypotheses"],
+        constraints=texts["constraints"],
+        outputs=texts["outputs"],
+        thread_id=said["thread_id"],
+        bead=said["bead"],
+        dry_run=dry_run,
+    )
+    return report(_run(settings, options), as_json=settings.as_json, pager=pager)
+
+
+def _run(settings: Settings, options: "StartOptions") -> "Started":
+    """Start it; where there is no store yet only a session that is not refused makes one."""
+    from brenner.workflows.start_session import Status, start_session
+
+    if options.dry_run:
+        with desk(settings) as here:
+            return start_session(here, options)
+    with desk_to_try(settings) as here:
+        done = start_session(here, options)
+    if is_trial(here) and done.status is not Status.REFUSED:
+        with real_desk(here) as here:
+            done = start_session(here, options)
+    if any(each.stored for each in done.kickoffs) or done.registered:
+        note_done()
+    return done
+
+
+def _check_usage(said: dict[str, str | None]) -> None:
+    for pair in ((_FILE, "sections"), ("thread_id", "bead")):
+        if None not in [said[name] for name in pair]:
+            message = f"{' and '.join(_NAMES[name] for name in pair)} do not go together."
+            raise click.UsageError(message)
+    missing = [_NAMES[name] for name in ("question", "context") if said[name] is None]
+    if missing:
+        message = f"A kickoff needs {' and '.join(missing)}."
+        raise click.UsageError(message)
+    if [said[name] for name in (*_TEXTS, _FILE)].count(STANDARD_INPUT) > 1:
+        message = "The standard input can be read only once."
+        raise click.UsageError(message)
+
+
+def _check_asked(texts: dict[str, str]) -> None:
+    """A blank question is most often a variable that was not filled in."""
+    if not texts["question"].strip():
+        message = "--question needs a text: one sentence that could turn out false."
+        raise click.UsageError(message)
+
+
+def _text(name: str, value: str | None) -> str | Diagnostic:
+    """What an option says, or the file that it names."""
+    if value is None:
+        return ""
+    if name == _FILE or value == STANDARD_INPUT:
+        return read_text(value)
+    return read_text(value[1:]) if value.startswith("@") else value
+
+
+def _unreadable(found: Diagnostic, option: str, settings: Settings) -> int:
+    if settings.as_json:
+        write_json(failure(found, click.get_current_context()))
+    else:
+        write_diagnostics([found], option, sys.stderr)
+    return UNREADABLE

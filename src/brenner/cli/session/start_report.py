@@ -1,0 +1,133 @@
+"""What became of the kickoffs of a session, for people and as JSON."""
+
+import sys
+from collections.abc import Iterator
+from shlex import quote
+from typing import TextIO
+
+from brenner.cli.failures import exit_code
+from brenner.cli.folding import Piece, fold
+from brenner.cli.mail.desk import CONTENT, FINE
+from brenner.cli.mail.message import INDENT, body_lines, names
+from brenner.cli.marks import QUIET, STRONG, subject_pieces
+from brenner.cli.output import counted, write_diagnostics, write_json
+from brenner.cli.paging import write_lines
+from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_argument
+from brenner.diagnostics.model import Summary, worst_first
+from brenner.diagnostics.visible import visible
+from brenner.roster.json_form import roster_json
+from brenner.workflows.send_kickoffs import Addressed, State
+from brenner.workflows.start_session import Started, Status
+
+
+def report(done: Started, *, as_json: bool, pager: bool) -> int:
+    """Show it; the exit code."""
+    summary = Summary.of(done.diagnostics)
+    if as_json:
+        write_json(_document(done, summary))
+    else:
+        # A kickoff has no file: what is wrong has its line in the body.
+        write_diagnostics(done.diagnostics, "kickoff", sys.stderr)
+        if done.status is Status.DRY_RUN:
+            write_lines(_dry_run(done, summary, sys.stdout), pager=pager)
+        else:
+            _write(done, summary)
+    if done.failed:
+        return exit_code(done.failed)
+    return CONTENT if summary.errors else FINE
+
+
+def _document(done: Started, summary: Summary) -> dict[str, object]:
+    """The stable form; keys are only ever added."""
+    return {
+        "thread_id": done.thread_id,
+        "status": done.status.value,
+        "kickoffs": [_kickoff(each) for each in done.kickoffs],
+        "registered": list(done.registered),
+        "roster": roster_json(done.roster),
+        "violations": [each.to_json() for each in sorted(done.diagnostics, key=worst_first)],
+        "summary": summary._asdict(),
+        "valid": summary.errors == 0,
+    }
+
+
+def _kickoff(each: Addressed) -> dict[str, object]:
+    message = each.message
+    return {
+        "to": list(message.recipients),
+        "role": each.role,
+        "subject": message.subject,
+        "message_id": each.stored.id if each.stored else None,
+        "status": each.state.value,
+        "body": message.body,
+    }
+
+
+# For people
+
+
+def _write(done: Started, summary: Summary) -> None:
+    if done.status is Status.REFUSED:
+        say(f"Nothing was sent: {counted(summary)}.", sys.stderr)
+        return
+    if done.registered:
+        say(f"Registered {joined(done.registered)}.")
+    for each in done.kickoffs:
+        say(_what_happened(done, each))
+    if done.status is Status.INCOMPLETE:
+        advise("The same command again sends what is missing.")
+        return
+    if done.status is Status.NOTHING:
+        say(f"Nothing was left to send in {visible(done.thread_id or '')}.")
+    advise(_what_next(done))
+
+
+def _what_happened(done: Started, each: Addressed) -> str:
+    to = _to(each)
+    if each.stored is None:
+        return f"Not sent: the kickoff to {to}."
+    if each.state is State.SENT_BEFORE:
+        return f"Sent before: message {each.stored.id} to {to}."
+    return f"Sent message {each.stored.id} to {to} in {visible(done.thread_id or '')}."
+
+
+def _to(each: Addressed) -> str:
+    return joined(each.message.recipients) + (f" ({visible(each.role)})" if each.role else "")
+
+
+def _what_next(done: Started) -> str:
+    thread = done.thread_id or ""
+    return (
+        f"`brenner mail pending --thread {quote(visible(thread))}` shows who owes an ACK; once "
+        f"deltas are in, `brenner compile {thread_argument(thread)}` publishes a version."
+    )
+
+
+def _dry_run(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
+    """Every kickoff whole, then what would have happened."""
+    to_send = [each for each in done.kickoffs if each.state is not State.SENT_BEFORE]
+    for number, each in enumerate(to_send, 1):
+        head = [Piece(f"{number} of {len(to_send)}", STRONG), Piece("  to "), *_heads(each)]
+        yield fold([], head, INDENT, out)
+        yield fold([Piece(INDENT)], subject_pieces(each.message.subject), INDENT, out)
+        yield "\n"
+        yield from body_lines(each.message.body, out)
+        yield "\n"
+    for each in done.kickoffs:
+        if each.state is State.SENT_BEFORE:
+            yield sentence(_what_happened(done, each), out)
+    count = f"{len(to_send)} kickoff{'s' * (len(to_send) != 1)}"
+    if summary.errors:
+        yield sentence(f"Nothing would be sent: {counted(summary)}.", out)
+        return
+    yield sentence(
+        f"{count} would go out in {visible(done.thread_id or '')}; nothing was sent.", out
+    )
+    if done.registered:
+        yield advice(f"Would be registered: {joined(done.registered)}.", out)
+
+
+def _heads(each: Addressed) -> Iterator[Piece]:
+    yield from names(each.message.recipients)
+    if each.role:
+        yield Piece(f"  {each.role}", QUIET)

@@ -1,0 +1,132 @@
+"""A thread as a kickoff finds it: what it asks already, and whom that has reached.
+
+Every send is conditional on the thread as it was read, so that of two who start the same session
+at once nobody gets the kickoff twice, and nobody gets two questions.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from brenner.artifact.merging.contribution import Kickoff, read_posted
+from brenner.diagnostics.codes import kickoff as codes
+from brenner.diagnostics.codes.mail import THREAD_MOVED
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Stored
+from brenner.roster.model import Roster
+from brenner.session.user_text import one_line
+from brenner.thread.messages import Message
+from brenner.thread.new_ids import generate_thread_id
+from brenner.thread.types import KICKOFF
+
+_MOST_TRIES = 200
+
+
+class Asked(NamedTuple):
+    """A KICKOFF with a question, its words in one line, and the roster that it tells."""
+
+    stored: Stored
+    question: str
+    roster: Roster | None
+
+
+class KickoffThread:
+    """A thread, read as far as it went; `question` is the one that is to be asked in it."""
+
+    def __init__(self, mailbox: Mailbox, thread_id: str, question: str) -> None:
+        self.thread_id = thread_id
+        self._mailbox = mailbox
+        self._question = one_line(question)
+        self._asked: list[Asked] = []
+        self._position = 0
+        self._arrival = 0
+        self.read()
+
+    def read(self) -> None:
+        """Take in what has come since it was last read."""
+        self._take(self._mailbox.thread_arrivals(self.thread_id, self._arrival))
+
+    def _take(self, news: tuple[Stored, ...]) -> None:
+        self._position += len(news)
+        self._arrival = max((each.arrival for each in news), default=self._arrival)
+        self._asked += _asked(news)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has written to it yet."""
+        return self._position == 0
+
+    @property
+    def has_the_question(self) -> bool:
+        """Whether it is about the question that is to be asked."""
+        return bool(self._asked) and self._first.question == self._question
+
+    def conflict(self) -> Diagnostic | None:
+        """That it is about another question; None where it is not."""
+        if not self._asked or self.has_the_question:
+            return None
+        first = self._first
+        return codes.OTHER_QUESTION.at(
+            thread_id=self.thread_id, id=first.stored.id, question=first.question
+        )
+
+    def reached(self) -> dict[str, Asked]:
+        """Who has been asked the question, and in which kickoff."""
+        return {
+            name: each
+            for each in reversed(self._asked)
+            if each.question == self._question
+            for name in each.stored.message.recipients
+        }
+
+    def send(self, message: Message) -> Stored | None:
+        """Send a kickoff to those of its recipients who have not got one; None if all have."""
+        for _ in range(_MOST_TRIES):
+            conflict = self.conflict()
+            if conflict:
+                raise Refused(conflict)
+            reached = self.reached()
+            missing = tuple(name for name in message.recipients if name not in reached)
+            if not missing:
+                return None
+            to_them = message._replace(recipients=missing)
+            try:
+                stored = self._mailbox.send(to_them, position=self._position).stored
+            except Refused as refused:
+                if refused.diagnostic.code is not THREAD_MOVED:
+                    raise
+                moved = refused
+                self.read()
+            else:
+                self._take((stored,))
+                return stored
+        raise moved
+
+    @property
+    def _first(self) -> Asked:
+        """The first kickoff with a question decides what the thread is about (R15)."""
+        return min(self._asked, key=lambda each: (each.stored.at, each.stored.id))
+
+
+def thread_of_today(mailbox: Mailbox, question: str, asked: str, today: date) -> KickoffThread:
+    """A thread of today that has this very question, else a new one, named after it.
+
+    `asked` is the question as the kickoff says it.
+    """
+    threads = [each.thread_id for each in mailbox.threads()]
+    for thread_id in threads:
+        if thread_id.startswith(f"RS-{today:%Y%m%d}-"):
+            thread = KickoffThread(mailbox, thread_id, asked)
+            if thread.has_the_question:
+                return thread
+    return KickoffThread(mailbox, generate_thread_id(question, today, set(threads)), asked)
+
+
+def _asked(messages: tuple[Stored, ...]) -> Iterator[Asked]:
+    for stored in messages:
+        if stored.type == KICKOFF.name:
+            brought = read_posted(stored.posted)
+            if isinstance(brought, Kickoff) and brought.question:
+                yield Asked(stored, one_line(brought.question), brought.roster)

@@ -1,0 +1,362 @@
+"""Starting a session: who gets what, once, and what stops it before anything is sent."""
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import brenner
+from brenner.check.message import check_stored
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.mail.model import Profile, Stored
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.session.excerpt import MOST_EXCERPT_CHARACTERS
+from brenner.session.kickoff import compose_kickoffs
+from brenner.thread.messages import Message
+from brenner.workflows.desk import Desk
+from brenner.workflows.kickoff_thread import KickoffThread
+from brenner.workflows.rosters import RosterWish
+from brenner.workflows.send_kickoffs import State
+from brenner.workflows.start_session import Started, StartOptions, Status, start_session
+from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, THREAD, section
+
+TODAY = date(2026, 11, 16)
+PEOPLE = (
+    ("BlueLake", "hypothesis_generator"),
+    ("PurpleMountain", "test_designer"),
+    ("GreenValley", "adversarial_critic"),
+)
+NAMES = [name for name, _ in PEOPLE]
+OPTIONS = StartOptions(
+    QUESTION, CONTEXT, RosterWish(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD, today=TODAY
+)
+SETTINGS = ("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """The operator in a new project."""
+    for name in (*SETTINGS, "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"):
+        monkeypatch.delenv(name, raising=False)
+    with brenner.open(str(tmp_path)) as desk:
+        yield desk
+
+
+def mail(desk: Desk) -> list[Stored]:
+    """Everything that was sent."""
+    return list(desk.mailbox.arrivals(0))
+
+
+def states(done: Started) -> list[tuple[str, State, int | None]]:
+    """What became of each kickoff."""
+    return [
+        (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)
+        for each in done.kickoffs
+    ]
+
+
+def codes(done: Started) -> list[str]:
+    """The codes of what was found."""
+    return [each.id for each in done.diagnostics]
+
+
+def known(desk: Desk) -> list[str]:
+    """Who is registered."""
+    return [agent.name for agent in desk.mailbox.agents()]
+
+
+def asked(*recipients: tuple[str, str | None], **others: object) -> StartOptions:
+    """The usual options with other recipients, and whatever else is other."""
+    wish = RosterWish(recipients=recipients)
+    return OPTIONS._replace(wish=wish, **others)  # type: ignore[arg-type]
+
+
+def test_each_gets_one_and_is_made_known(desk: Desk) -> None:
+    """Names are registered with program and model of the roster; each owes an ACK."""
+    done = start_session(desk, OPTIONS)
+    assert (done.thread_id, done.status, done.diagnostics) == (THREAD, Status.SENT, ())
+    assert states(done) == [(name, State.SENT, n) for n, name in enumerate(NAMES, 1)]
+    assert [each.role for each in done.kickoffs] == [role for _, role in PEOPLE]
+    assert list(done.registered) == NAMES
+    assert [stored.message for stored in mail(desk)] == [each.message for each in done.kickoffs]
+    assert [check_stored(stored.message).violations for stored in mail(desk)] == [()] * 3
+    assert {debt.debtor for debt in desk.mailbox.debts()} == set(NAMES)
+    again = start_session(desk, OPTIONS)
+    assert (again.status, again.registered) == (Status.NOTHING, ())
+    assert states(again) == [(name, State.SENT_BEFORE, n) for n, name in enumerate(NAMES, 1)]
+    assert len(mail(desk)) == 3
+
+
+def test_program_and_model_of_the_roster(desk: Desk) -> None:
+    """Only of those who are new: what is known of others stays."""
+    desk.mailbox.register(Profile("BlueLake", "my-own", "tiny"))
+    wish = RosterWish(preset="default-3-agent", recipients=tuple((name, None) for name in NAMES))
+    done = start_session(desk, OPTIONS._replace(wish=wish))
+    assert list(done.registered) == NAMES[1:]
+    agents = {agent.name: (agent.program, agent.model) for agent in desk.mailbox.agents()}
+    assert agents["BlueLake"] == ("my-own", "tiny")
+    assert agents["PurpleMountain"] == ("claude-code", "Opus 4.5")
+
+
+def test_sender_who_is_not_known(tmp_path: Path, desk: Desk) -> None:
+    """Whoever starts the session is made known, too."""
+    with brenner.open(str(tmp_path), actor="Ada") as hers:
+        done = start_session(hers, OPTIONS)
+    assert list(done.registered) == ["Ada", *NAMES]
+    assert {stored.message.sender for stored in mail(desk)} == {"Ada"}
+
+
+def test_interrupted_kickoff_is_finished(desk: Desk) -> None:
+    """Whoever has got the question gets no second one, also if she got it in another way."""
+    (first, *_) = compose_kickoffs(PLAN)
+    desk.mailbox.register(Profile("BlueLake"))
+    desk.mailbox.send(first)
+    done = start_session(desk, OPTIONS._replace(question=QUESTION.replace(" ", "\n  ")))
+    assert (done.status, list(done.registered)) == (Status.SENT, NAMES[1:])
+    assert [state for _, state, _ in states(done)] == [State.SENT_BEFORE, State.SENT, State.SENT]
+    assert len(mail(desk)) == 3
+
+
+def test_more_recipients_later(desk: Desk) -> None:
+    """A changed roster: those who are new get theirs, and see the new roster."""
+    start_session(desk, asked(*PEOPLE[:2]))
+    done = start_session(desk, OPTIONS)
+    assert [state for _, state, _ in states(done)] == [
+        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+    ]
+    assert "| GreenValley | adversarial_critic |" in mail(desk)[-1].message.body
+
+
+def test_kickoff_of_another_question_does_not_count(desk: Desk) -> None:
+    """Who was asked something else in the thread has not been asked this."""
+    start_session(desk, asked(*PEOPLE[:1]))
+    refined = compose_kickoffs(PLAN._replace(question="Do cells forget?"))[1]
+    desk.mailbox.register(Profile("PurpleMountain"))
+    desk.mailbox.send(refined)
+    done = start_session(desk, asked(*PEOPLE[:2]))
+    assert states(done) == [
+        ("BlueLake", State.SENT_BEFORE, 1),
+        ("PurpleMountain", State.SENT, 3),
+    ]
+
+
+def test_changed_role_is_told(desk: Desk) -> None:
+    """No second kickoff goes out, and the operator hears that the first one said otherwise."""
+    start_session(desk, asked(*PEOPLE[:1]))
+    done = start_session(desk, asked(("BlueLake", "adversarial_critic")))
+    assert (done.status, codes(done)) == (Status.NOTHING, ["ROLE_CHANGED"])
+    assert done.kickoffs[0].role == "hypothesis_generator"
+    assert "as hypothesis_generator (message 1); the roster says adversarial_critic now" in (
+        done.diagnostics[0].message
+    )
+
+
+def test_unified_goes_to_those_who_are_missing(desk: Desk) -> None:
+    """One message for all; later one for those who have come to it."""
+    wish = RosterWish(unified=True, recipients=PEOPLE[:2])
+    assert states(start_session(desk, OPTIONS._replace(wish=wish))) == [
+        ("BlueLake, PurpleMountain", State.SENT, 1)
+    ]
+    later = start_session(desk, OPTIONS._replace(wish=wish._replace(recipients=PEOPLE)))
+    assert states(later) == [
+        ("BlueLake, PurpleMountain", State.SENT_BEFORE, 1),
+        ("GreenValley", State.SENT, 2),
+    ]
+    assert later.kickoffs[0].role is None
+    assert mail(desk)[1].message.recipients == ("GreenValley",)
+
+
+def test_another_question_is_an_error(desk: Desk) -> None:
+    """The question that is there is shown, and nothing is sent."""
+    start_session(desk, OPTIONS)
+    done = start_session(desk, OPTIONS._replace(question="Do cells forget?"))
+    assert (done.status, codes(done)) == (Status.REFUSED, ["OTHER_QUESTION"])
+    assert f"asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
+    assert len(mail(desk)) == 3
+
+
+def test_thread_with_other_mail_can_be_used(desk: Desk) -> None:
+    """A bead has mail before it has a session; who asks there is asked what the bead is about."""
+    note = Message(
+        "brenner_bot-5so.1", "Operator", ("Operator",), "INFO: x", "# Information\n\nx\n"
+    )
+    desk.mailbox.send(note)
+    options = OPTIONS._replace(thread_id=None, bead="brenner_bot-5so.1")
+    done = start_session(desk, options)
+    assert (done.thread_id, done.status) == ("brenner_bot-5so.1", Status.SENT)
+    wrong = start_session(desk, OPTIONS._replace(thread_id=None, bead="RS-20251230-cell-fate"))
+    assert (wrong.thread_id, codes(wrong)) == (None, ["INVALID_BEAD_ID"])
+
+
+def test_generated_thread(desk: Desk) -> None:
+    """Named after the question; of today, with the very question, it is the one to finish."""
+    options = OPTIONS._replace(thread_id=None)
+    first = start_session(desk, options)
+    assert first.thread_id == "RS-20261116-cells-know-fate"
+    assert start_session(desk, options).status is Status.NOTHING
+    other = start_session(desk, options._replace(question="How do cells know their fate, though?"))
+    assert other.thread_id == "RS-20261116-cells-know-fate-though"
+    same_words = options._replace(question="Know the cells fate?")
+    assert start_session(desk, same_words).thread_id == "RS-20261116-know-cells-fate"
+    shouted = start_session(desk, options._replace(question="HOW do cells know their fate?!"))
+    assert shouted.thread_id == "RS-20261116-cells-know-fate-2"
+    tomorrow = start_session(desk, options._replace(today=date(2026, 11, 17)))
+    assert tomorrow.thread_id == "RS-20261117-cells-know-fate"
+
+
+def test_finishes_a_thread_of_today_under_another_name(desk: Desk) -> None:
+    """The question counts, not the ID that somebody chose for it."""
+    start_session(desk, OPTIONS._replace(thread_id="RS-20261116-my-own-name"))
+    done = start_session(desk, OPTIONS._replace(thread_id=None))
+    assert (done.thread_id, done.status) == ("RS-20261116-my-own-name", Status.NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (asked(*PEOPLE[:2], ("GreenValley", None)), ["MISSING_ROSTER_ENTRY"]),
+        (asked(("BlueLake", "researcher")), ["INVALID_ROLE"]),
+        (asked(("Blue Lake", "test_designer")), ["INVALID_AGENT_NAME"]),
+        (asked(("Bluelake", "test_designer"), ("BlueLake", "test_designer")), ["NAME_LOOKS_LIKE"]),
+        (asked(("BlueLake", None)), ["HEURISTIC_NAME_UNMATCHED"]),
+        (asked(), ["SENT_TO_NOBODY"]),
+        (OPTIONS._replace(thread_id="RS-2025-x"), ["INVALID_RS_THREAD_ID"]),
+        (OPTIONS._replace(thread_id=""), ["INVALID_BEAD_ID"]),
+        (OPTIONS._replace(context=" \n"), ["MB-003"]),
+        (OPTIONS._replace(context="[[fill in: background]]"), ["TEMPLATE_NOT_FILLED_IN"]),
+        (OPTIONS._replace(context="half \ud800"), ["NOT_UTF8"]),
+        (OPTIONS._replace(context="nothing \0"), ["NUL_CHARACTER"]),
+        (OPTIONS._replace(context="x" * 5_000_000), ["MESSAGE_TOO_LARGE"]),
+        (OPTIONS._replace(sections="42"), ["NO_SOURCE_TEXT"]),
+        (OPTIONS._replace(excerpt="§1" * MOST_EXCERPT_CHARACTERS), ["EXCERPT_TOO_LONG"]),
+    ],
+    ids=lambda each: each[0] if isinstance(each, list) else "",
+)
+def test_everything_is_checked_before_the_first_send(
+    desk: Desk, options: StartOptions, found: list[str]
+) -> None:
+    """One error for one fault; nothing is sent and nobody registered, in a dry run neither."""
+    for is_dry in (False, True):
+        done = start_session(desk, options._replace(dry_run=is_dry))
+        errors = [each.id for each in done.diagnostics if each.severity == "error"]
+        assert errors == found
+        assert done.status is (Status.DRY_RUN if is_dry else Status.REFUSED)
+        assert done.registered == ()
+        assert {each.state for each in done.kickoffs} <= {State.NOT_SENT}
+    assert (mail(desk), known(desk)) == ([], ["Operator"])
+
+
+def test_name_that_looks_like_a_known_one(desk: Desk) -> None:
+    """The name's own diagnostic, before anything is sent."""
+    desk.mailbox.register(Profile("BlueLake"))
+    done = start_session(
+        desk, asked(("PurpleMountain", "test_designer"), ("B1ueLake", PEOPLE[0][1]))
+    )
+    assert codes(done) == ["NAME_LOOKS_LIKE"]
+    assert known(desk) == ["BlueLake", "Operator"]
+
+
+def test_warnings_are_told_once_and_go_through(desk: Desk) -> None:
+    """Three kickoffs lack the same excerpt: that is one warning."""
+    bare = start_session(desk, OPTIONS._replace(excerpt=""))
+    assert (bare.status, codes(bare)) == (Status.SENT, ["MISSING_RECOMMENDED_SECTION"])
+    options = OPTIONS._replace(thread_id="RS-20251230-x1", excerpt="No citation.")
+    done = start_session(desk, options)
+    assert (done.status, codes(done)) == (
+        Status.SENT,
+        ["THREAD_ID_ADVICE", "THREAD_ID_ADVICE", "EXCERPT_WITHOUT_CITATION"],
+    )
+
+
+def test_dry_run_shows_everything_and_does_nothing(desk: Desk) -> None:
+    """What would be sent is exactly what is sent afterwards."""
+    tried = start_session(desk, OPTIONS._replace(dry_run=True))
+    assert (tried.status, list(tried.registered)) == (Status.DRY_RUN, NAMES)
+    assert {each.state for each in tried.kickoffs} == {State.DRY_RUN}
+    assert (mail(desk), known(desk)) == ([], ["Operator"])
+    done = start_session(desk, OPTIONS)
+    assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
+    after = start_session(desk, OPTIONS._replace(dry_run=True))
+    assert {each.state for each in after.kickoffs} == {State.SENT_BEFORE}
+
+
+def test_excerpt_from_the_source_text(tmp_path: Path, desk: Desk) -> None:
+    """By section numbers, where the project names its source."""
+    (tmp_path / "talks.md").write_text("# §42 Counting\n\nCells count.\n\n# §43 Next\n", "utf-8")
+    (tmp_path / "brenner.toml").write_text('source_text = "talks.md"\n', "utf-8")
+    with brenner.open(str(tmp_path)) as here:
+        done = start_session(here, OPTIONS._replace(sections="42", excerpt=""))
+        excerpt = section(done.kickoffs[0].message, "Excerpt")
+        assert excerpt == "> **§42** Counting\n>\n> Cells count."
+        missing = start_session(here, OPTIONS._replace(sections="42-50", dry_run=True))
+        assert codes(missing) == ["UNKNOWN_SECTION_NUMBER"]
+        (tmp_path / "talks.md").unlink()
+        with pytest.raises(Refused) as refused:
+            start_session(here, OPTIONS._replace(sections="42"))
+        assert refused.value.diagnostic.id == "INVALID_SETTINGS"
+
+
+def test_somebody_else_is_quicker(desk: Desk) -> None:
+    """A kickoff is sent to the thread as it was read; whoever comes second sends what is left."""
+    mine = KickoffThread(desk.mailbox, THREAD, QUESTION)
+    start_session(desk, asked(*PEOPLE[:1]))
+    (message,) = compose_kickoffs(PLAN._replace(roster=PLAN.roster._replace(mode="unified")))
+    for name in NAMES[1:]:
+        desk.mailbox.register(Profile(name))
+    sent = mine.send(message)
+    assert sent is not None
+    assert sent.message.recipients == ("PurpleMountain", "GreenValley")
+    assert mine.send(message) is None
+    theirs = KickoffThread(desk.mailbox, "RS-20261116-other-thread", "Do cells forget?")
+    start_session(desk, OPTIONS._replace(thread_id="RS-20261116-other-thread"))
+    with pytest.raises(Refused) as refused:
+        theirs.send(message._replace(thread_id="RS-20261116-other-thread"))
+    assert refused.value.diagnostic.id == "OTHER_QUESTION"
+    assert len(mail(desk)) == 2 + 3
+
+
+def short_of_room(path: Path, pages: int) -> tuple[Started | Unavailable, list[Stored]]:
+    """Start a session in a store that can grow by so many pages; what is in it afterwards."""
+    with brenner.open(str(path)) as here:
+        assert isinstance(here.mailbox, SqliteMailbox)
+        for name in NAMES:
+            here.mailbox.register(Profile(name))
+        database = here.mailbox.database
+        ((count,),) = database.execute("PRAGMA page_count")
+        database.execute(f"PRAGMA max_page_count = {count + pages}")
+        try:
+            return start_session(here, OPTIONS), mail(here)
+        except Unavailable as unavailable:
+            return unavailable, mail(here)
+
+
+def test_kickoff_that_reaches_only_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says who got it and who did not, and the same command finishes it."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    outcomes = []
+    for pages in range(1, 60):
+        folder = tmp_path / str(pages)
+        folder.mkdir()
+        done, sent = short_of_room(folder, pages)
+        outcomes.append(len(sent))
+        if isinstance(done, Unavailable):
+            assert (done.diagnostic.id, sent) == ("STORE_FULL", [])
+            continue
+        assert done.status is Status.INCOMPLETE
+        assert isinstance(done.failed, Unavailable)
+        (found,) = done.diagnostics
+        reached, missed = ", ".join(NAMES[: len(sent)]), ", ".join(NAMES[len(sent) :])
+        assert (found.id, found.also) == ("KICKOFF_INCOMPLETE", ("STORE_FULL",))
+        assert found.message.startswith(f"The kickoff has reached {reached}, but not {missed}: ")
+        assert [state for _, state, _ in states(done)] == [
+            *[State.SENT] * len(sent),
+            *[State.NOT_SENT] * (3 - len(sent)),
+        ]
+        with brenner.open(str(folder)) as here:
+            again = start_session(here, OPTIONS)
+            assert (again.status, len(mail(here))) == (Status.SENT, 3)
+        if outcomes[-1] == 2:
+            break
+    assert {0, 1, 2} <= set(outcomes)
