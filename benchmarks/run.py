@@ -8,12 +8,14 @@ import delta_blocks
 import hostile
 import mail_store
 import merges
+import session_loop
 
 
 def main() -> None:
     """Run them all."""
     print(f"Python {platform.python_version()} on {platform.machine()}")
-    for benchmark in (cold_start, delta_blocks, artifact, hostile, merges, mail_store):
+    in_memory = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
+    for benchmark in (*in_memory, mail_store):
         benchmark.run()
 
 

@@ -6,13 +6,12 @@ order of R9 and taken one after the other, whatever order they come in.
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.blame import Blame
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.ledger import Entry
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merging.circles import NOWHERE, Elsewhere, LeftOut
 from brenner.artifact.merging.contribution import Contribution, Kickoff, read_posted
 from brenner.artifact.merging.round import Round
 from brenner.artifact.merging.shortcomings import shortcomings, unknown_agents
@@ -22,7 +21,6 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.thread.posted import Posted, in_thread_order
 
 OPERATOR = "Operator"
-NOWHERE: Mapping[Node, Iterable[Node]] = MappingProxyType({})
 
 
 class Merge(NamedTuple):
@@ -31,6 +29,7 @@ class Merge(NamedTuple):
     state: State
     ledger: tuple[Entry, ...]
     warnings: tuple[Diagnostic, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def artifact(self) -> Artifact:
@@ -59,13 +58,13 @@ def merge(
     messages: Iterable[Posted],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
-    elsewhere: Mapping[Node, Iterable[Node]] = NOWHERE,
+    elsewhere: Elsewhere = NOWHERE,
 ) -> Merge:
     """Merge what KICKOFF and DELTA messages bring; messages of other types bring nothing.
 
-    All must be messages of the state's thread. `roster` are the session's agents, where it has a
-    roster. `elsewhere` are the references between items of other sessions, so that no circle is
-    closed through them.
+    All must be messages of the state's thread. `roster` are the session's agents, where that is
+    known from elsewhere than its kickoffs. `elsewhere` is what no circle of references is to be
+    closed through.
     """
     read = map(read_posted, sorted(messages, key=in_thread_order))
     brought = [each for each in read if each is not None]
@@ -77,7 +76,7 @@ def merge_read(
     brought: Iterable[Contribution | Kickoff],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
-    elsewhere: Mapping[Node, Iterable[Node]] = NOWHERE,
+    elsewhere: Elsewhere = NOWHERE,
 ) -> Merge:
     """Merge messages that were read already and stand in their order."""
     current = Round(state, elsewhere)
@@ -86,7 +85,18 @@ def merge_read(
     after = current.end()
     warnings = (
         *current.warnings,
-        *unknown_agents(current.senders, roster, operator),
+        *unknown_agents(current.senders, _agents(after, roster), operator),
         *shortcomings(after.artifact, after.has_question),
     )
-    return Merge(after, tuple(current.ledger), warnings)
+    return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out))
+
+
+def _agents(state: State, roster: Collection[str] | None) -> Collection[str] | None:
+    """The names of the session's roster, where it has one (R15: the latest kickoff's)."""
+    if roster is not None:
+        return roster
+    entries = state.artifact.metadata.roster.get("entries")
+    if not isinstance(entries, list):
+        return None
+    names = [entry.get("agentName") for entry in entries if isinstance(entry, Mapping)]
+    return [name for name in names if isinstance(name, str)] or None

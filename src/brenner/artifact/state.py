@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from brenner.artifact.blame import NO_BLAME, Blame
 from brenner.artifact.conflicts import Conflict
-from brenner.artifact.merging.authors import Author
+from brenner.artifact.merging.authors import Memory
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata
 from brenner.grammar import ITEM_ID
 
@@ -54,7 +54,7 @@ class State(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
     versions: tuple[Version, ...] = (EMPTY_VERSION,)
     counts: Counts = NO_COUNTS
-    authors: Mapping[str, Author] = MappingProxyType({})
+    authors: Mapping[str, Memory] = MappingProxyType({})
     added: Mapping[str, Moment] = MappingProxyType({})
     has_question: bool = False
     updated: datetime | None = None

@@ -94,6 +94,10 @@ class Mailbox(Protocol):
         """
         ...
 
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+        """The messages of a thread that came in after so many of the store, in that order."""
+        ...
+
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
         """All threads, the one with the newest message first."""
         ...
@@ -149,6 +153,16 @@ class Mailbox(Protocol):
 
     def wait(self, position: int, seconds: float) -> int:
         """The position as soon as it is beyond that one, or when the time is up."""
+        ...
+
+    # What was worked out from the mail
+
+    def kept(self, name: str) -> str | None:
+        """What was kept under a name. It may be gone at any time: then it is worked out again."""
+        ...
+
+    def keep(self, name: str, content: str) -> None:
+        """Keep something that follows from the mail of this store and from nothing else."""
         ...
 
     # Moving

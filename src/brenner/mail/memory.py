@@ -52,6 +52,7 @@ class MemoryMailbox:
         self._clock = clock
         self._agents: dict[str, Agent] = {}
         self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
+        self._kept: dict[str, str] = {}
         self._last_time: datetime | None = None
         self._keys: dict[tuple[str, str], int] = {}
         self._read_at: dict[tuple[int, str], datetime] = {}
@@ -288,6 +289,16 @@ class MemoryMailbox:
 
     def position(self) -> int:
         return len(self._messages)
+
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+        found = self.arrivals(after)
+        return tuple(each for each in found if each.message.thread_id == thread_id)
+
+    def kept(self, name: str) -> str | None:
+        return self._kept.get(name)
+
+    def keep(self, name: str, content: str) -> None:
+        self._kept[name] = content
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
         found = [each for each in self._messages.values() if each.arrival > after]

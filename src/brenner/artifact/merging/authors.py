@@ -1,14 +1,31 @@
 """What each author has had applied: for telling duplicates (R8) and for her numbering (R11)."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from types import MappingProxyType
 from typing import NamedTuple
 
+from brenner.artifact.kept import Layer
 from brenner.artifact.model import says_something
 from brenner.delta.model import Delta
 from brenner.delta.schema import SECTIONS, Operation
 
-# Operation, section, target, payload; for an EDIT or a KILL also the base
-Key = tuple[object, ...]
+
+class Key(NamedTuple):
+    """What a block is compared by: a digest of operation, section, target, payload and base.
+
+    An ADD has no target, and its base does not matter. `page` is where the block is remembered:
+    with those on about the same base, so that a round, which goes by few bases, meets few pages.
+    """
+
+    page: int
+    digest: str
+
+
+_BASES_TO_A_PAGE = 16
+ADDS, ADDS_AS_WRITTEN = -1, -2  # the pages of ADDs: with their IDs as numbered, as written
+_DIGEST_LENGTH = 32
 
 
 class Applied(NamedTuple):
@@ -51,28 +68,55 @@ class Said(NamedTuple):
     since: Applied
 
 
-class Author:
-    """The record of one author. Inside a published state nothing in it is changed any more."""
+Page = dict[str, tuple[Applied, ...]]  # by digest
+SaidOfItem = dict[str, dict[str, Said]]  # by field, and by the key of a map
 
-    def __init__(self, before: "Author | None" = None) -> None:
-        self.blocks: dict[Key, tuple[Applied, ...]] = dict(before.blocks) if before else {}
-        self.as_written: dict[Key, tuple[Applied, ...]] = dict(before.as_written) if before else {}
-        self.adds: dict[tuple[int, str], list[str]] = (
-            {key: list(ids) for key, ids in before.adds.items()} if before else {}
-        )
-        self.said: dict[tuple[str, str], dict[str, Said]] = (
-            {field: dict(keys) for field, keys in before.said.items()} if before else {}
-        )
-        self.count: int = before.count if before else 0
+
+class Memory(NamedTuple):
+    """What a state remembers of one author; nothing in it is changed any more.
+
+    `applied` counts her applied blocks, and `blocks` has them by page and digest. `adds` are her
+    new items by base and prefix, in the order in which they were added; `said` is what she says by
+    now of each item that she has edited.
+    """
+
+    applied: int = 0
+    blocks: Mapping[int, Page] = MappingProxyType({})
+    adds: Mapping[tuple[int, str], list[str]] = MappingProxyType({})
+    said: Mapping[str, SaidOfItem] = MappingProxyType({})
+
+
+NOTHING_REMEMBERED = Memory()
+
+
+class Author:
+    """One author while a merge goes on."""
+
+    def __init__(self, before: Memory | None = None) -> None:
+        memory = before or NOTHING_REMEMBERED
+        self.count = memory.applied
+        self._blocks = Layer(memory.blocks)
+        self._adds = Layer(memory.adds)
+        self._said = Layer(memory.said)
+
+    def memory(self) -> Memory:
+        """What is to be remembered of her."""
+        return Memory(self.count, self._blocks.flat(), self._adds.flat(), self._said.flat())
+
+    def firsts(self, key: Key, *, as_written: bool = False) -> tuple[Applied, ...]:
+        """Her applied blocks that are equal to this one."""
+        page = ADDS_AS_WRITTEN if as_written else key.page
+        return self._blocks.get(page, {}).get(key.digest, ())
 
     def added_on(self, base: int, prefix: str) -> Sequence[str]:
         """Her items on that base, in the order in which they were added."""
-        return self.adds.get((base, prefix), ())
+        return self._adds.get((base, prefix), [])
 
     def has_changed_since(self, first: Applied, edited: Iterable[EditedField]) -> bool:
         """Whether she has said something else of one of these fields after that block of hers."""
+        of_item = self._said.get(first.item_id, {})
         for name, values, is_replaced_whole in edited:
-            said = self.said.get((first.item_id, name), {})
+            said = of_item.get(name, {})
             keys = said if is_replaced_whole else values
             found = [said.get(key) or said.get(WHOLE) for key in keys]
             if any(each is not None and each.since.order > first.order for each in found):
@@ -86,21 +130,23 @@ class Author:
 
     def remember(self, key: Key, applied: Applied) -> None:
         """That a block was applied; equal ADDs, of which there may be several, in their order."""
-        is_add = key[0] is Operation.ADD
-        self.blocks[key] = (*self.blocks.get(key, ()), applied) if is_add else (applied,)
+        known = self._blocks.own(key.page, dict, {})
+        is_add = key.page < 0
+        known[key.digest] = (*known.get(key.digest, ()), applied) if is_add else (applied,)
 
     def remember_as_written(self, key: Key, applied: Applied) -> None:
         """That an ADD was applied which names others of its message, with its IDs as written."""
-        self.as_written[key] = (*self.as_written.get(key, ()), applied)
+        self.remember(key._replace(page=ADDS_AS_WRITTEN), applied)
 
     def remember_add(self, base: int, prefix: str, applied: Applied) -> None:
         """That an ADD was applied."""
-        self.adds.setdefault((base, prefix), []).append(applied.item_id)
+        self._adds.own((base, prefix), list, []).append(applied.item_id)
 
     def remember_edit(self, applied: Applied, edited: Iterable[EditedField]) -> None:
         """That an EDIT was applied. To say the same again is no change."""
+        of_item = self._said.own(applied.item_id, _copied, {})
         for name, values, is_replaced_whole in edited:
-            said = self.said.setdefault((applied.item_id, name), {})
+            said = of_item.setdefault(name, {})
             now = dict(values)
             if is_replaced_whole:
                 now |= {key: None for key in (WHOLE, *said) if key not in values}
@@ -109,22 +155,20 @@ class Author:
                     said[key] = Said(value, applied)
 
 
+def _copied(said: SaidOfItem) -> SaidOfItem:
+    return {field: dict(keys) for field, keys in said.items()}
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
 def block_key(delta: Delta, item_id: str | None, payload: Mapping[str, object], base: int) -> Key:
     """What makes two blocks of one author equal, once their IDs are resolved."""
-    content = tuple(sorted([(name, _hashable(value)) for name, value in payload.items()]))
-    if delta.operation is Operation.ADD:
-        return (delta.operation, delta.section, content)
-    return (delta.operation, delta.section, item_id, content, base)
-
-
-def _hashable(value: object) -> object:
-    if type(value) is str:
-        return value
-    if isinstance(value, dict):
-        return tuple(sorted((name, _hashable(each)) for name, each in value.items()))
-    return (
-        tuple(map(_hashable, value)) if isinstance(value, list) else (type(value).__name__, value)
-    )
+    is_add = delta.operation is Operation.ADD
+    where = (None, None) if is_add else (item_id, base)
+    content = _canonical((delta.operation, delta.section, *where, dict(payload)))
+    digest = sha256(content.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return Key(ADDS if is_add else base // _BASES_TO_A_PAGE, digest)
 
 
 def edited_fields(delta: Delta, payload: Mapping[str, object]) -> list[EditedField]:
@@ -142,7 +186,7 @@ def edited_fields(delta: Delta, payload: Mapping[str, object]) -> list[EditedFie
 def _one_thing(value: object) -> object:
     """A value as compared: the order of a list does not matter, nor how nothing is said."""
     if isinstance(value, list):
-        return frozenset(map(_hashable, value))
+        return tuple(sorted({_canonical(each) for each in value}))
     return value if says_something(value) else None
 
 

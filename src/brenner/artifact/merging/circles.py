@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact, Reference
@@ -18,12 +19,38 @@ class Node(NamedTuple):
         return f"{self.session} {self.item}"
 
 
+class LeftOut(NamedTuple):
+    """A reference that was left out, with the block that gave it."""
+
+    message_id: int
+    block: int
+    session: str
+    item: str
+    relation: str
+
+
+class Elsewhere(NamedTuple):
+    """What a merge has to know of other sessions: the references between their items.
+
+    Who rebuilds a version need not know them: `left_out` are the references that its compiler left
+    out because of them.
+    """
+
+    references: Mapping[Node, Iterable[Node]] = MappingProxyType({})
+    left_out: frozenset[LeftOut] = frozenset()
+
+
+NOWHERE = Elsewhere()
+
+
 class References:
     """Which item comes from which, over all sessions that are known."""
 
-    def __init__(self, artifact: Artifact, elsewhere: Mapping[Node, Iterable[Node]]) -> None:
+    def __init__(self, artifact: Artifact, elsewhere: Elsewhere) -> None:
         self.session = artifact.metadata.session_id or ""
-        self._to: dict[Node, Counter[Node]] = {node: Counter(to) for node, to in elsewhere.items()}
+        self._to: dict[Node, Counter[Node]] = {
+            node: Counter(to) for node, to in elsewhere.references.items()
+        }
         self._named = {node for to in self._to.values() for node in to}
         for _section, item in artifact.all_items():
             for reference in item.references:

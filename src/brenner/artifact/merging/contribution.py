@@ -9,6 +9,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.fields import fields
+from brenner.roster.model import Roster
+from brenner.roster.section import read_configuration
 from brenner.thread.body import check_version_field
 from brenner.thread.posted import Posted
 from brenner.thread.sections import Section, find_section, is_seen, normalised, sections, title
@@ -33,6 +35,7 @@ class Kickoff(NamedTuple):
     question: str
     context: str
     is_titled: bool
+    roster: Roster | None = None
 
 
 def read_posted(posted: Posted) -> Contribution | Kickoff | None:
@@ -67,7 +70,8 @@ def _kickoff(posted: Posted) -> Kickoff:
     question, context = find_section(under, "Research Question"), find_section(under, "Context")
     heading = title(found)
     asked = _text(question, body) if question else (heading.text.strip() if heading else "")
-    return Kickoff(posted, asked, _text(context, body) if context else "", question is None)
+    said = _text(context, body) if context else ""
+    return Kickoff(posted, asked, said, question is None, read_configuration(found))
 
 
 def _text(section: Section, body: str) -> str:

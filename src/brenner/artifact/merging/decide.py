@@ -168,14 +168,14 @@ class _Walk:
         if delta.operation is Operation.ADD:
             return resent.keys.get(block.number), resent.firsts.get(block.number)
         ids = {written: each for written, each in meant.items() if isinstance(each, str)}
-        if len(ids) < len(meant) or not self._author.blocks:
+        if len(ids) < len(meant) or not self._author.count:
             return None, None
         item_id, payload = ids[delta.target_id or ""], delta.payload
         if not is_as_written(ids):
             payload = with_ids(delta, ids, self._draft.thread_id)
         key = block_key(delta, item_id, payload, self._reading.base.number)
-        firsts = self._author.blocks.get(key)
-        if firsts is None or delta.operation is Operation.KILL:
+        firsts = self._author.firsts(key)
+        if not firsts or delta.operation is Operation.KILL:
             return key, firsts[0] if firsts else None
         edited = edited_fields(delta, payload)
         is_changed = self._author.has_changed_since(firsts[0], edited) or any(

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from brenner.artifact.blame import Blame, Change, Path, Source
+from brenner.artifact.kept import Layer
 from brenner.artifact.layout import NOT_APPLICABLE
 from brenner.artifact.merging.authors import is_replaced
 from brenner.artifact.merging.disputes import Disputes
@@ -48,7 +49,7 @@ class Draft:
         self.counts = dict(state.counts)
         self.added = dict(state.added)
         self.items = {item.id: item for _section, item in artifact.all_items()}
-        self.blame: dict[str, Mapping[Path, Change]] = dict(state.blame)
+        self.blame = Layer(state.blame)
         self.disputes = Disputes(state.conflicts)
         self.active_hypotheses = len(artifact.active(HYPOTHESIS_SLATE))
         self._killed_hypotheses = [
@@ -259,4 +260,4 @@ class Draft:
             for section_id, ids in self._order.items()
         }
         question = self.items[RESEARCH_THREAD.prefix]
-        return question, MappingProxyType(sections), MappingProxyType(self.blame)
+        return question, MappingProxyType(sections), self.blame.flat()

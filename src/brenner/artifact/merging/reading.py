@@ -46,7 +46,7 @@ def read_message(
     named = {b.number: mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None}
     names = {f"@{b.delta.local_id}": b.number for b in blocks if b.delta and b.delta.local_id}
     ids = {each.written for found in named.values() for each in found} - names.keys()
-    plain = plain_adds(blocks, named) if author.blocks else {}
+    plain = plain_adds(blocks, named) if author.count else {}
     here = (contribution.posted.at, contribution.posted.id)
     own = OwnItems(
         own_adds(blocks),
@@ -57,7 +57,7 @@ def read_message(
     meanings: dict[str, Target | None] = {each: _item(both.chosen, each, draft) for each in ids}
     meanings |= names
     reading = Reading(contribution, base, both, named, meanings, {}, _NONE_RESENT)
-    if author.blocks:
+    if author.count:
         meant = {number: reading.meant(number) for number in named}
         resent = resent_adds(blocks, meant, plain, draft, author)
         reading = reading._replace(meanings=_standing_for(meanings, resent), resent=resent)

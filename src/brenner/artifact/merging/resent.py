@@ -85,7 +85,7 @@ def resent_adds(
                 if not needs[dependent]:
                     heapq.heappush(waiting, dependent)
     left = {number: adds[number] for number, wanted in needs.items() if wanted}
-    if left and author.as_written:
+    if left:
         firsts |= _in_circles(left, meant, firsts, search)
     return Resent(firsts, keys)
 
@@ -107,7 +107,7 @@ def _in_circles(
         wrong = []
         for number, first in guess.items():
             key = _key(left[number], meant[number], known, search.draft)
-            if key is None or first not in search.author.blocks.get(key, ()):
+            if key is None or first not in search.author.firsts(key):
                 wrong.append(number)
         if not wrong:
             return guess
@@ -126,8 +126,8 @@ class _Search:
 
     def first_of(self, number: int, key: Key, *, as_written: bool = False) -> Applied | None:
         """The applied ADD that this block repeats, while that item is active."""
-        known = self.author.as_written if as_written else self.author.blocks
-        active = [first for first in known.get(key, ()) if self._stands(first.item_id, number)]
+        known = self.author.firsts(key, as_written=as_written)
+        active = [first for first in known if self._stands(first.item_id, number)]
         if not active:
             return None
         self._taken[key] += 1

@@ -1,14 +1,15 @@
 """One round: the messages since the last version, taken one after the other into a draft."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import cast
 
 from brenner.artifact.blame import KICKOFF, Source
+from brenner.artifact.kept import updated
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.annotate import Settled, settle
 from brenner.artifact.merging.authors import Author, block_key, edited_fields, is_replaced
-from brenner.artifact.merging.circles import Node, References
+from brenner.artifact.merging.circles import Elsewhere, LeftOut, Node, References
 from brenner.artifact.merging.contribution import Contribution, Kickoff
 from brenner.artifact.merging.decide import decide
 from brenner.artifact.merging.draft import Draft, Step
@@ -25,6 +26,7 @@ from brenner.diagnostics.codes import merge as codes
 from brenner.diagnostics.codes.message_body import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publish import AP_009
 from brenner.diagnostics.model import Diagnostic
+from brenner.roster.json_form import roster_json
 from brenner.thread.posted import Posted, iso
 
 _MOST_EDITS_TOLD = 10
@@ -33,16 +35,19 @@ _MOST_EDITS_TOLD = 10
 class Round:
     """A merge under way."""
 
-    def __init__(self, state: State, elsewhere: Mapping[Node, Iterable[Node]]) -> None:
+    def __init__(self, state: State, elsewhere: Elsewhere) -> None:
         metadata = state.artifact.metadata
         self.ledger: list[Entry] = []
         self.warnings: list[Diagnostic] = []
         self.senders: dict[str, int] = {}
+        self.left_out: list[LeftOut] = []
         self._state = state
         self._version = (metadata.version or 0) + 1
         self._draft = Draft(state)
         self._authors: dict[str, Author] = {}
         self._references = References(state.artifact, elsewhere)
+        self._known_left_out = elsewhere.left_out
+        self._roster = metadata.roster
         self._contributors = dict.fromkeys(metadata.contributors)
         self._created_at = metadata.created_at
         self._updated = state.updated
@@ -69,6 +74,7 @@ class Round:
             status="draft",  # until it is published
             contributors=tuple(self._contributors),
             agent_mail_message_id=None,
+            roster=self._roster,
         )
         artifact = before._replace(metadata=metadata, research_thread=question, sections=sections)
         return self._state._replace(
@@ -76,7 +82,7 @@ class Round:
             blame=blame,
             conflicts=self._draft.disputes.still_open(artifact),
             counts=MappingProxyType(self._draft.counts),
-            authors=MappingProxyType({**self._state.authors, **self._authors}),
+            authors=updated(self._state.authors, {n: a.memory() for n, a in self._authors.items()}),
             added=MappingProxyType(self._draft.added),
             has_question=self._has_question,
             updated=self._updated,
@@ -85,7 +91,11 @@ class Round:
     # Kickoffs (R15).
 
     def _take_kickoff(self, kickoff: Kickoff) -> None:
-        """The first one with a question fills the empty fields; later ones change nothing."""
+        """The first one with a question fills the empty fields; later ones change nothing but the
+        roster.
+        """
+        if kickoff.roster:
+            self._roster = MappingProxyType(roster_json(kickoff.roster))
         if not kickoff.question:
             return
         posted = kickoff.posted
@@ -176,7 +186,7 @@ class Round:
             self._draft.kill(item_id, section, killed, by)
             return
         if "references" in payload:
-            payload, found = self._without_circles(settled)
+            payload, found = self._without_circles(settled, posted)
             yield from found
         if delta.operation is Operation.ADD:
             self._draft.add(item_id, section, payload, by, (posted.at, posted.id))
@@ -193,7 +203,9 @@ class Round:
                 version=base.number,
             )
 
-    def _without_circles(self, settled: Settled) -> tuple[Mapping[str, object], list[Diagnostic]]:
+    def _without_circles(
+        self, settled: Settled, posted: Posted
+    ) -> tuple[Mapping[str, object], list[Diagnostic]]:
         """The payload without the references that would close a circle (R21)."""
         item_id, payload = settled.item_id or "", settled.payload
         given = [Reference(**each) for each in cast("list[dict[str, str]]", payload["references"])]
@@ -205,9 +217,11 @@ class Round:
                     self._references.forget(item_id, reference)
         kept, found = [], []
         for reference in dict.fromkeys(given):
+            here = LeftOut(posted.id, settled.block.number, *reference)
             circle = reference not in standing and self._references.circle(item_id, reference)
-            if circle:
-                found.append(_circular(settled, reference, circle))
+            if circle or here in self._known_left_out:
+                self.left_out.append(here)
+                found.append(_circular(settled, reference, circle or []))
                 continue
             kept.append(reference._asdict())
             if reference not in standing:

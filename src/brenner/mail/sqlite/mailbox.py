@@ -134,6 +134,10 @@ class SqliteMailbox:
         with self.database.reading():
             return reading.thread_page(self.database, thread_id, limit, before, after)
 
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+        with self.database.reading():
+            return moving.thread_arrivals(self.database, thread_id, after)
+
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
         with self.database.reading():
             return reading.thread_summaries(self.database, limit)
@@ -210,6 +214,16 @@ class SqliteMailbox:
             self.database.close()
             self.database = Database.open(self.database.path)
         return self.position()
+
+    def kept(self, name: str) -> str | None:
+        with self.database.reading():
+            found = self.database.execute("SELECT content FROM kept WHERE name = ?", (name,))
+            row = found.fetchone()
+        return str(row[0]) if row else None
+
+    def keep(self, name: str, content: str) -> None:
+        with self.database.writing():
+            self.database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, content))
 
     def records(self) -> Iterator[Record]:
         return moving.records(self.database.path)

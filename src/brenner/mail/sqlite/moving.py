@@ -14,6 +14,7 @@ from brenner.mail.sqlite.rows import (
     microseconds,
     names,
     stored_of,
+    thread_row,
     time_of,
     whole,
 )
@@ -25,6 +26,18 @@ def arrivals(database: Database, after: int, limit: int) -> tuple[Stored, ...]:
     """Messages in the order in which they came; a limit of -1 is none."""
     sql = f"{SELECT} WHERE m.arrival > ? ORDER BY m.arrival LIMIT ?"
     return tuple(map(stored_of, database.execute(sql, (bounded(after), bounded(limit)))))
+
+
+def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[Stored, ...]:
+    """The messages of one thread in the order in which they came."""
+    row = thread_row(database, thread_id)
+    if row is None:
+        return ()
+    sql = (
+        f"{SELECT} INDEXED BY messages_arrived WHERE m.thread = ? AND m.arrival > ?"
+        " ORDER BY m.arrival"
+    )
+    return tuple(map(stored_of, database.execute(sql, (row[0], bounded(after)))))
 
 
 def records(path: Path) -> Iterator[Record]:

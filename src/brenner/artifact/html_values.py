@@ -1,0 +1,161 @@
+"""Values of an item as HTML: every text escaped, hidden characters spelled out, IDs as links."""
+
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from typing import NamedTuple, cast
+from unicodedata import category
+
+from brenner.artifact.item_text import in_order
+from brenner.artifact.layout import SCORE_LABELS
+from brenner.artifact.model import Reference
+from brenner.delta.schema import Field, FieldKind
+from brenner.diagnostics.visible import visible
+from brenner.grammar import NAME_IN_DISCRIMINATES
+
+
+class Known(NamedTuple):
+    """What the page has anchors for: the items of this session."""
+
+    session_id: str
+    items: frozenset[str]
+
+
+# What shapes letters and is no disguise: joiners of scripts and of emoji
+_JOINERS = "\u200c\u200d"
+_BLANK = "Zs"
+
+
+def text_html(text: str) -> str:
+    """A text on one line, escaped; nothing in it is obeyed, by the browser or by the eye."""
+    return escape(_safe(text))
+
+
+def _safe(text: str) -> str:
+    """Control and format characters spelled out; blanks and joiners are letters like others."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each
+        if each.isprintable() or each in _JOINERS or category(each) == _BLANK
+        else visible(each)
+        for each in text
+    )
+
+
+def struck(html: str, is_killed: bool) -> str:
+    """Struck through where the item is killed."""
+    return f"<s>{html}</s>" if is_killed and html else html
+
+
+def prose(text: str, is_killed: bool = False) -> str:
+    """Paragraphs, as blank lines part them; the lines of one stay lines."""
+    paragraphs = text.replace("\r\n", "\n").split("\n\n")
+    return "".join(
+        f"<p>{struck(_lines(part), is_killed)}</p>" for part in paragraphs if part.strip()
+    )
+
+
+def _lines(text: str) -> str:
+    """Lines and tabs as they are: the page keeps blanks."""
+    return "\n".join(
+        "\t".join(map(text_html, line.split("\t"))) for line in text.strip("\n").split("\n")
+    )
+
+
+def item_link(item_id: str, known: Known) -> str:
+    """An ID, a link where it leads somewhere."""
+    shown = text_html(item_id)
+    if item_id in known.items:
+        return f'<a class="id" href="#{shown}">{shown}</a>'
+    return f'<span class="id">{shown}</span>'
+
+
+def value_html(field: Field, value: object, known: Known, *, is_killed: bool) -> str:
+    """A field's value."""
+    if field.names_items:
+        return f"<p>{struck(_named(cast('str', value), known), is_killed)}</p>"
+    return _WRITERS[field.kind](value, known, is_killed)
+
+
+def any_html(value: object) -> str:
+    """A value of a conflict: None where it was taken away."""
+    if value is None:
+        return "<p>(taken away)</p>"
+    if isinstance(value, tuple):
+        return prose(", ".join(map(_element, value)))
+    return prose("yes" if value is True else str(value))
+
+
+def _element(element: object) -> str:
+    if isinstance(element, Reference):
+        return f"{element.relation} {element.session} {element.item}"
+    return str(element)
+
+
+def _named(text: str, known: Known) -> str:
+    """A text in which items are named, each a link."""
+    parts, end = [], 0
+    for match in NAME_IN_DISCRIMINATES.finditer(text):
+        parts += [text_html(text[end : match.start()]), item_link(match[0], known)]
+        end = match.end()
+    return "".join([*parts, text_html(text[end:])])
+
+
+def _prose(value: object, _known: Known, is_killed: bool) -> str:
+    return prose(cast("str", value), is_killed)
+
+
+def _flag(_value: object, _known: Known, is_killed: bool) -> str:
+    return f"<p>{struck('yes', is_killed)}</p>"
+
+
+def _anchors(value: object, _known: Known, is_killed: bool) -> str:
+    return prose(", ".join(cast("tuple[str, ...]", value)), is_killed)
+
+
+def _items(value: object, known: Known, is_killed: bool) -> str:
+    links = ", ".join(item_link(each, known) for each in cast("tuple[str, ...]", value))
+    return f"<p>{struck(links, is_killed)}</p>"
+
+
+def _score(value: object, _known: Known, is_killed: bool) -> str:
+    score = cast("Mapping[str, int]", value)
+    given = (f"{label} {score[part]}" for part, label in SCORE_LABELS.items() if part in score)
+    return f"<p>{struck(', '.join(given), is_killed)}</p>"
+
+
+def _outcomes(value: object, known: Known, is_killed: bool) -> str:
+    pairs = in_order(cast("Mapping[str, str]", value))
+    return _listed(
+        (f"{item_link(key, known)} {_lines(outcome)}" for key, outcome in pairs), is_killed
+    )
+
+
+def _references(value: object, known: Known, is_killed: bool) -> str:
+    return _listed(
+        (_reference(each, known) for each in cast("tuple[Reference, ...]", value)), is_killed
+    )
+
+
+def _reference(reference: Reference, known: Known) -> str:
+    if reference.session == known.session_id:
+        return f"{text_html(reference.relation)} {item_link(reference.item, known)}"
+    place = text_html(f"{reference.session} {reference.item}")
+    return f'{text_html(reference.relation)} <span class="id">{place}</span>'
+
+
+def _listed(entries: Iterable[str], is_killed: bool) -> str:
+    rows = "".join(f"<li>{struck(entry, is_killed)}</li>" for entry in entries)
+    return f'<ul class="plain">{rows}</ul>'
+
+
+_WRITERS: dict[FieldKind, Callable[[object, Known, bool], str]] = {
+    FieldKind.TEXT: _prose,
+    FieldKind.CHOICE: _prose,
+    FieldKind.FLAG: _flag,
+    FieldKind.ANCHORS: _anchors,
+    FieldKind.ITEMS: _items,
+    FieldKind.SCORE: _score,
+    FieldKind.OUTCOMES: _outcomes,
+    FieldKind.REFERENCES: _references,
+}

@@ -1,0 +1,353 @@
+"""What a person has changed in an artifact's file: the deltas, and what they cannot do."""
+
+import pytest
+
+from brenner.artifact.hand_edits import HandEdits, are_contained, hand_edits, human_delta
+from brenner.artifact.merge import merge
+from brenner.artifact.model import Artifact, Killed
+from brenner.artifact.parse import parse_artifact
+from brenner.artifact.render import render_artifact
+from brenner.artifact.state import State, empty_state
+from brenner.check.message import check_message
+from brenner.delta.model import Delta
+from brenner.delta.schema import Operation
+from brenner.thread.messages import parse_message_file
+from brenner.thread.posted import Posted
+from histories import moment
+from scenes import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
+
+_H, _P, _T = "hypothesis_slate", "predictions_table", "discriminative_tests"
+_WORK = (
+    edit(_H, "H1", anchors=["§2"], third_alternative=True),
+    edit("research_thread", "RT", statement="Lineage or position?", context="Two camps."),
+    edit(_T, "T1", score={"cost": 1, "speed": 2}, potency_check="A second dye."),
+    kill(_H, "H2"),
+)
+
+
+def published(names: tuple[str, ...] = TWO) -> State:
+    """A thread of one version: some hypotheses, of which the second is killed, and one of each."""
+    drafts = (opening("BlueLake", names), Draft("RedSky", "", _WORK))
+    messages = [draft.posted(number, moment(number)) for number, draft in enumerate(drafts, 1)]
+    return merge(empty_state(THREAD_ID), messages).publish(9, moment(9))
+
+
+STATE = published()
+FILE = render_artifact(STATE.artifact)
+
+
+def read(text: str) -> Artifact:
+    """The artifact that a file holds."""
+    return parse_artifact(text).artifact
+
+
+def edits_of(*replacements: tuple[str, str], file: str = FILE) -> HandEdits:
+    """What comes of replacing something in the file."""
+    edited = file
+    for old, new in replacements:
+        assert edited.count(old) == 1, old
+        edited = edited.replace(old, new)
+    return hand_edits(read(file), read(edited))
+
+
+def only(edits: HandEdits) -> Delta:
+    """The one delta of edits that are all made by it."""
+    assert edits.other == ()
+    (delta,) = edits.deltas
+    return delta
+
+
+def sent(edits: HandEdits, number: int = 20) -> Posted:
+    """The message of the edits, as a store has it."""
+    text = human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
+    return Posted(number, moment(number), parse_message_file(text).message)
+
+
+_RT = "research_thread"
+
+
+_SCORE = "\n**Evidence-per-week score**: Cost=1, Speed=2\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "section", "target", "payload"),
+    [
+        ("Two camps.", "Three.", _RT, "RT", {"context": "Three."}),
+        ("\n**Context**: Two camps.\n", "", _RT, "RT", {"context": ""}),
+        ("**RT**: L", "**Anchors**: §4\n\n**RT**: L", _RT, "RT", {"anchors": ["§4"]}),
+        ("§1, §2", "§1, §2, §3-5", _H, "H1", {"anchors": ["§3-5"]}),
+        ("§1, §2", "§2, §1", _H, "H1", {"anchors": ["§2", "§1"], "anchors_replace": True}),
+        ("§1, §2", "§2", _H, "H1", {"anchors": ["§2"], "anchors_replace": True}),
+        ("| x | grows |", "| x | dies |", _P, "P1", {"predictions": {"H1": "dies"}}),
+        ("Speed=2", "Speed=3", _T, "T1", {"score": {"speed": 3}}),
+        (", Speed=2", "", _T, "T1", {"score": {"cost": 1}, "score_replace": True}),
+        (_SCORE, "", _T, "T1", {"score": {}, "score_replace": True}),
+        (
+            "- H1: grows",
+            "- H1: a\n- H2: b",
+            _T,
+            "T1",
+            {"expected_outcomes": {"H1": "a", "H2": "b"}},
+        ),
+        ("### C1: x", "### C1: Other", "adversarial_critique", "C1", {"name": "Other"}),
+        ("unchecked", "verified", "assumption_ledger", "A1", {"status": "verified"}),
+    ],
+)
+def test_a_changed_field_is_an_edit(
+    old: str, new: str, section: str, target: str, payload: dict[str, object]
+) -> None:
+    """With exactly what gives the field the value that it has in the file."""
+    edits = edits_of((old, new))
+    delta = only(edits)
+    assert (delta.operation, delta.section, delta.target_id) == (Operation.EDIT, section, target)
+    assert delta.payload == payload
+    assert are_contained(edits, merge(STATE, [sent(edits)]).artifact)
+    assert not are_contained(edits, STATE.artifact)
+
+
+def test_the_fields_of_an_item_are_one_edit() -> None:
+    """A flag that is taken away among them."""
+    flag = "\n**Third alternative**: true\n"
+    edits = edits_of(("**Claim**: c", "**Claim**: d"), (flag, ""), (" (Third Alternative)", ""))
+    assert only(edits).payload == {"claim": "d", "third_alternative": False}
+
+
+NEW_HYPOTHESIS = """### H3: three
+
+**Claim**: c
+
+**Mechanism**: m
+
+**Anchors**: inference
+
+"""
+
+
+def test_a_new_item_is_an_add() -> None:
+    """What names it goes by its local name, which holds whatever number it gets."""
+    edits = edits_of(
+        ("## 3. P", f"{NEW_HYPOTHESIS}## 3. P"),
+        ("| H1 | H2 |\n| --- |", "| H1 | H2 | H3 |\n| --- | --- |"),
+        ("| grows | N/A |", "| grows | N/A | dies |"),
+        ("H1 vs H2", "H1 vs H3-like"),
+        ("with**: H1", "with**: H1, H3"),
+    )
+    assert edits.other == ()
+    row, test, anomaly, added = edits.deltas
+    assert row.payload == {"predictions": {"@new_H3": "dies"}}
+    assert test.payload == {"discriminates": "H1 vs H3-like"}
+    assert anomaly.payload == {"conflicts_with": ["@new_H3"]}
+    assert (added.operation, added.target_id, added.local_id) == ("ADD", None, "new_H3")
+    assert added.payload == {
+        "name": "three",
+        "claim": "c",
+        "mechanism": "m",
+        "anchors": ["inference"],
+    }
+    others = Draft("RedSky", "", (hypothesis("of another"),)).posted(19, moment(19))
+    after = merge(STATE, [others, sent(edits)]).artifact
+    assert [item.title for item in after.sections[_H]] == ["one", "two", "of another", "three"]
+    assert after.sections[_P][0].mapped("predictions")["H4"] == "dies"
+    assert after.sections[_T][0].text("discriminates") == "H1 vs H4-like"
+    assert are_contained(edits, after)
+
+
+def test_a_killed_item_is_a_kill() -> None:
+    """Who and when come with the message; the cells of the hypothesis become N/A by it."""
+    mark = ("### H1: one (Third Alternative)", "### ~~H1: one~~ (Third Alternative) [KILLED]")
+    edits = edits_of(mark, ("alternative**: true", "alternative**: true\n\n**Reason**: Refuted"))
+    delta = only(edits)
+    assert (delta.operation, delta.target_id) == (Operation.KILL, "H1")
+    assert delta.payload == {"reason": "Refuted"}
+    after = merge(STATE, [sent(edits)]).artifact
+    assert after.sections[_P][0].mapped("predictions") == {"H1": "N/A", "H2": "N/A"}
+    assert are_contained(edits, after)
+    assert not are_contained(edits, STATE.artifact)
+    other = after.sections[_H][0]._replace(killed=Killed("RedSky", "", "Dull"))
+    sections = {**after.sections, _H: (other, *after.sections[_H][1:])}
+    assert not are_contained(edits, after._replace(sections=sections))
+
+
+ROW = "| P1 | x | grows | N/A |"
+KILLED_ROW = "| ~~P1~~ | ~~x~~ | ~~grows~~ | ~~N/A~~ |\n\n**P1 Reason**: Idle"
+
+
+def test_an_item_is_edited_before_it_is_killed() -> None:
+    """And a row before the hypotheses, so that its cells stay."""
+    edits = edits_of(
+        ("### H1: one (Third Alternative)", "### ~~H1: uno~~ (Third Alternative) [KILLED]"),
+        ("alternative**: true", "alternative**: true\n\n**Reason**: Refuted"),
+        (ROW, KILLED_ROW),
+    )
+    assert edits.other == ()
+    assert [(delta.operation, delta.target_id) for delta in edits.deltas] == [
+        ("EDIT", "H1"),
+        ("KILL", "P1"),
+        ("KILL", "H1"),
+    ]
+    after = merge(STATE, [sent(edits)]).artifact
+    assert after.sections[_P][0].mapped("predictions") == {"H1": "grows", "H2": "N/A"}
+    assert are_contained(edits, after)
+
+
+def test_a_kill_needs_no_edit_of_its_cells() -> None:
+    """It sets them to N/A by itself, whether the person did or not."""
+    kill = (
+        ("### H1: one (Third Alternative)", "### ~~H1: one~~ (Third Alternative) [KILLED]"),
+        ("alternative**: true", "alternative**: true\n\n**Reason**: Refuted"),
+    )
+    assert only(edits_of(*kill)) == only(edits_of(*kill, (ROW, "| P1 | x | N/A | N/A |")))
+
+
+def test_what_is_killed_at_once_is_added_and_killed() -> None:
+    """Both in one message."""
+    killed = (
+        NEW_HYPOTHESIS.replace("### H3: three", "### ~~H3: three~~ [KILLED]") + "**Reason**: no\n\n"
+    )
+    edits = edits_of(("## 3. P", f"{killed}## 3. P"))
+    assert edits.other == ()
+    assert [(delta.operation, delta.target_id) for delta in edits.deltas] == [
+        ("ADD", None),
+        ("KILL", "@new_H3"),
+    ]
+
+
+_NOT = "will not be what the file says:"
+_CHOICES = "`unchecked`, `verified`, `falsified`"
+_MISSING = "`statement` is missing. `test` is missing. `status` is missing."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("\n**Claim**: c\n", "", f"`claim` of H1 {_NOT} `claim` cannot be blanked."),
+        (
+            "unchecked",
+            "perhaps",
+            f"`status` of A1 {_NOT} `status` is `perhaps`, which is none of {_CHOICES}.",
+        ),
+        (
+            "with**: H1",
+            "with**: H1, H7",
+            f"`conflicts_with` of X1 {_NOT} it names `H7`, which is not in the artifact.",
+        ),
+        (
+            "| grows | N/A |",
+            "| grows | lives |",
+            f"`predictions` of P1 {_NOT} in the cell of a killed hypothesis stands N/A.",
+        ),
+        (
+            "**Mechanism**: ~~m~~",
+            "**Mechanism**: ~~n~~",
+            f"`mechanism` of H2 {_NOT} `H2` was killed by RedSky and takes no more changes.",
+        ),
+        (
+            "**Reason**: no",
+            "**Reason**: why not",
+            "H2 was killed otherwise than the file says now: a kill stays as it was made.",
+        ),
+        ("### C1: x", "### C4: x", "C1 is called C4: the ID of an item never changes."),
+        (
+            "### C1: x",
+            "### ~~C1: x~~ [KILLED]",
+            "C1 is marked as killed, but stays active: it gives no reason.",
+        ),
+        (
+            "## 6. A",
+            "### A2: new\n\n**Load**: all\n\n## 6. A",
+            f"A2 is new and cannot be added: {_MISSING}",
+        ),
+        (
+            "**Current status**: x\n",
+            "**Current status**: x\n\n### C1: y\n",
+            "C1 stands there 2 times: an ID is given once.",
+        ),
+        (
+            'status: "draft"',
+            'status: "closed"',
+            "`status` in the front matter: it is written when a version is compiled.",
+        ),
+        (
+            '"gpt"\n',
+            '"gpt"\nmood: calm\n',
+            "`extra.mood` in the front matter: it is written when a version is compiled.",
+        ),
+    ],
+)
+def test_what_no_delta_can_do_is_told(old: str, new: str, words: str) -> None:
+    """In words, and the file is an obstacle as long as a version does not have it."""
+    edits = edits_of((old, new))
+    assert edits.other == (words,)
+    assert edits.deltas == ()
+    assert human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake",)) == ""
+    assert not are_contained(edits, STATE.artifact)
+    assert are_contained(edits, edits.edited)
+
+
+def test_a_killed_item_is_not_revived() -> None:
+    """However well it is disguised."""
+    start, end = FILE.index("### ~~H2"), FILE.index("## 3. P")
+    alive = FILE[start:end].replace("~~", "").replace(" [KILLED]", "")
+    edits = edits_of((FILE[start:end], alive[: alive.index("**Killed by")]))
+    assert edits.deltas == ()
+    assert edits.other == ("H2 is not marked as killed any more: what is killed stays killed.",)
+
+
+def test_an_item_that_is_gone() -> None:
+    """It can be killed."""
+    edits = edits_of((FILE[FILE.index("### C1") :], ""))
+    assert edits.other == (
+        "C1 is gone: an item is never removed; it can be killed, with a reason.",
+    )
+
+
+def test_another_number_than_the_next() -> None:
+    """The item comes in, and all that names it; the number is told of."""
+    new = NEW_HYPOTHESIS.replace("H3", "H9")
+    edits = edits_of(("## 3. P", f"{new}## 3. P"), ("with**: H1", "with**: H9"))
+    assert edits.other == ("H9 will be H3: numbers are given when a version is compiled.",)
+    after = merge(STATE, [sent(edits)]).artifact
+    assert after.sections["anomaly_register"][0].listed("conflicts_with") == ("H3",)
+    assert are_contained(edits, after)
+
+
+def test_what_depends_on_a_refused_item() -> None:
+    """It is left out with that item, and nothing else is."""
+    file = render_artifact(published(SIX).artifact)
+    new = "".join(
+        NEW_HYPOTHESIS.replace("H3: three", f"{name}: new {name}") for name in ("H7", "H8")
+    )
+    edits = edits_of(
+        ("## 3. P", f"{new}## 3. P"),
+        ("with**: H1", "with**: H1, H8"),
+        ("Expected outcomes**:\n", "Expected outcomes**:\n\n- H7: dies"),
+        ("**Observation**: x", "**Observation**: y"),
+        file=file,
+    )
+    full = (
+        "`hypothesis_slate` has 6 active items already, and that is the most; the ADD is refused."
+    )
+    assert edits.other == (
+        f"H8 is new and cannot be added: {full}",
+        f"`conflicts_with` of X1 {_NOT} it names `H8`, which is not in the artifact.",
+    )
+    test, anomaly, added = edits.deltas
+    assert test.payload == {"expected_outcomes": {"@new_H7": "dies"}}
+    assert anomaly.payload == {"observation": "y"}
+    assert added.payload["name"] == "new H7"
+
+
+def test_the_message_is_whole() -> None:
+    """It states its base, and passes the check."""
+    edits = edits_of(
+        ("Two camps.", 'See ``` {"operation": "ADD"}'), ("**Claim**: c", "**Claim**: d")
+    )
+    text = human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
+    report = check_message(text, "Operator")
+    assert report.valid
+    assert [delta.target_id for delta in report.deltas] == ["RT", "H1"]
+    assert text.startswith(
+        "Thread: RS-20251230-cell-fate\nFrom: Operator\nTo: BlueLake, RedSky\n"
+        "Subject: DELTA[human]: Edits of the file of v1\n\n"
+        "# Delta Contribution\n\n**Base Version**: v1\n\n## Deltas\n"
+    )
