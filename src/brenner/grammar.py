@@ -46,6 +46,12 @@ ACKNOWLEDGED_IDS = re.compile(
 
 # artifact_publish_spec, Version Tracking: v1, v2, …; R11: v0 is the empty artifact
 VERSION = re.compile(r"v(0|[1-9][0-9]{0,8})")
+# artifact_publish_spec, Subject Format: "COMPILED: v{N} {brief description}"; R17: from 1 on
+COMPILED_DESCRIPTION = re.compile(r"v([1-9][0-9]{0,8})(?=[:,;.–—-]?(?:\s|\Z))")
+# artifact_publish_spec, Body Schema: "# Compiled Artifact v{N}"; a version within other words
+VERSION_IN_TITLE = re.compile(r"(?<![\w.-])v([1-9][0-9]{0,8})(?![\w-]|\.[0-9])")
+# artifact_publish_spec, Metadata: "v{N}", and how other programs write it
+LOOSE_VERSION = re.compile(r"(?:v|version[ \t]*)?0*([0-9]{1,9})", re.IGNORECASE | re.ASCII)
 
 # companion, The artifact: item IDs are prefix + number, counted from 1
 ITEM_ID = re.compile(r"(?:([HPTAXC])([1-9][0-9]{0,8})|RT)")

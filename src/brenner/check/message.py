@@ -23,7 +23,7 @@ from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
 from brenner.thread.messages import Message, MessageFile, as_if_filed, parse_message_file
 from brenner.thread.subjects import check_subject, parse_subject, repair_subject
-from brenner.thread.types import DELTA, PLACEHOLDER, TYPES, MessageType
+from brenner.thread.types import COMPILED, DELTA, PLACEHOLDER, TYPES, MessageType
 
 _NO_TYPE = "message without a valid prefix"
 _MEANT_FOR_A_DELTA = re.compile(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
@@ -70,6 +70,8 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Insp
     in_body = [*_check_deltas(deltas, strays, body, message_type)]
     if message_type:
         in_body += check_body(message_type, body, lines_before)
+    if message_type is COMPILED:
+        in_body += _check_published(file, body)
     violations = [*_check_headers(file, actor), *(found.moved(lines_before) for found in in_body)]
     report = Report(
         subject.type if subject else None,
@@ -79,6 +81,18 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Insp
     )
     is_mendable = _is_mendable(file, deltas, strays, violations)
     return Inspection(report, _edits(file, deltas, strays), is_mendable)
+
+
+def _check_published(file: MessageFile, body: list[Block]) -> Iterator[Diagnostic]:
+    """The rules of the publish document; what is about the subject stands in its header."""
+    from brenner.check.compiled import check_compiled
+
+    subject = file.headers.get("Subject")
+    for found in check_compiled(file.message, body):
+        if found.line is None and subject:
+            yield found._replace(line=subject.line - file.body_line + 1)
+        else:
+            yield found
 
 
 def _strays(text: str, body: list[Block]) -> list[Stray]:

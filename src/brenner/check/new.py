@@ -42,12 +42,20 @@ def new_message(message_type: MessageType, known: Known, today: date) -> Message
     role = (known.role or "opus") if message_type is DELTA else None
     about = known.question or placeholder("what it is about")
     description = f"v1 {about}" if message_type is COMPILED else about
+    thread_id = thread_id or f"RS-{today:%Y%m%d}-{UNFILLED_TOPIC}"
+    sender = known.sender or UNFILLED_NAME
+    body = _body(message_type, known)
+    if message_type is COMPILED:
+        # These are compared with the message, so that no placeholder can stand for them.
+        said = {"{thread_id}": thread_id, "{sender}": sender, "{today}": f"{today:%Y-%m-%d}"}
+        for place, value in said.items():
+            body = body.replace(place, value)
     return Message(
-        thread_id=thread_id or f"RS-{today:%Y%m%d}-{UNFILLED_TOPIC}",
-        sender=known.sender or UNFILLED_NAME,
+        thread_id=thread_id,
+        sender=sender,
         recipients=known.recipients or ("Operator",),
         subject=compose_subject(message_type.name, description, role),
-        body=_body(message_type, known),
+        body=body,
     )
 
 

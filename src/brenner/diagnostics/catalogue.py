@@ -4,11 +4,14 @@ import re
 
 from brenner.diagnostics.codes import (
     archive,
+    artifact_commands,
     artifact_text,
     delta_blocks,
     delta_format,
+    git,
     input,  # noqa: A004  (the file's subject)
     json_text,
+    kickoff,
     lint,
     mail,
     merge,
@@ -18,6 +21,7 @@ from brenner.diagnostics.codes import (
     search,
     store,
     thread_subject,
+    versions,
 )
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest
@@ -36,8 +40,11 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Merging": merge.CODES,
     "Artifact files": artifact_text.CODES,
     "Linting the artifact": lint.CODES,
-    "Publishing": publish.CODES,
     "Rosters": roster.CODES,
+    "Kickoffs": kickoff.CODES,
+    "Publishing": publish.CODES,
+    "Versions": (*versions.CODES, *artifact_commands.CODES),
+    "Git": git.CODES,
     "Stores and settings": store.CODES,
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}

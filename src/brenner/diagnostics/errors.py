@@ -16,6 +16,11 @@ class BrennerError(Exception):
         super().__init__(f"{diagnostic.id}: {diagnostic.message}")
         self.diagnostic = diagnostic
 
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Texts of several lines that belong to it, for people to read."""
+        return ()
+
 
 class Refused(BrennerError):
     """The request contradicts what is stored: an unknown name, a thread that has moved."""

@@ -8,6 +8,7 @@ from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.fields import Field, fields
+from brenner.markdown.tables import read_table
 from brenner.thread.sections import Section, find_section, normalised, sections, title
 from brenner.thread.types import (
     PLACEHOLDER,
@@ -135,7 +136,11 @@ def _check_contents(rule: SectionRule, section: Section) -> list[Diagnostic]:
 
 
 def _is_a_table_without_rows(text: str) -> bool:
+    """A table's head alone, or with rows that say nothing; pipes at its edges may be left out."""
     lines = [line for line in text.split("\n") if line.strip()]
+    table = read_table("\n".join(lines), 1)
+    if table:
+        return not any(any(row.cells) for row in table.rows)
     return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD
 
 
@@ -195,10 +200,15 @@ def _conflicting(name: str, versions: list[Field]) -> list[Diagnostic]:
 
 
 def _placeholders(blocks: list[Block]) -> list[Diagnostic]:
-    """What `brenner new` left to be filled in, in headings, paragraphs and delta blocks."""
+    """What `brenner new` left to be filled in, in headings, paragraphs and delta blocks.
+
+    What stands in any other fence is an example, a record or an artifact: text of others.
+    """
     found = []
     for block in blocks:
         if block.quoted or not (UNFILLED_TEXT in block.text or UNFILLED_NAME in block.text):
+            continue
+        if block.kind is Kind.FENCE and block.info.split(None, 1)[:1] != ["delta"]:
             continue
         first = block.line + (block.kind is Kind.FENCE)
         for number, line in enumerate(block.text.split("\n"), first):

@@ -35,7 +35,8 @@ class SectionRule(NamedTuple):
 
     `values` are the listed values that it may begin with; `is_agent` says that it names an agent;
     `holds` is what must be found in it. Where the section is missing, the section `instead` counts
-    in its place, or the title.
+    in its place, or the title. `sample` is what a template puts there, with `{thread_id}`,
+    `{sender}` and `{today}` in the places of what it knows.
     """
 
     name: str
@@ -82,8 +83,24 @@ _RECOMMENDED = codes.MISSING_RECOMMENDED_SECTION
 
 _STATISTICS = "\n".join(
     f"- {name}: 0"
-    for name in ("Hypotheses", "Predictions", "Tests", "Assumptions", "Anomalies", "Critiques")
+    for name in (
+        *("Research Thread", "Hypotheses", "Predictions", "Tests"),
+        *("Assumptions", "Anomalies", "Critiques"),
+    )
 )
+_METADATA = (
+    "- **Thread ID**: {thread_id}\n- **Version**: v1\n- **Compiled At**: {today}\n"
+    "- **Compiler**: {sender}"
+)
+_PERSISTENCE = "- **Artifact Path**: `artifacts/{thread_id}.md`\n- **Status**: Draft"
+_VALIDATION = "\n".join(
+    (
+        f"- Schema: {placeholder('PASS or FAIL')}",
+        f"- Linter: {placeholder('how many warnings, how many errors')}",
+        f"- Third Alternative: {placeholder('Present or MISSING')}",
+    )
+)
+_ARTIFACT = "artifacts/{thread_id}.md " + placeholder("or the artifact itself, in one fence")
 
 ACK_STATUSES = ("Received", "Understood", "Will Action", "Completed")
 SEVERITIES = ("Critical", "Major", "Minor")
@@ -131,6 +148,7 @@ COMPILED = MessageType(
     ack_required=False,
     ack_mismatch=codes.ACK_MISMATCH,
     sections=(
+        SectionRule("Metadata", "thread, version, time and compiler", sample=_METADATA),
         SectionRule("Summary", "what changed in this version"),
         SectionRule(
             "Contributors", "the agents whose deltas were merged", publish.AP_004, holds="entries"
@@ -142,8 +160,11 @@ COMPILED = MessageType(
             sample=_STATISTICS,
             holds="counts",
         ),
-        SectionRule("Validation Status", "what the linter says"),
-        SectionRule("Full Artifact", "the artifact, or a link to it"),
+        SectionRule(
+            "Validation Status", "what the linter says", publish.AP_008, sample=_VALIDATION
+        ),
+        SectionRule("Persistence", "the path of the artifact", sample=_PERSISTENCE),
+        SectionRule("Full Artifact", "the artifact, or a link to it", sample=_ARTIFACT),
     ),
 )
 CRITIQUE = MessageType(

@@ -1,15 +1,20 @@
 """Check the mail of a thread as it was received (message document, Post-receive Validation)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from brenner.artifact.merge import OPERATOR
 from brenner.check.message import check_stored
 from brenner.check.report import Report
+from brenner.check.sequence import check_sequence
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread
+from brenner.session.void import voided_by
+from brenner.thread.compiled_body import subject_version
 from brenner.thread.ids import check_thread_id
+from brenner.thread.types import INFO
 
 
 class CheckedMessage(NamedTuple):
@@ -19,15 +24,21 @@ class CheckedMessage(NamedTuple):
     report: Report
 
 
-def check_thread(mailbox: Mailbox, thread_id: str) -> tuple[CheckedMessage, ...]:
-    """Every message of the thread, in its order."""
+def check_thread(
+    mailbox: Mailbox, thread_id: str, operator: str = OPERATOR
+) -> tuple[CheckedMessage, ...]:
+    """Every message of the thread, in its order; only the operator can have voided one."""
     messages = mailbox.thread(thread_id).messages
     if not messages:
         known = [thread.thread_id for thread in mailbox.threads()]
         raise unknown_thread(thread_id, known)
     names = {agent.name for agent in mailbox.agents()}
     of_the_thread = {found.id for found in check_thread_id(thread_id)}
-    first, *rest = (CheckedMessage(stored, _report(stored, names)) for stored in messages)
+    of_versions = _by_message(messages, operator)
+    first, *rest = (
+        CheckedMessage(stored, _report(stored, names, of_versions.get(stored.id, [])))
+        for stored in messages
+    )
     return (first, *(_without(checked, of_the_thread) for checked in rest))
 
 
@@ -37,9 +48,31 @@ def _without(checked: CheckedMessage, told: set[str]) -> CheckedMessage:
     return checked._replace(report=checked.report._replace(violations=left))
 
 
-def _report(stored: Stored, names: set[str]) -> Report:
+def _by_message(messages: Sequence[Stored], operator: str) -> dict[int, list[Diagnostic]]:
+    """What is wrong with the versions of the thread, by the id of the message."""
+    found: dict[int, list[Diagnostic]] = {}
+    for each in check_sequence([stored.posted for stored in messages], _voided(messages, operator)):
+        found.setdefault(each.message_id or 0, []).append(each)
+    return found
+
+
+def _voided(messages: Sequence[Stored], operator: str) -> set[int]:
+    """The COMPILED messages that the operator has declared void, or whose number she has freed."""
+    voided: set[int] = set()
+    earlier: dict[int, list[int]] = {}
+    for stored in messages:
+        number = subject_version(stored.message.subject)
+        if number is not None:
+            earlier.setdefault(number, []).append(stored.id)
+        elif stored.type == INFO.name and stored.message.sender == operator:
+            for void in voided_by(stored.message):
+                voided.update(earlier.get(void.version, ()))
+    return voided
+
+
+def _report(stored: Stored, names: set[str], of_versions: list[Diagnostic]) -> Report:
     report = check_stored(stored.message)
-    found = [*report.violations, *_unknown(stored, names)]
+    found = [*report.violations, *_unknown(stored, names), *of_versions]
     placed = [each._replace(message_id=stored.id) for each in found]
     return report._replace(violations=tuple(sorted(placed, key=worst_first)))
 

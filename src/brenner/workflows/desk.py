@@ -13,8 +13,11 @@ from brenner.project import Project, find_project
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent
+    from brenner.workflows.compile import Compiled, CompileOptions
     from brenner.workflows.pending import Pending
     from brenner.workflows.send import Outcome, SendOptions
+    from brenner.workflows.start_session import Started, StartOptions
+    from brenner.workflows.versions import LoadedVersion, Verification
 
 
 class Desk(NamedTuple):
@@ -40,7 +43,8 @@ class Desk(NamedTuple):
         from brenner.workflows.send import SendOptions, send_text
 
         said = options or SendOptions()
-        return send_text(self.mailbox, text, said._replace(actor=said.actor or self.actor))
+        mine = said._replace(actor=said.actor or self.actor, operator=self.project.operator)
+        return send_text(self.mailbox, text, mine)
 
     def acknowledge(self, message_id: int, status: str = "Received", notes: str = "") -> "Sent":
         """Acknowledge a message."""
@@ -53,6 +57,30 @@ class Desk(NamedTuple):
         from brenner.workflows.pending import pending
 
         return pending(self.mailbox, datetime.now(UTC), self.project.ack_deadline)
+
+    def start_session(self, options: "StartOptions") -> "Started":
+        """Send the kickoffs of a session."""
+        from brenner.workflows.start_session import start_session
+
+        return start_session(self, options)
+
+    def compile(self, thread_id: str, options: "CompileOptions | None" = None) -> "Compiled":
+        """Publish the next version of a thread, if there is one to publish."""
+        from brenner.workflows.compile import CompileOptions, compile_thread
+
+        return compile_thread(self, thread_id, options or CompileOptions())
+
+    def version(self, thread_id: str, number: int | None = None) -> "LoadedVersion":
+        """A version of a thread, or the latest, with who set what."""
+        from brenner.workflows.versions import Target, load_version
+
+        return load_version(self, Target(thread_id, number), with_state=True)
+
+    def verify(self, thread_id: str) -> "Verification":
+        """Rebuild every version of a thread from its mail, and compare."""
+        from brenner.workflows.versions import verify
+
+        return verify(self, thread_id)
 
     def close(self) -> None:
         """Let go of the mailbox."""

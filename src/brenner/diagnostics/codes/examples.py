@@ -59,6 +59,30 @@ Two models compete.
 ## Excerpt
 §42: "lineage or gradient"
 """
+COMPILED_MESSAGE = """\
+Subject: COMPILED: v1 initial artifact
+
+# Compiled Artifact v1
+
+## Metadata
+- **Thread ID**: RS-20251230-cell-fate-dichotomy
+- **Compiled At**: 2025-12-30T14:00:00Z
+
+## Contributors
+- BlueLake
+
+## Statistics
+- Hypotheses: 3
+
+## Validation Status
+- Linter: 0 warnings, 0 errors
+
+## Persistence
+- **Artifact Path**: `artifacts/RS-20251230-cell-fate-dichotomy.md`
+
+## Full Artifact
+[the file](artifacts/RS-20251230-cell-fate-dichotomy.md)
+"""
 CRITIQUE_MESSAGE = """\
 Subject: CRITIQUE: A2 is weak
 

@@ -288,6 +288,21 @@ ACK_BY_OTHER = Code(
         "From: RedSky\n\n## Message ID\n15    (15 went to RedSky)",
     ),
 )
+WOULD_BE_REFUSED = Code(
+    id="WOULD_BE_REFUSED",
+    severity=WARNING,
+    title="A block would be refused as the thread stands",
+    message="As the thread stands now, block {block} would be refused: {reason}",
+    fix="{fix}",
+    why="The message was sent: what it speaks of may still come. If it does not, the block is "
+    "refused when the thread is compiled.",
+    spec="R11; companion, Merging",
+    example=Example(
+        "text",
+        'DELTA with `"operation": "EDIT", "target_id": "H9"`\n(the thread has H1 to H3)',
+        'DELTA with `"operation": "EDIT", "target_id": "H3"`',
+    ),
+)
 
 CODES = (
     NAME_TAKEN,
@@ -309,4 +324,5 @@ CODES = (
     ACK_NAMES_NOTHING,
     ACK_OF_UNKNOWN,
     ACK_BY_OTHER,
+    WOULD_BE_REFUSED,
 )

@@ -86,8 +86,8 @@ AMBIGUOUS_TARGET = Code(
     title="The target can mean two items",
     message="The target `{id}` is “{value}” by v{version}, but “{other}” by the thread as it stood "
     "before this message; the {operation} is refused.",
-    fix="Send the block for the item that you meant; both readings are given ready to send. "
-    "`**Base Version**: v{version}` in a message says which version its IDs go by.",
+    fix="Send the block again for the item that you meant, by its number in the latest version and "
+    "without a `**Base Version**` line. Where both readings are given, send one of them as it is.",
     why="Changing or killing the wrong item does harm that is hard to see. So the author decides, "
     "not the compiler.",
     spec=_VIEW,
@@ -96,8 +96,8 @@ AMBIGUOUS_TARGET = Code(
         "text",
         '{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H4", …}\n'
         "(no base is stated, and two agents have added an H4)",
-        "**Base Version**: v3\n\n"
-        '{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H5", …}',
+        '{"operation": "KILL", "section": "hypothesis_slate", "target_id": "H5", …}\n'
+        "(its number in the latest version)",
     ),
 )
 COLLIDING_KEYS = Code(
@@ -171,8 +171,10 @@ CONFLICTING_EDIT = Code(
     title="An edit displaced another author's value",
     message="`{label}` of `{id}`: this edit, made on v{version}, displaced the value that {name} "
     "has given it since.",
-    fix="Compare both values; the ledger has them. Then send an EDIT of `{label}` with a base that "
-    "has the conflict; sending the value that stands closes it too.",
+    fix="Compare both values: once the version is out, `brenner artifact blame THREAD {id}.{label} "
+    "--history` shows who gave which, and `brenner artifact show THREAD` the one that stands. Then "
+    "send an EDIT of `{label}` with a base that has the conflict; sending the value that stands "
+    "closes it too.",
     why="The later edit stands, but its author decided without knowing the other. The displaced "
     "value is kept in the record until somebody has seen both.",
     spec="companion, Merging; R12",
@@ -190,7 +192,7 @@ KILL_OVER_UNSEEN_EDITS = Code(
     severity=INFO,
     title="An item was killed by somebody who had not seen its latest edits",
     message="{name} killed `{id}` without having seen these edits: {edits}.",
-    fix="Read the edits in the ledger. If they answer the reason for the KILL, send the item "
+    fix="Read the edits: `brenner artifact blame THREAD {id} --history`. If they answer the reason for the KILL, send the item "
     "again, as improved, with an ADD.",
     why="A KILL beats every EDIT. But the item may have been mended just before, and then the "
     "reason no longer holds.",

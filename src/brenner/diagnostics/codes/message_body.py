@@ -3,6 +3,7 @@
 from brenner.diagnostics.codes.examples import (
     ACK_MESSAGE,
     BLOCKED_MESSAGE,
+    COMPILED_MESSAGE,
     CRITIQUE_MESSAGE,
     DELTA_MESSAGE,
     HANDOFF_MESSAGE,
@@ -240,10 +241,8 @@ MISSING_VERSION = Code(
     spec=f"{_DOCUMENT}, COMPILED Messages",
     example=Example(
         "message",
-        "Subject: COMPILED: v1 first\n\n# Compiled Artifact\n\n## Contributors\nopus\n\n"
-        "## Statistics\n- Hypotheses: 3\n",
-        "Subject: COMPILED: v1 first\n\n# Compiled Artifact v1\n\n## Contributors\nopus\n\n"
-        "## Statistics\n- Hypotheses: 3\n",
+        COMPILED_MESSAGE.replace("# Compiled Artifact v1", "# Compiled Artifact"),
+        COMPILED_MESSAGE,
     ),
 )
 MALFORMED_VERSION = Code(

@@ -8,7 +8,7 @@ AP_001 = Code(
     id="AP-001",
     severity=ERROR,
     title="The subject of a COMPILED does not give its version",
-    message="The subject `{subject}` does not begin with `COMPILED: v` and a number.",
+    message="The subject `{subject}` is not `COMPILED: v`, a number from 1 on, and a few words.",
     fix="Write `COMPILED: v`, the number, and in a few words what is new.",
     why="The list of versions is the list of COMPILED subjects. One without its number is in no "
     "place of it.",
@@ -37,7 +37,7 @@ AP_003 = Code(
     id="AP-003",
     severity=ERROR,
     title="The thread ID in the body is not the message's",
-    message="The body says the thread ID is `{value}`, but the message is in `{thread_id}`.",
+    message="The thread ID in the body is {value}, but the message is in `{thread_id}`.",
     fix="Write `- **Thread ID**: {thread_id}` under `## Metadata`, or send the message to the "
     "thread that it is about.",
     why="An artifact that is posted to the wrong thread would become the base of other people's "
@@ -69,7 +69,7 @@ AP_005 = Code(
     id="AP-005",
     severity=ERROR,
     title="The artifact path is not the thread's",
-    message="The artifact path is `{path}`, not `artifacts/{thread_id}.md`.",
+    message="The artifact path is {value}; it must be `artifacts/{thread_id}.md`.",
     fix="Write `artifacts/{thread_id}.md` as **Artifact Path** under `## Persistence`.",
     why="One thread has one file, and its name is the thread ID. With another path there would be "
     "two files, and nobody could tell which one counts.",
@@ -84,7 +84,7 @@ AP_006 = Code(
     id="AP-006",
     severity=ERROR,
     title="The artifact is not in the message",
-    message="The COMPILED message has neither the artifact nor a link to it.",
+    message="The COMPILED message has neither the artifact nor a link to it{reason}.",
     fix="Put the artifact under `## Full Artifact`, in one fenced block with the info string "
     "`markdown`, or a link to its file.",
     why="The message is the version. Without the artifact there is nothing to read and no base for "
@@ -148,10 +148,10 @@ AP_009 = Code(
 AP_010 = Code(
     id="AP-010",
     severity=ERROR,
-    title="The front matter gives another version than the message",
-    message="The front matter says version {value}, the COMPILED message says {version}.",
-    fix="Write `version: {version}` in the front matter, or let `brenner compile THREAD` write "
-    "both.",
+    title="The message or its front matter gives two versions",
+    message="{place} says {value}, but the COMPILED message is v{version}.",
+    fix="Write the same number in the subject, the title, the metadata and the front matter, or "
+    "let `brenner compile THREAD` write them.",
     why="The file travels without the message. If the two disagree, nobody knows which version the "
     "file is, nor whether it may be written over.",
     spec=_RULES,
@@ -231,8 +231,8 @@ SESSION_CLOSED = Code(
     severity=ERROR,
     title="The session is closed",
     message="The session `{thread_id}` was closed with v{version}.",
-    fix="To go on with it, compile with `--reopen`. For a new question start a new session, whose "
-    "items can name this one's under `references`.",
+    fix="To go on with it, repeat the command with `--reopen`. For a new question start a new "
+    "session, whose items can name this one's under `references`.",
     why="The last version of a closed session is what others rely on. It must not be overtaken by "
     "a late message without somebody meaning it.",
     spec="R18",
@@ -247,7 +247,8 @@ NO_VERSION_TO_CLOSE = Code(
     severity=ERROR,
     title="There is no version to close",
     message="The session `{thread_id}` has no version yet, so it cannot be completed.",
-    fix="Compile it first: `brenner compile {thread_id}`.",
+    fix="Once deltas have come in that apply, `brenner compile {thread_id}` publishes the first; "
+    "then complete it.",
     why="Completing a session publishes its last version as closed. Without a version there is "
     "nothing to publish.",
     spec="R18",
@@ -310,8 +311,8 @@ ARTIFACT_FILE_EDITED = Code(
     severity=ERROR,
     title="The file was edited by hand",
     message="`{path}` has changes that are in no version; it is not written over.",
-    fix="Send the `DELTA[human]` that is given here and compile again: the new version then has "
-    "the changes. To drop them, use `--force`.",
+    fix="Send the `DELTA[human]` that is given here, where a delta can make the changes, and "
+    "compile again: the new version then has them. To drop them, use `--force`.",
     why="The artifact is made from mail alone. A change in the file would be lost with the next "
     "version, and would have no author.",
     spec="R19",
@@ -341,6 +342,70 @@ ARTIFACT_TOO_LARGE_TO_INLINE = Code(
         "(artifacts/RS-20251230-cell-fate.md), SHA-256 `9f86d081…`",
     ),
 )
+ARTIFACT_FILE_FOREIGN = Code(
+    id="ARTIFACT_FILE_FOREIGN",
+    severity=ERROR,
+    title="Another file stands where the artifact belongs",
+    message="`{path}` is no version of this thread, and is not written over: {reason}.",
+    fix="Move it to another place and run the command again. To give it up, use `--force`.",
+    why="The name is the artifact's, but the file may be somebody's work. What is not known to be "
+    "in the mail is never written over.",
+    spec="R19",
+    example=Example(
+        "text",
+        "artifacts/RS-20251230-cell-fate.md\n(notes that a person wrote)",
+        "mv artifacts/RS-20251230-cell-fate.md notes.md\n"
+        "brenner compile RS-20251230-cell-fate --persist",
+    ),
+)
+ARCHIVE_FILE_FOREIGN = Code(
+    id="ARCHIVE_FILE_FOREIGN",
+    severity=ERROR,
+    title="The archive beside the artifact holds something else",
+    message="`{path}` is not written over: {reason}.",
+    fix="If it is an archive of mail that is missing here, import it with `brenner mail import`. "
+    "Else move it to another place. To give it up, use `--force`.",
+    why="An archive may be the only copy of somebody's mail. One with less in it does not replace "
+    "it.",
+    spec="R19",
+    example=Example(
+        "text",
+        "brenner compile RS-20251230-cell-fate --persist --archive\n"
+        "(the archive there has messages that this mailbox has not)",
+        "brenner mail import artifacts/RS-20251230-cell-fate.mail.jsonl\n"
+        "brenner compile RS-20251230-cell-fate --persist --archive",
+    ),
+)
+ARTIFACT_NOT_WRITTEN = Code(
+    id="ARTIFACT_NOT_WRITTEN",
+    severity=ERROR,
+    title="The file could not be written",
+    message="`{path}` could not be written: {reason}. What was there before is still there.",
+    fix="Mend what is said there (make room on the disk, for example), then run the command again.",
+    why="The file is written whole beside the old one and then takes its name, so it is never half "
+    "there.",
+    spec="R19",
+    example=Example(
+        "text",
+        "brenner compile RS-20251230-cell-fate --persist    (the disk is full)",
+        "brenner compile RS-20251230-cell-fate --persist    (after making room)",
+    ),
+)
+ARTIFACT_BUSY = Code(
+    id="ARTIFACT_BUSY",
+    severity=ERROR,
+    title="Somebody else is persisting this thread",
+    message="`{thread_id}` has been locked for more than {seconds} seconds{holder}.",
+    fix="Wait until it is done, or end it if it hangs; then run the command again.",
+    why="One process at a time writes an artifact, so that no two mix. A lock ends by itself with "
+    "the process that holds it.",
+    spec="R19",
+    example=Example(
+        "text",
+        "brenner compile RS-20251230-cell-fate --persist --push    (hangs in a hook)",
+        "brenner compile RS-20251230-cell-fate --persist    (after the other one has ended)",
+    ),
+)
 
 CODES = (
     AP_001,
@@ -363,5 +428,9 @@ CODES = (
     BAD_ARTIFACT_PATH,
     ARTIFACT_FILE_NEWER,
     ARTIFACT_FILE_EDITED,
+    ARTIFACT_FILE_FOREIGN,
+    ARCHIVE_FILE_FOREIGN,
+    ARTIFACT_NOT_WRITTEN,
+    ARTIFACT_BUSY,
     ARTIFACT_TOO_LARGE_TO_INLINE,
 )

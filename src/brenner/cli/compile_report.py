@@ -1,0 +1,253 @@
+"""What a compile did, for people and as JSON; also for the one that closes a session."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from brenner.artifact.ledger import Entry, Outcome, counts, ledger_json
+from brenner.artifact.model import ITEM_SECTIONS, Artifact
+from brenner.artifact.summary import changes, summary
+from brenner.cli.failures import exit_code, indented, write_error
+from brenner.cli.folding import Piece, fold
+from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
+from brenner.cli.output import counted, write_diagnostics, write_json
+from brenner.cli.sentences import advise, joined, say, thread_argument
+from brenner.delta.schema import RESEARCH_THREAD
+from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
+from brenner.diagnostics.visible import visible
+from brenner.session.compiled_sections import has_third_alternative, statistics
+from brenner.workflows.compile import Compiled, Status
+
+FINE, CONTENT = 0, 1
+_MOST_CONFLICTS = 20
+_QUIET = {
+    *("BELOW_MINIMUM", "NO_SCALE_CHECK", "NO_THIRD_ALTERNATIVE", "DUPLICATE_BLOCK", "ID_REWRITTEN")
+}
+ALWAYS = {"thread_id": None, "status": None, "version": None, "message_id": None}
+
+
+def report(done: Compiled, *, as_json: bool) -> int:
+    """Show it; the exit code."""
+    if as_json:
+        write_json(compiled_json(done))
+    else:
+        _write(done)
+    if done.failed:
+        return exit_code(done.failed)
+    has_errors = any(found.severity is ERROR for found in done.notes)
+    return CONTENT if done.status is Status.REFUSED or has_errors else FINE
+
+
+# JSON
+
+
+def compiled_json(done: Compiled) -> dict[str, object]:
+    """The stable form; keys are only ever added."""
+    found = [*done.notes, *done.warnings, *done.not_contributed]
+    found += [each for entry in done.ledger for each in entry.diagnostics]
+    found += [done.failed.diagnostic] if done.failed else []
+    return {
+        "thread_id": done.thread_id,
+        "status": done.status.value,
+        "version": done.version,
+        "previous_version": done.previous_version,
+        "message_id": done.message.id if done.message else None,
+        "artifact_sha256": done.artifact_sha256 if done.version else None,
+        "artifact_markdown": done.text if done.version else None,
+        "counts": section_counts(done.artifact),
+        "changes": changes(done.diff),
+        "ledger": ledger_json(done.ledger),
+        "not_contributed": [each.to_json() for each in done.not_contributed],
+        "conflicts": [conflict.to_json() for conflict in done.conflicts],
+        "contributors": [
+            {"agent": each.agent, "deltas": each.deltas, "items": list(each.items)}
+            for each in done.contributors
+        ],
+        "lint": done.lint.to_json(),
+        "third_alternative": third_alternative(done.artifact),
+        "persistence": done.persistence._asdict(),
+        "persisted": _persisted(done),
+        "notified": [
+            {"message_id": sent.stored.id, "to": list(sent.stored.message.recipients)}
+            for sent in done.notified
+        ],
+        "left_unread": done.left,
+        "violations": [each.to_json() for each in sorted(found, key=worst_first)],
+        "summary": Summary.of(found)._asdict(),
+        "valid": done.status is not Status.REFUSED and done.failed is None,
+    }
+
+
+def _persisted(done: Compiled) -> dict[str, object] | None:
+    if done.persisted is None:
+        return None
+    info = done.persisted.info
+    return {"words": done.persisted.words, "message_id": info.id if info else None}
+
+
+def section_counts(artifact: Artifact) -> dict[str, int]:
+    """How many active items each section has."""
+    sections = (RESEARCH_THREAD, *ITEM_SECTIONS)
+    numbers = statistics(artifact).values()
+    return {section.id: number for section, number in zip(sections, numbers, strict=True)}
+
+
+def third_alternative(artifact: Artifact) -> str:
+    """Whether an active hypothesis is labelled so."""
+    return "Present" if has_third_alternative(artifact) else "MISSING"
+
+
+# For people
+
+
+def _write(done: Compiled) -> None:
+    out = sys.stdout
+    for found in done.notes:
+        write_diagnostics([found], _place(found), sys.stderr)
+    say(_what_happened(done))
+    if done.status is not Status.NOTHING:
+        out.writelines(_facts(done, out))
+    _write_problems(done, out)
+    _write_persisted(done)
+    for sent in done.notified:
+        to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
+        say(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
+    if done.failed:
+        write_error(done.failed)
+    advise(_what_next(done))
+
+
+def _what_happened(done: Compiled) -> str:
+    thread = visible(done.thread_id)
+    if done.status is Status.PUBLISHED and done.message:
+        closed = ", and closed the session" if done.artifact.metadata.status == "closed" else ""
+        return f"Published v{done.version} of {thread}, as message {done.message.id}{closed}."
+    if done.status is Status.DRY_RUN:
+        return f"This would be v{done.version} of {thread}; nothing was posted."
+    if done.status is Status.REFUSED:
+        why = "blocks are refused" if _refused(done) else "the linter finds errors"
+        return f"v{done.version} of {thread} was not published, because {why} (--strict)."
+    if done.artifact.metadata.status == "closed":
+        return f"Nothing to compile in {thread}: it is closed, with v{done.version}."
+    latest = f"the latest version is v{done.version}" if done.version else "it has no version yet"
+    return f"Nothing to compile in {thread}: no unread delta applies; {latest}."
+
+
+def _facts(done: Compiled, out: TextIO) -> Iterator[str]:
+    """What changed, who contributed, how many blocks, what the linter says."""
+    for label, pieces in (
+        ("Changes", [Piece(summary(done.diff))]),
+        ("Contributors", _contributors(done)),
+        ("Blocks", [Piece(_blocks(done.ledger))]),
+        ("Linter", [Piece(_linter(done))]),
+        ("Conflicts", [Piece(_conflicts(done))] if done.conflicts else []),
+        ("Unread", [Piece(f"{done.left} messages, for the next version")] if done.left else []),
+    ):
+        if pieces:
+            yield fold([Piece(f"  {label:<14}", QUIET)], pieces, " " * 16, out)
+
+
+def _contributors(done: Compiled) -> list[Piece]:
+    pieces: list[Piece] = []
+    for each in done.contributors:
+        if not each.deltas:
+            continue
+        items = f" ({', '.join(each.items[:8])}{', …' * (len(each.items) > 8)})"  # noqa: PLR2004
+        said = f" {each.deltas}{items if each.items else ''}"
+        pieces += [Piece(", ")] if pieces else []
+        pieces += [agent_piece(each.agent), Piece(said)]
+    return pieces
+
+
+def _blocks(ledger: tuple[Entry, ...]) -> str:
+    found = counts(ledger)
+    return ", ".join(f"{found[state.value]} {state.value}" for state in Outcome)
+
+
+def _linter(done: Compiled) -> str:
+    status = done.artifact.metadata.status
+    alternative = third_alternative(done.artifact)
+    return f"{counted(done.lint.summary)}; status {status}; third alternative: {alternative}"
+
+
+def _conflicts(done: Compiled) -> str:
+    named = [f"{conflict.item_id}.{conflict.field}" for conflict in done.conflicts]
+    more = f" and {len(named) - _MOST_CONFLICTS} more" if len(named) > _MOST_CONFLICTS else ""
+    return ", ".join(named[:_MOST_CONFLICTS]) + more
+
+
+def _refused(done: Compiled) -> list[Entry]:
+    return [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
+
+
+def _write_problems(done: Compiled, out: TextIO) -> None:
+    """Refused blocks with their fixes, then what else is to be said; the worst first."""
+    refused = _refused(done)
+    if refused:
+        out.write(fold([], [Piece(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
+    for entry in refused:
+        whose = f"{visible(entry.agent)}, block {entry.block}: "
+        named = [each._replace(message=whose + each.message) for each in entry.diagnostics]
+        _write_found(named, f"message {entry.message_id}", out)
+    if done.not_contributed:
+        count = len(done.not_contributed)
+        out.write(fold([], [Piece(f"Not contributed ({count}):", STRONG)], "", out))
+    for found in done.not_contributed:
+        _write_found([found], _place(found), out)
+    if done.status is Status.REFUSED:
+        _write_found(done.lint.violations, f"v{done.version}", out)
+    others = [
+        found
+        for entry in done.ledger
+        if entry.state is not Outcome.REFUSED
+        for found in entry.diagnostics
+        if found.severity is not ERROR or entry.state is Outcome.APPLIED
+    ]
+    told = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
+    for found in sorted(told, key=worst_first):
+        write_diagnostics([found], _place(found), sys.stderr)
+
+
+def _is_quiet(found: Diagnostic) -> bool:
+    """What the linter says again, and what only the ledger has to say in full."""
+    return found.id in _QUIET
+
+
+def _write_found(found: Iterable[Diagnostic], place: str, out: TextIO) -> None:
+    for each in sorted(found, key=worst_first):
+        write_diagnostics([each], place, out)
+        for block in (each.repaired, *each.readings):
+            if block:
+                out.write(indented(block))
+
+
+def _place(found: Diagnostic) -> str:
+    return f"message {found.message_id}" if found.message_id else "brenner"
+
+
+def _write_persisted(done: Compiled) -> None:
+    persisted = done.persisted
+    if persisted is None:
+        return
+    for found in persisted.notes:
+        write_diagnostics([found], "brenner", sys.stderr)
+    commit = f", commit {persisted.persistence.commit[:10]}" if persisted.persistence.commit else ""
+    told = f"; message {persisted.info.id} says so" if persisted.info else ""
+    say(f"{persisted.words}: {persisted.persistence.path} holds v{done.version}{commit}{told}.")
+
+
+def _what_next(done: Compiled) -> str:
+    thread = thread_argument(done.thread_id)
+    if done.status is Status.REFUSED:
+        return "Mend what is listed, or repeat the command without `--strict`."
+    if done.status is Status.DRY_RUN:
+        return "Without `--dry-run` it is published; with `--json` you see it whole."
+    if not done.version:
+        return "A contribution is a message whose subject begins with `DELTA[…]:`."
+    if done.persistence.status != "Persisted" and not done.failed:
+        lacks = f", `brenner artifact lint {thread}` what it lacks" if done.lint.violations else ""
+        return (
+            f"`brenner artifact show {thread}` shows it{lacks}; "
+            f"`brenner compile {thread} --persist --commit` keeps it."
+        )
+    return f"`brenner artifact history {thread}` lists the versions."

@@ -1,0 +1,45 @@
+"""`brenner session complete`: publish the last version of a session, and close it."""
+
+import click
+
+from brenner.cli.compile_report import ALWAYS, report
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, note_done
+from brenner.cli.persist_options import persist_options
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.persist import PersistOptions
+from brenner.workflows.void_version import check_operator
+
+
+@click.command(
+    "complete",
+    cls=Reporting,
+    always=ALWAYS,
+    epilog=examples(
+        "brenner session complete RS-20251230-cell-fate",
+        "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@click.option("--dry-run", is_flag=True, help="Show what would be published; post nothing.")
+@click.option("--strict", is_flag=True, help="Publish only if no block is refused and lint passes.")
+@click.option("--reopen", is_flag=True, help="Close again a session that has unread deltas.")
+@click.option("--notify", is_flag=True, help="Mail the authors of refused blocks what is wrong.")
+@persist_options
+@common_options
+def complete(settings: Settings, thread: str, persist: PersistOptions | None, **flags: bool) -> int:
+    """Publish one last version of THREAD, with the status `closed`.
+
+    It has everything that no version has read so far. Later deltas are compiled only with
+    `brenner compile --reopen`. A session that is closed is left as it is, and persisted where
+    asked for. Exit code 1: there is no version to close.
+    """
+    options = CompileOptions(persist=persist, close=True, **flags)
+    with desk(settings) as here:
+        check_operator(here, "complete a session")
+        done = compile_thread(here, thread, options)
+    if not options.dry_run:
+        note_done()
+    return report(done, as_json=settings.as_json)

@@ -1,0 +1,300 @@
+"""The versions of a thread, found in its mail: each one is rebuilt from its record to count.
+
+A pure function of the messages (R10, R17). What no version has read is unread: a set difference,
+never "ids above". What was found can be kept, and `advance` goes on from there with the messages
+that came in since.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from brenner.artifact.state import State, Version, empty_state
+from brenner.diagnostics.codes.publish import VOID_VERSION
+from brenner.diagnostics.model import Diagnostic
+from brenner.session.chain_messages import (
+    Aside,
+    Declared,
+    asides_of,
+    candidate_of,
+    declared_by,
+    is_decision,
+    type_of,
+)
+from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, checked_record, rebuild
+from brenner.session.record import CompiledMessage, VersionRecord
+from brenner.thread.posted import in_thread_order
+from brenner.thread.types import COMPILED, DELTA, KICKOFF
+
+
+class Published(NamedTuple):
+    """One version of the thread, and the COMPILED message that it is, in this store."""
+
+    number: int
+    message_id: int
+    at: datetime
+    content_hash: str
+    artifact_sha256: str
+    compiled_at: str
+    compiled_by: str
+    operator: str
+    status: str
+
+
+class Broken(NamedTuple):
+    """A COMPILED message whose record does not rebuild. It stops the next compile."""
+
+    candidate: Candidate
+    difference: str
+
+    @property
+    def number(self) -> int:
+        """The version that it says it is."""
+        return self.candidate.number
+
+
+class Chain(NamedTuple):
+    """A thread as its mail has it.
+
+    `state` is that of the latest version. `unread` are the KICKOFF and DELTA messages that no
+    version has read, in their order. `unrecorded` are COMPILED messages without a record, `spare`
+    those with one that are no version. `aside` are the delta blocks since the latest version that
+    are nobody's contribution. `operators` may void and adopt. `position` is how many messages
+    there are in all.
+    """
+
+    thread_id: str
+    state: State
+    operators: frozenset[str]
+    versions: tuple[Published, ...] = ()
+    unread: tuple[Filed, ...] = ()
+    unrecorded: tuple[tuple[Filed, Diagnostic], ...] = ()
+    spare: tuple[Candidate, ...] = ()
+    aside: tuple[Aside, ...] = ()
+    declared: tuple[Declared, ...] = ()
+    broken: Broken | None = None
+    writers: tuple[str, ...] = ()
+    position: int = 0
+
+    @property
+    def latest(self) -> Published | None:
+        """The latest version; None before the first."""
+        return self.versions[-1] if self.versions else None
+
+    @property
+    def number(self) -> int:
+        """The number of the latest version; 0 before the first."""
+        return self.versions[-1].number if self.versions else 0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the latest version closed the session."""
+        return bool(self.versions) and self.versions[-1].status == "closed"
+
+    def is_void(self, candidate: Candidate) -> bool:
+        """Whether the operator declared it void, or another message of its number after it."""
+        place = _order(candidate.filed)
+        hashes = {each.filed.content_hash for each in self.spare if each.number == candidate.number}
+        return any(
+            each.void.version == candidate.number
+            and each.void.content_hash in hashes
+            and place < (each.at, each.id)
+            for each in self.declared
+        )
+
+    def others(self) -> tuple[Diagnostic, ...]:
+        """What is to be said of the COMPILED messages that are no version, in their order."""
+        broken = self.broken.candidate if self.broken else None
+        found = [diagnostic for _, diagnostic in self.unrecorded]
+        found += [_why_void(self, each) for each in self.spare if each is not broken]
+        return tuple(sorted(found, key=lambda each: each.message_id or 0))
+
+    def new_others(self) -> tuple[Diagnostic, ...]:
+        """Those that came after the latest version: whoever compiled that one knows the others."""
+        compiled = [*(filed for filed, _ in self.unrecorded), *(each.filed for each in self.spare)]
+        new = {filed.posted.id for filed in compiled if self._is_new(filed)}
+        return tuple(each for each in self.others() if each.message_id in new)
+
+    def _is_new(self, filed: Filed) -> bool:
+        return not self.latest or _order(filed) > (self.latest.at, self.latest.message_id)
+
+    def with_version(self, candidate: Candidate, rebuilt: Rebuilt) -> "Chain":
+        """The chain after that version."""
+        filed, record = candidate.filed, checked_record(candidate)
+        place = Version(record.version, filed.posted.at, filed.origin_id, rebuilt.state.counts)
+        read = {each.posted.id for each in rebuilt.read}
+        return self._replace(
+            state=rebuilt.state._replace(versions=(*rebuilt.state.versions, place)),
+            versions=(*self.versions, _published(filed, record)),
+            unread=tuple(each for each in self.unread if each.posted.id not in read),
+            spare=tuple(each for each in self.spare if each.filed != filed),
+            aside=tuple(each for each in self.aside if each.arrival > filed.arrival),
+        )
+
+
+Watch = Callable[[Candidate, Rebuilt], None]
+
+
+def _unwatched(_candidate: Candidate, _rebuilt: Rebuilt) -> None:
+    pass
+
+
+def replay(
+    thread_id: str, messages: Sequence[Filed], operator: str, watch: Watch = _unwatched
+) -> Chain:
+    """The chain from all messages of the thread; `watch` sees every version as it is rebuilt.
+
+    The operator is the one of this project, and the one whom the first version names: the thread
+    may come from another project, or she may have been called otherwise.
+    """
+    empty = Chain(thread_id, empty_state(thread_id), frozenset({operator}))
+    if any(map(is_decision, messages)):
+        empty = _with_operator(empty, _taken_in(empty, messages, _unwatched))
+    chain = _taken_in(empty, messages, watch)
+    return _with_operator(chain, chain)
+
+
+def _with_operator(chain: Chain, known: Chain) -> Chain:
+    """The chain that also hears the operator whom the first version names."""
+    named = (version.operator for version in known.versions[:1])
+    return chain._replace(operators=chain.operators.union(named))
+
+
+def advance(chain: Chain, news: Sequence[Filed]) -> Chain | None:
+    """The chain with messages that came in since; None where it must be replayed from the start,
+    because something new bears on what was decided already.
+    """
+    if any(declared_by(filed, chain.operators) or not filed.is_local for filed in news):
+        return None
+    ids = {version.number: version.message_id for version in chain.versions}
+    for filed in news:
+        found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
+        if isinstance(found, Candidate) and filed.posted.id < ids.get(found.number, 0):
+            return None
+    return _taken_in(chain, news, _unwatched)
+
+
+def _taken_in(chain: Chain, news: Sequence[Filed], watch: Watch) -> Chain:
+    """The chain with these messages sorted into it, and every version that is there now."""
+    by_type: dict[str | None, list[Filed]] = {}
+    for filed in sorted(news, key=_order):
+        by_type.setdefault(type_of(filed), []).append(filed)
+    unread = (*chain.unread, *by_type.get(KICKOFF.name, ()), *by_type.get(DELTA.name, ()))
+    compiled = [(filed, candidate_of(filed)) for filed in by_type.get(COMPILED.name, ())]
+    plain = [(filed, found) for filed, found in compiled if not isinstance(found, Candidate)]
+    candidates = [found for _, found in compiled if isinstance(found, Candidate)]
+    writers = dict.fromkeys((*chain.writers, *(filed.posted.message.sender for filed in news)))
+    chain = chain._replace(
+        unread=tuple(sorted(unread, key=_order)),
+        unrecorded=(*chain.unrecorded, *plain),
+        spare=tuple(sorted((*chain.spare, *candidates), key=_by_id)),
+        aside=(*chain.aside, *(aside for filed in news for aside in asides_of(filed))),
+        declared=(
+            *chain.declared,
+            *(each for filed in news for each in declared_by(filed, chain.operators)),
+        ),
+        writers=tuple(writers),
+        position=chain.position + len(news),
+    )
+    return settled(chain, watch)
+
+
+def settled(chain: Chain, watch: Watch = _unwatched) -> Chain:
+    """Every version among the candidates, one after the other, up to one that is unsound."""
+    chain = chain._replace(broken=None)
+    while candidate := _next(chain):
+        try:
+            check_base(chain, checked_record(candidate))
+            rebuilt = rebuild(chain.state, candidate, chain.unread, compiled_messages(chain))
+        except UnsoundError as error:
+            return chain._replace(broken=Broken(candidate, str(error)))
+        watch(candidate, rebuilt)
+        chain = chain.with_version(candidate, rebuilt)
+    return chain
+
+
+def _next(chain: Chain) -> Candidate | None:
+    """The message that is the next version: of those with its number the one with the lowest id.
+
+    One that adopts another message takes the number after that one's.
+    """
+    number = chain.number + 1
+    standing = [each for each in chain.spare if not chain.is_void(each)]
+    adopted = {
+        message.content_hash
+        for each in standing
+        if (message := _adopted(each)) and _may_adopt(chain, each) and message.version >= number
+    }
+    return next((each for each in standing if _fits(chain, each, number, adopted)), None)
+
+
+def _fits(chain: Chain, candidate: Candidate, number: int, adopted: set[str]) -> bool:
+    """Whether a message can be the next version; one that another adopts is none itself."""
+    message = _adopted(candidate)
+    if message:
+        return message.version >= number and _may_adopt(chain, candidate)
+    return candidate.number == number and candidate.filed.content_hash not in adopted
+
+
+def _adopted(candidate: Candidate) -> CompiledMessage | None:
+    return candidate.record.adopted if candidate.record else None
+
+
+def _may_adopt(chain: Chain, candidate: Candidate) -> bool:
+    """Only the operator takes over what another program made: it counts deltas as read."""
+    return candidate.filed.posted.message.sender in chain.operators
+
+
+def compiled_messages(chain: Chain) -> list[Filed]:
+    """The COMPILED messages that are no version: those that can be adopted."""
+    return [*(filed for filed, _ in chain.unrecorded), *(each.filed for each in chain.spare)]
+
+
+def check_base(chain: Chain, record: VersionRecord) -> None:
+    """A version is built on the one before it, and on no other."""
+    latest, base = chain.latest, record.base
+    ours = (latest.number, latest.content_hash) if latest else None
+    theirs = (base.version, base.content_hash) if base else None
+    if ours != theirs:
+        said = f"v{base.version}, message {base.id}" if base else "nothing"
+        found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
+        message = f"it is built on {said}, and the version before it is {found}"
+        raise UnsoundError(message)
+
+
+def _published(filed: Filed, record: VersionRecord) -> Published:
+    return Published(
+        number=record.version,
+        message_id=filed.posted.id,
+        at=filed.posted.at,
+        content_hash=filed.content_hash,
+        artifact_sha256=record.artifact_sha256,
+        compiled_at=record.compiled_at,
+        compiled_by=record.compiled_by,
+        operator=record.operator,
+        status=record.status,
+    )
+
+
+def _order(filed: Filed) -> tuple[datetime, int]:
+    return in_thread_order(filed.posted)
+
+
+def _by_id(candidate: Candidate) -> int:
+    return candidate.filed.posted.id
+
+
+def _why_void(chain: Chain, candidate: Candidate) -> Diagnostic:
+    """Why a message with a record is no version."""
+    number = candidate.number
+    ids = {version.number: version.message_id for version in chain.versions}
+    if chain.is_void(candidate):
+        reason = f"the operator declared v{number} void"
+    elif _adopted(candidate) and not _may_adopt(chain, candidate):
+        reason = "it adopts another message, and only the operator can do that"
+    elif number in ids:
+        reason = f"message {ids[number]} is v{number} already"
+    else:
+        reason = f"it says v{number}, and the next version is v{chain.number + 1}"
+    found = VOID_VERSION.at(reason=reason, thread_id=chain.thread_id)
+    return found._replace(message_id=candidate.filed.posted.id)

@@ -1,0 +1,102 @@
+"""A chain kept as text, so that the next look at a thread costs what is new in it.
+
+What is kept follows from the mail and from nothing else. A text that is damaged, or that another
+release wrote, is no chain: then the thread is replayed.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from hashlib import sha256
+from typing import NamedTuple
+
+from brenner import __version__
+from brenner.artifact.state_json import decode_state, encode_state
+from brenner.diagnostics.model import Diagnostic
+from brenner.session.chain import Chain, Published
+from brenner.session.chain_messages import asides_of, candidate_of, declared_by
+from brenner.session.rebuild import Candidate, Filed
+from brenner.thread.posted import iso
+
+_FORMAT = 1
+_DIGEST = 64
+
+
+class KeptChain(NamedTuple):
+    """A chain, and the arrival of the last message that it knows of."""
+
+    chain: Chain
+    arrival: int
+
+
+def encode_chain(kept: KeptChain) -> str:
+    """The text to keep. A chain that is broken is not worth keeping: it must be looked at."""
+    chain = kept.chain
+    document = {
+        "format": [_FORMAT, __version__],
+        "arrival": kept.arrival,
+        "position": chain.position,
+        "versions": [_version(each) for each in chain.versions],
+        "unread": _ids(chain.unread),
+        "unrecorded": _ids(filed for filed, _ in chain.unrecorded),
+        "spare": _ids(candidate.filed for candidate in chain.spare),
+        "aside": sorted({aside.diagnostic.message_id or 0 for aside in chain.aside}),
+        "declared": sorted({each.id for each in chain.declared}),
+        "operators": sorted(chain.operators),
+        "writers": chain.writers,
+    }
+    about = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    text = f"{about}\n{encode_state(chain.state)}"  # one after the other: nothing is escaped twice
+    return _digest(text) + text
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _ids(filed: Iterable[Filed]) -> list[int]:
+    return [each.posted.id for each in filed]
+
+
+def _version(version: Published) -> list[object]:
+    return [iso(part) if isinstance(part, datetime) else part for part in version]
+
+
+def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> KeptChain:
+    """The chain in a text; `message` finds those that it still needs. ValueError: it is none."""
+    digest, content = text[:_DIGEST], text[_DIGEST:]
+    if _digest(content) != digest:
+        raise ValueError(digest)
+    about, _, state = content.partition("\n")
+    document = json.loads(about)
+    if document["format"] != [_FORMAT, __version__]:
+        raise ValueError(document["format"])
+    compiled = [message(each) for each in document["spare"]]
+    operators = frozenset(document["operators"])
+    voids = [message(each) for each in document["declared"]]
+    chain = Chain(
+        thread_id,
+        decode_state(state),
+        operators,
+        versions=tuple(map(_published, document["versions"])),
+        unread=tuple(message(each) for each in document["unread"]),
+        unrecorded=tuple(_unrecorded(message(each)) for each in document["unrecorded"]),
+        spare=tuple(each for each in map(candidate_of, compiled) if isinstance(each, Candidate)),
+        aside=tuple(aside for each in document["aside"] for aside in asides_of(message(each))),
+        declared=tuple(each for filed in voids for each in declared_by(filed, operators)),
+        writers=tuple(document["writers"]),
+        position=document["position"],
+    )
+    return KeptChain(chain, document["arrival"])
+
+
+def _published(parts: list[object]) -> Published:
+    version = Published(*parts)  # type: ignore[arg-type]
+    return version._replace(at=datetime.fromisoformat(str(version.at)))
+
+
+def _unrecorded(filed: Filed) -> tuple[Filed, Diagnostic]:
+    found = candidate_of(filed)
+    if isinstance(found, Candidate):
+        raise ValueError(filed.posted.id)
+    return filed, found

@@ -1,0 +1,89 @@
+"""What one message means to the versions of its thread."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from brenner.delta.blocks import is_delta_fence
+from brenner.diagnostics.codes.message_body import DELTA_NOT_CONTRIBUTED
+from brenner.diagnostics.codes.publish import COMPILED_WITHOUT_RECORD
+from brenner.diagnostics.codes.versions import RECORD_UNREADABLE
+from brenner.diagnostics.model import Diagnostic
+from brenner.markdown.blocks import blocks
+from brenner.session.rebuild import Candidate, Filed
+from brenner.session.record import UnreadableRecordError, read_record, was_record
+from brenner.session.void import Void, voided_by
+from brenner.thread.compiled_body import read_compiled
+from brenner.thread.subjects import parse_subject
+from brenner.thread.types import DELTA, INFO
+
+_ADOPTION = '{"adopted":{"'  # how a record that adopts something begins
+_NO_TYPE = "message without a valid prefix"
+
+
+class Aside(NamedTuple):
+    """A delta block in a message that contributes nothing, and when that came in."""
+
+    arrival: int
+    diagnostic: Diagnostic
+
+
+class Declared(NamedTuple):
+    """A void, and where its declaration stands in the thread: it is about what is before it."""
+
+    void: Void
+    at: datetime
+    id: int
+
+
+def type_of(filed: Filed) -> str | None:
+    """The message type; None for mail that is not the protocol's."""
+    subject = parse_subject(filed.posted.message.subject)
+    return subject.type if subject else None
+
+
+def candidate_of(filed: Filed) -> Candidate | Diagnostic:
+    """A COMPILED message with a record, or why it can be no version.
+
+    What was a record once, a newer release's or one that was damaged on its way, is one all the
+    same, where the subject says of which version: its number is not given again in silence.
+    """
+    message = filed.posted.message
+    body = read_compiled(message)
+    if body.record is None:
+        found = COMPILED_WITHOUT_RECORD.at(thread_id=message.thread_id)
+        return found._replace(message_id=filed.posted.id)
+    said = body.subject_version
+    try:
+        record = read_record(body.record)
+    except UnreadableRecordError as error:
+        if said is not None and was_record(body.record):
+            return Candidate(filed, said, None, str(error), said, body.inline)
+        words = {"reason": str(error), "thread_id": message.thread_id}
+        found = RECORD_UNREADABLE.at(body.record_line, **words)
+        return found._replace(message_id=filed.posted.id)
+    return Candidate(filed, record.version, record, "", said, body.inline)
+
+
+def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...]:
+    """The versions that a message declares void; only an operator can."""
+    message = filed.posted.message
+    if message.sender not in operators or type_of(filed) != INFO.name:
+        return ()
+    return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voided_by(message))
+
+
+def is_decision(filed: Filed) -> bool:
+    """Whether a message says that it voids or adopts something: then it matters who may."""
+    message = filed.posted.message
+    return bool(voided_by(message)) or _ADOPTION in message.body
+
+
+def asides_of(filed: Filed) -> Iterator[Aside]:
+    """The delta blocks in a message that is no DELTA."""
+    name, body = type_of(filed), filed.posted.message.body
+    if name == DELTA.name or "delta" not in body:
+        return
+    for block in filter(is_delta_fence, blocks(body)):
+        found = DELTA_NOT_CONTRIBUTED.at(block.line, type=name or _NO_TYPE)
+        yield Aside(filed.arrival, found._replace(message_id=filed.posted.id))

@@ -1,0 +1,271 @@
+"""A version rebuilt from its record and the messages of the thread, byte for byte (R10)."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from hashlib import sha256
+from itertools import zip_longest
+from typing import NamedTuple, NoReturn, cast
+
+from brenner.artifact.conflicts import Conflict
+from brenner.artifact.ledger import Entry
+from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merging.circles import Elsewhere
+from brenner.artifact.model import Artifact
+from brenner.artifact.parse import parse_artifact
+from brenner.artifact.render import render_artifact
+from brenner.artifact.state import State, Version, adopted_state
+from brenner.diagnostics.visible import visible
+from brenner.lint.run import lint
+from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
+from brenner.thread.compiled_body import read_compiled
+from brenner.thread.posted import Posted, in_thread_order, iso
+
+_MOST_SHOWN = 60  # characters of a line that differs
+# Rules without which an artifact cannot be gone on with: IDs are well formed, and none stands twice
+_SOUND_IDS = ("ES-003", "ES-004")
+
+
+class Filed(NamedTuple):
+    """A message of a thread as a store has it.
+
+    `origin_id` is the id where it was first stored, `arrival` its place in the order of coming in
+    here. One that was imported is not local.
+    """
+
+    posted: Posted
+    content_hash: str
+    origin_id: int
+    arrival: int
+    is_local: bool = True
+
+
+class Candidate(NamedTuple):
+    """A COMPILED message with a record, and the version that it says it is.
+
+    A record that cannot be read has a `fault` instead. `inline` is the artifact in the message.
+    """
+
+    filed: Filed
+    number: int
+    record: VersionRecord | None
+    fault: str
+    subject_version: int | None
+    inline: str | None
+
+
+class Rebuilt(NamedTuple):
+    """A version as its record makes it. An adopted one was not merged from anything.
+
+    `state` is not yet published: the id and time of the COMPILED message are to be added.
+    """
+
+    artifact: Artifact
+    text: str
+    state: State
+    read: tuple[Filed, ...]
+    merged: Merge | None
+
+
+class UnsoundError(Exception):
+    """A record does not make the version that its message says; in words, the first difference."""
+
+
+def stamped(artifact: Artifact, compiled_at: str, compiled_by: str, status: str) -> Artifact:
+    """The artifact with what its compiler adds and no message holds."""
+    metadata = artifact.metadata._replace(
+        compiled_at=compiled_at, compiled_by=compiled_by, status=status
+    )
+    return artifact._replace(metadata=metadata)
+
+
+def text_hash(text: str) -> str:
+    """What a record says of an artifact: the SHA-256 of its UTF-8 bytes."""
+    return sha256(text.encode()).hexdigest()
+
+
+def rebuild(
+    state: State, candidate: Candidate, unread: Sequence[Filed], adoptable: Sequence[Filed] = ()
+) -> Rebuilt:
+    """The version that a record makes of the state before it; `UnsoundError` where it makes none.
+
+    Messages are matched by hash; ids and times are the record's, so that a thread which was copied
+    to another store is rebuilt as it was.
+    """
+    record = checked_record(candidate)
+    read = _matched(record.messages, unread)
+    if record.adopted:
+        after, merged = adopt(state, record, adoptable, read), None
+    else:
+        posted = [
+            Posted(entry.id, _time(entry.at), filed.posted.message)
+            for entry, filed in zip(record.messages, read, strict=True)
+        ]
+        left_out = Elsewhere(left_out=frozenset(record.references_left_out))
+        merged = merge(
+            as_seen(state, record.base), posted, operator=record.operator, elsewhere=left_out
+        )
+        after = merged.state
+    if after.artifact.metadata.version != record.version:
+        _fail(f"the next version is v{after.artifact.metadata.version}")
+    artifact = stamped(after.artifact, record.compiled_at, record.compiled_by, record.status)
+    text = render_artifact(artifact)
+    _check_text(text, candidate, record)
+    _check_conflicts(after, record)
+    return Rebuilt(artifact, text, after._replace(artifact=artifact), tuple(read), merged)
+
+
+def _fail(reason: str) -> NoReturn:
+    raise UnsoundError(reason)
+
+
+def checked_record(candidate: Candidate) -> VersionRecord:
+    """The record, if the message and it say the same of who compiled which version."""
+    record, sender = candidate.record, candidate.filed.posted.message.sender
+    if record is None:
+        _fail(f"its record cannot be read: {candidate.fault}")
+    if sender != record.compiled_by:
+        _fail(f"{sender} posted what the record says {record.compiled_by} compiled")
+    if candidate.subject_version != record.version:
+        _fail(
+            f"the record says v{record.version}, and the subject says "
+            + (f"v{candidate.subject_version}" if candidate.subject_version else "no version")
+        )
+    return record
+
+
+def _matched(entries: Sequence[ReadMessage], unread: Sequence[Filed]) -> list[Filed]:
+    """The messages that a record names, each once: of equal ones the one of that id, if any."""
+    by_hash: dict[str, dict[int, Filed]] = {}
+    for filed in unread:
+        by_hash.setdefault(filed.content_hash, {})[filed.posted.id] = filed
+    found = []
+    for entry in entries:
+        equal = by_hash.get(entry.content_hash)
+        if not equal:
+            _fail(
+                f"message {entry.id} of {entry.at}, which the version has read, is not in the "
+                "thread, or another version has read it"
+            )
+        found.append(equal.pop(entry.id) if entry.id in equal else equal.pop(min(equal)))
+    return found
+
+
+def as_seen(state: State, base: CompiledMessage | None) -> State:
+    """The state with its latest version at the id and time that a compiler saw it at."""
+    if base is None:
+        return state
+    *earlier, last = state.versions
+    return state._replace(
+        versions=(*earlier, Version(last.number, _time(base.at), base.id, last.counts))
+    )
+
+
+def adopt(
+    state: State, record: VersionRecord, adoptable: Sequence[Filed], read: Sequence[Filed]
+) -> State:
+    """The state of a version that takes another program's artifact as it is.
+
+    Only what stands before the adopted message can count as read by it.
+    """
+    wanted = cast("CompiledMessage", record.adopted)
+    found = [each for each in adoptable if each.content_hash == wanted.content_hash]
+    if not found:
+        _fail(f"message {wanted.id}, which it adopts, is not in the thread")
+    last = in_thread_order(found[0].posted)
+    late = [each for each in read if in_thread_order(each.posted) > last]
+    if late:
+        _fail(f"it takes message {late[0].posted.id} as read, which came after what it adopts")
+    artifact = adopted_artifact(found[0], wanted.version)
+    first = iso(min((each.posted.at for each in read), default=_time(wanted.at)))
+    thread_id = state.artifact.metadata.session_id or ""
+    after = adopted_state(thread_id, artifact, _time(wanted.at), wanted.id)
+    metadata = after.artifact.metadata
+    restamped = metadata._replace(
+        version=wanted.version + 1,
+        created_at=metadata.created_at or first,
+        updated_at=metadata.updated_at or wanted.at,
+        agent_mail_message_id=None,
+    )
+    return after._replace(
+        artifact=after.artifact._replace(metadata=restamped),
+        versions=(*state.versions, after.versions[-1]),
+    )
+
+
+def adopted_artifact(compiled: Filed, version: int) -> Artifact:
+    """The artifact in a COMPILED message that another program posted."""
+    inline = read_compiled(compiled.posted.message).inline
+    if inline is None:
+        _fail(f"message {compiled.posted.id} does not hold an artifact")
+    artifact = parse_artifact(inline).artifact
+    faults = [found for found in lint(artifact).violations if found.id in _SOUND_IDS]
+    if faults:
+        _fail(f"the artifact in message {compiled.posted.id}: {faults[0].message}")
+    return artifact._replace(metadata=artifact.metadata._replace(version=version))
+
+
+def _check_conflicts(state: State, record: VersionRecord) -> None:
+    """The open conflicts are part of what a version says."""
+    if open_conflicts(state.conflicts) != record.conflicts:
+        _fail("its record names other open conflicts than there are")
+
+
+def open_conflicts(conflicts: Iterable[Conflict]) -> tuple[OpenConflict, ...]:
+    """How a record names the conflicts that are open."""
+    return tuple(OpenConflict(conflict.item_id, conflict.field) for conflict in conflicts)
+
+
+def _check_text(text: str, candidate: Candidate, record: VersionRecord) -> None:
+    inline = candidate.inline
+    if inline is not None and inline != text:
+        _fail(_first_difference(text, inline))
+    if text_hash(text) != record.artifact_sha256:
+        _fail(
+            f"the artifact's SHA-256 is {text_hash(text)[:12]}…, and the record says "
+            f"{record.artifact_sha256[:12]}…"
+        )
+
+
+def _first_difference(ours: str, theirs: str) -> str:
+    pairs = zip_longest(ours.split("\n"), theirs.split("\n"))
+    for number, (mine, other) in enumerate(pairs, 1):
+        if mine != other:
+            return (
+                f"line {number} of the artifact is {_shown(other)} in the message, and "
+                f"{_shown(mine)} by the record"
+            )
+    return "none"
+
+
+def _shown(line: str | None) -> str:
+    return "missing" if line is None else f"`{visible(line, _MOST_SHOWN)}`"
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def read_message(filed: Filed) -> ReadMessage:
+    """How a record names a message that was read."""
+    return ReadMessage(filed.content_hash, filed.posted.id, iso(filed.posted.at))
+
+
+def local_ledger(candidate: Candidate, rebuilt: Rebuilt) -> tuple[Entry, ...]:
+    """What became of every block of a version, with the ids of its messages in this store."""
+    if rebuilt.merged is None:
+        return ()
+    messages = candidate.record.messages if candidate.record else ()
+    pairs = zip(messages, rebuilt.read, strict=True)
+    here = {entry.id: filed.posted.id for entry, filed in pairs}
+    if all(there == local for there, local in here.items()):
+        return rebuilt.merged.ledger
+    return tuple(
+        entry._replace(
+            message_id=here[entry.message_id],
+            diagnostics=tuple(
+                found._replace(message_id=here.get(found.message_id or 0))
+                for found in entry.diagnostics
+            ),
+        )
+        for entry in rebuilt.merged.ledger
+    )

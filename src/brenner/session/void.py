@@ -1,0 +1,58 @@
+"""A version that the operator declares void: an INFO message that says so (R10)."""
+
+import json
+import re
+from typing import NamedTuple
+
+from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.thread.messages import Message
+from brenner.thread.subjects import compose_subject
+
+FENCE = "brenner-void"
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+class Void(NamedTuple):
+    """The COMPILED message that is declared void, and the version that it was."""
+
+    content_hash: str
+    version: int
+
+
+def compose_void(message: Message, void: Void, message_id: int, reason: str) -> Message:
+    """The declaration; `message` gives thread, sender and recipients."""
+    why = one_paragraph(reason) or "The operator gave no reason."
+    block = json.dumps(void._asdict(), separators=(",", ":"), sort_keys=True)
+    body = (
+        f"# Version v{void.version} Is Void\n\n"
+        f"Message {message_id} is no version any more, and no other message before this one is "
+        f"v{void.version} either. What only it had read counts as unread.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{fenced(block, FENCE)}"
+    )
+    subject = compose_subject("INFO", f"v{void.version} (message {message_id}) is void")
+    return message._replace(subject=subject, body=body)
+
+
+def voided_by(message: Message) -> tuple[Void, ...]:
+    """What a message declares void."""
+    if FENCE not in message.body:
+        return ()
+    found = [
+        _void(block.text)
+        for block in blocks(message.body)
+        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == FENCE
+    ]
+    return tuple(each for each in found if each)
+
+
+def _void(text: str) -> Void | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    content_hash = value.get("content_hash") if isinstance(value, dict) else None
+    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
+        return None
+    version = value.get("version")
+    return Void(content_hash, version) if type(version) is int else None

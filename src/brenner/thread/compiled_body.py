@@ -1,0 +1,229 @@
+"""What a COMPILED message says: version, thread, path, the artifact, the record (R10, R22).
+
+Other programs write these bodies, too, and freely: without the bold, with the path in backticks or
+bare, with the artifact in a fence, as it is, or as a link. Reading takes what is clear and leaves
+the rest out; it never fails. What is inside the artifact says nothing about the message around it.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from brenner.grammar import COMPILED_DESCRIPTION, LOOSE_VERSION, VERSION_IN_TITLE
+from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.markdown.escaping import unescape
+from brenner.thread.messages import Message
+from brenner.thread.sections import Section, find_section, normalised, sections, title
+from brenner.thread.subjects import parse_subject
+
+RECORD_INFO = "brenner-record"
+FULL_ARTIFACT = "Full Artifact"
+METADATA = "Metadata"
+PERSISTENCE = "Persistence"
+THREAD_ID, VERSION, PREVIOUS = "Thread ID", "Version", "Previous Version"
+COMPILED_AT, COMPILER, PATH = "Compiled At", "Compiler", "Artifact Path"
+
+_HOMES = {
+    THREAD_ID: METADATA,
+    VERSION: METADATA,
+    PREVIOUS: METADATA,
+    COMPILED_AT: METADATA,
+    COMPILER: METADATA,
+    PATH: PERSISTENCE,
+}
+_NAMES = {normalised(name): name for name in _HOMES}
+# The bold may be left out, or take in the colon; a table's row has a pipe in its place.
+_FIELD = re.compile(
+    r"[*_|` \t]*+([A-Za-z][A-Za-z ]{1,30}?)[*_` \t]*+[:|](?:\*\*|__)?[ \t]*+([^\n]*)"
+)
+_REMARK = re.compile(r"[ \t]\([^()\n]*\)\Z")
+_LINKED = re.compile(r"\[([^\[\]\n]*)\]\([^()\n]*\)")
+_LINK = re.compile(r"\]\(([^()\s][^()\n]*)\)|<?\bhttps?://\S|\S\.(?:md|markdown)\b", re.IGNORECASE)
+_MOST_MARKS, _PAIR = 8, 2  # around a value: nobody nests more, and each costs its length
+# Front matter, or a heading: where an artifact without a fence begins
+_ARTIFACT_START = re.compile(r"---[ \t]*\n[A-Za-z\"'][^\n]*:|#{1,6}[ \t]")
+
+
+class Stated(NamedTuple):
+    """A field as it is written, and its line."""
+
+    value: str
+    line: int
+
+
+class CompiledBody(NamedTuple):
+    """What could be read; None where it is not said.
+
+    `inline` has the exact bytes of the artifact. `record` is the text inside the one record fence;
+    two of them are none. `stated` are the fields as they are written, by name.
+    """
+
+    subject_version: int | None
+    thread_id: str | None
+    version: int | None
+    previous: int | None
+    compiled_at: str | None
+    compiler: str | None
+    path: str | None
+    inline: str | None
+    has_link: bool
+    record: str | None
+    record_line: int
+    title_version: int | None = None
+    title_line: int = 0
+    full_line: int = 0  # of the heading `## Full Artifact`
+    inline_line: int = 0  # the first line of the artifact
+    stated: Mapping[str, Stated] = MappingProxyType({})
+
+
+def read_compiled(message: Message) -> CompiledBody:
+    """Read the message, whoever wrote it."""
+    return read_compiled_blocks(message, blocks(message.body))
+
+
+def read_compiled_blocks(message: Message, body: list[Block]) -> CompiledBody:
+    """The same for a body whose blocks are known already."""
+    found = sections(body)
+    full = next((one for one in found if one.key == normalised(FULL_ARTIFACT)), None)
+    record = _record(body)
+    inline, inline_line = _inline(message.body, full, body) if full else (None, 0)
+    above = [block for block in body if full is None or block.line < full.line]
+    stated = _fields(above, found)
+    value = {name: stated[name].value if name in stated else None for name in _HOMES}
+    heading = title(above)
+    return CompiledBody(
+        subject_version=subject_version(message.subject),
+        thread_id=value[THREAD_ID],
+        version=_number(value[VERSION]),
+        previous=_number(value[PREVIOUS]),
+        compiled_at=value[COMPILED_AT],
+        compiler=value[COMPILER],
+        path=value[PATH],
+        inline=inline,
+        has_link=full is not None and inline is None and _has_link(full),
+        record=record.text.removesuffix("\n") if record else None,
+        record_line=record.line if record else 0,
+        title_version=_title_version(heading),
+        title_line=heading.line if heading else 0,
+        full_line=full.line if full else 0,
+        inline_line=inline_line,
+        stated=MappingProxyType(stated),
+    )
+
+
+def subject_version(subject: str) -> int | None:
+    """The version in `COMPILED: v3 added T4`; None where there is none, or another prefix."""
+    parsed = parse_subject(subject)
+    if parsed is None or parsed.type != "COMPILED":
+        return None
+    match = COMPILED_DESCRIPTION.match(parsed.description)
+    return int(match[1]) if match else None
+
+
+def _title_version(heading: Block | None) -> int | None:
+    match = VERSION_IN_TITLE.search(heading.text) if heading else None
+    return int(match[1]) if match else None
+
+
+def _number(value: str | None) -> int | None:
+    match = LOOSE_VERSION.fullmatch(value) if value else None
+    return int(match[1]) if match else None
+
+
+# Fields
+
+
+def _fields(above: list[Block], found: list[Section]) -> dict[str, Stated]:
+    """Each known field and its line: the one in its own section, or else the first one."""
+    homes = _homes(found)
+    said: dict[str, Stated] = {}
+    settled: set[str] = set()
+    for block in above:
+        if block.kind is not Kind.PARAGRAPH or block.quoted:
+            continue
+        for number, line in enumerate(block.text.split("\n"), block.line):
+            match = _FIELD.match(line)
+            name = _NAMES.get(normalised(match[1])) if match else None
+            value = _plain(match[2]) if match and name else ""
+            if name is None or not value or name in settled:
+                continue
+            if number in homes.get(_HOMES[name], ()):
+                settled.add(name)
+                said[name] = Stated(value, number)
+            else:
+                said.setdefault(name, Stated(value, number))
+    return said
+
+
+def _homes(found: list[Section]) -> dict[str, range]:
+    """The lines of the first section of each name that fields belong to."""
+    homes: dict[str, range] = {}
+    for name in dict.fromkeys(_HOMES.values()):
+        section = find_section(found, name)
+        if section:
+            homes[name] = range(section.line, section.contents[-1].end + 1)
+    return homes
+
+
+def _plain(value: str) -> str:
+    """A value without quotes, code marks, emphasis, a link around it, and a remark after it."""
+    text = value.strip(" \t|")
+    linked = _LINKED.fullmatch(text)
+    text = _REMARK.sub("", linked[1] if linked else text).strip(" \t")
+    is_code = False
+    for _ in range(_MOST_MARKS):
+        if len(text) < _PAIR or text[0] != text[-1] or text[0] not in "`*\"'":
+            break
+        is_code = is_code or text[0] == "`"
+        text = text[1:-1].strip(" \t")
+    return text if is_code else unescape(text)
+
+
+# The artifact and the record
+
+
+def _is_record(block: Block) -> bool:
+    return block.kind is Kind.FENCE and block.info.split(None, 1)[:1] == [RECORD_INFO]
+
+
+def _record(body: list[Block]) -> Block | None:
+    """The record's fence, if there is exactly one. A quoted, nested or unclosed one is none."""
+    fences = [block for block in body if _is_record(block) and block.closed and not block.nested]
+    return fences[0] if len(fences) == 1 else None
+
+
+def _inline(text: str, full: Section, body: list[Block]) -> tuple[str | None, int]:
+    """The artifact under its heading, in a fence or as it is, and its first line."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    first = full.line
+    while first < len(lines) and not lines[first].strip():
+        first += 1
+    if _ARTIFACT_START.match("\n".join(lines[first : first + 2])):
+        return _lines_of_artifact(lines, first, body)
+    for block in full.contents:
+        if block.kind is Kind.FENCE and not block.quoted and not _is_record(block):
+            is_whole = block.closed and not block.text.isspace() and block.text
+            return (block.text, block.line + 1) if is_whole else (None, 0)
+    return None, 0
+
+
+def _lines_of_artifact(lines: list[str], first: int, body: list[Block]) -> tuple[str | None, int]:
+    """An artifact without a fence: all lines to the end of the body, the record aside."""
+    last = len(lines)
+    for number, block in enumerate(body):
+        if block.line > first + 1 and _is_record(block):
+            titled = body[number - 1].kind is Kind.HEADING
+            last = body[number - 1 if titled else number].line - 1
+            break
+    inner = "\n".join(lines[first:last]).rstrip()
+    return (inner + "\n", first + 1) if inner else (None, 0)
+
+
+def _has_link(full: Section) -> bool:
+    """A link, an address or the name of a file stands under the heading."""
+    return any(
+        _LINK.search(block.text)
+        for block in full.contents
+        if block.kind is Kind.PARAGRAPH and not block.quoted
+    )

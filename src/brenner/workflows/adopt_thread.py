@@ -1,0 +1,163 @@
+"""Take over a thread that another program has compiled: its artifact as it is (R10)."""
+
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from brenner.artifact.diff import diff
+from brenner.artifact.parse import parse_artifact
+from brenner.artifact.render import render_artifact
+from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.lint.run import lint
+from brenner.mail.model import Stored
+from brenner.session.chain import Chain
+from brenner.session.compiled import Publication, compose_compiled, contributors_of
+from brenner.session.propose import base_of
+from brenner.session.rebuild import (
+    Filed,
+    UnsoundError,
+    adopt,
+    adopted_artifact,
+    read_message,
+    stamped,
+    text_hash,
+)
+from brenner.session.record import CompiledMessage, VersionRecord, render_record
+from brenner.thread.compiled_body import read_compiled
+from brenner.thread.posted import in_thread_order, iso
+from brenner.workflows.chains import check_usable, load_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.publishing import (
+    MOST_TRIES,
+    OvertakenError,
+    post,
+    recipients_of,
+    verified,
+)
+from brenner.workflows.void_version import check_operator
+
+MOST_VERSION = 999_999_999  # the highest number that a subject can give
+
+
+class Adoption(NamedTuple):
+    """The version that was published, which message it adopts, and what counts as read."""
+
+    version: int
+    adopted_message_id: int
+    adopted_version: int
+    taken_as_read: int
+    message: Stored
+    notes: tuple[Diagnostic, ...] = ()
+
+
+def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
+    """Publish the next version from the latest COMPILED message that is no version."""
+    check_usable(thread_id)
+    check_operator(desk, "adopt a thread")
+    for _ in range(MOST_TRIES):
+        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+        try:
+            return _adopt(desk, chain)
+        except OvertakenError:
+            continue
+    raise Refused(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def _adopt(desk: Desk, chain: Chain) -> Adoption:
+    compiled, number = _adoptable(chain)
+    last = in_thread_order(compiled.posted)
+    read = [each for each in chain.unread if in_thread_order(each.posted) < last]
+    compiled_at = iso(datetime.now(UTC).replace(microsecond=0))
+    record = VersionRecord(
+        version=number + 1,
+        base=base_of(chain),
+        messages=tuple(map(read_message, read)),
+        artifact_sha256="",
+        compiled_at=compiled_at,
+        compiled_by=desk.actor,
+        operator=desk.project.operator,
+        status="",
+        adopted=CompiledMessage(
+            number, compiled.content_hash, compiled.origin_id, iso(compiled.posted.at)
+        ),
+    )
+    publication = _publication(desk, chain, record, compiled, read)
+    message = compose_compiled(publication)
+    stored = post(desk, chain, message, verified(chain, message))
+    taken = len(record.messages)
+    return Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
+
+
+def _adoptable(chain: Chain) -> tuple[Filed, int]:
+    """The message to adopt, and the version that it calls itself."""
+    found = [filed for filed, _ in chain.unrecorded]
+    found += [chain.broken.candidate.filed] if chain.broken else []
+    latest = chain.latest
+    later = [filed for filed in found if latest is None or filed.posted.at > latest.at]
+    if not later:
+        reason = "it has no COMPILED message without a record after its latest version"
+        raise _refused(chain, reason)
+    compiled = max(later, key=lambda filed: in_thread_order(filed.posted))
+    number = _number(compiled, chain.number + 1)
+    if number >= MOST_VERSION:
+        raise _refused(chain, f"message {compiled.posted.id} calls itself v{number}")
+    if number <= chain.number:
+        reason = (
+            f"message {compiled.posted.id} calls itself v{number}, and the thread has come to "
+            f"v{chain.number}"
+        )
+        raise _refused(chain, reason)
+    return compiled, number
+
+
+def _number(compiled: Filed, otherwise: int) -> int:
+    body = read_compiled(compiled.posted.message)
+    return body.subject_version or body.version or body.title_version or otherwise
+
+
+def _publication(
+    desk: Desk, chain: Chain, record: VersionRecord, compiled: Filed, read: list[Filed]
+) -> Publication:
+    """What is published: the artifact in our own form, with nothing merged into it."""
+    try:
+        before = adopted_artifact(compiled, record.version - 1)
+        state = adopt(chain.state, record, [compiled], read)
+    except UnsoundError as error:
+        raise _refused(chain, str(error)) from None
+    finished = stamped(state.artifact, record.compiled_at, record.compiled_by, "active")
+    status = "active" if lint(finished).valid else "draft"
+    artifact = stamped(finished, record.compiled_at, record.compiled_by, status)
+    text = render_artifact(artifact)
+    record = record._replace(artifact_sha256=text_hash(text), status=status)
+    return Publication(
+        thread_id=chain.thread_id,
+        sender=desk.actor,
+        recipients=recipients_of(desk, chain, artifact),
+        version=record.version,
+        previous=record.version - 1,
+        compiled_at=record.compiled_at,
+        artifact=artifact,
+        text=text,
+        diff=diff(before, artifact),
+        ledger=(),
+        contributors=contributors_of((), artifact),
+        lint=lint(artifact),
+        conflicts=(),
+        not_contributed=(),
+        warnings=_remarks(compiled),
+        record=render_record(record),
+        artifact_sha256=record.artifact_sha256,
+        adopted=compiled.posted.id,
+    )
+
+
+def _remarks(compiled: Filed) -> tuple[Diagnostic, ...]:
+    """What of the artifact departs from the format, or could not be read at all."""
+    inline = read_compiled(compiled.posted.message).inline or ""
+    found = parse_artifact(inline).diagnostics
+    return tuple(each._replace(message_id=compiled.posted.id) for each in found)
+
+
+def _refused(chain: Chain, reason: str) -> Refused:
+    return Refused(codes.CANNOT_ADOPT.at(thread_id=chain.thread_id, reason=reason))

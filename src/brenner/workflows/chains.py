@@ -1,0 +1,87 @@
+"""The chain of a thread's versions, from the mailbox; what was worked out before is kept there."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import ERROR
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Stored
+from brenner.mail.rules import unknown_thread
+from brenner.session.chain import Chain, Watch, advance, replay
+from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
+from brenner.session.rebuild import Filed
+from brenner.thread.ids import check_thread_id
+
+
+def filed(stored: Stored) -> Filed:
+    """A message as a chain needs it."""
+    return Filed(
+        stored.posted, stored.content_hash, stored.origin_id, stored.arrival, stored.is_local
+    )
+
+
+def check_usable(thread_id: str) -> None:
+    """Refuse an ID that is no thread's: it is a file name, too."""
+    for found in check_thread_id(thread_id):
+        if found.severity is ERROR:
+            raise Refused(found)
+
+
+def load_chain(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain:
+    """The chain as it stands; a thread that nobody has written to is refused."""
+    kept = _kept(mailbox, thread_id, operator)
+    if kept is not None:
+        news = mailbox.thread_arrivals(thread_id, kept.arrival)
+        chain = advance(kept.chain, list(map(filed, news))) if news else kept.chain
+        if chain is not None:
+            return KeptChain(chain, _last(news, kept.arrival))
+    stored = mailbox.thread_arrivals(thread_id, 0)
+    if not stored:
+        raise unknown_thread(thread_id, [thread.thread_id for thread in mailbox.threads()])
+    return KeptChain(replay(thread_id, list(map(filed, stored)), operator), _last(stored, 0))
+
+
+def load_quickly(mailbox: Mailbox, thread_id: str, operator: str, most: int) -> Chain | None:
+    """The chain, if no more than so many messages have to be read for it."""
+    kept = _kept(mailbox, thread_id, operator)
+    known = kept.chain.position if kept else 0
+    if mailbox.thread(thread_id, limit=1).position - known > most:
+        return None
+    chain = load_chain(mailbox, thread_id, operator).chain
+    return chain if len(chain.unread) <= most else None
+
+
+def replay_chain(mailbox: Mailbox, thread_id: str, operator: str, watch: Watch) -> Chain:
+    """The chain worked out from the mail alone; `watch` sees every version that is rebuilt."""
+    stored = mailbox.thread_arrivals(thread_id, 0)
+    if not stored:
+        raise unknown_thread(thread_id, [thread.thread_id for thread in mailbox.threads()])
+    return replay(thread_id, list(map(filed, stored)), operator, watch)
+
+
+def keep_chain(mailbox: Mailbox, known: KeptChain, operator: str) -> None:
+    """Keep a chain for the next time. Where that fails, the next time only takes longer."""
+    if known.chain.broken or not known.chain.versions:
+        return
+    with suppress(BrennerError):
+        mailbox.keep(_name(known.chain.thread_id, operator), encode_chain(known))
+
+
+def _kept(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain | None:
+    text = mailbox.kept(_name(thread_id, operator))
+    if text is None:
+        return None
+    try:
+        return decode_chain(text, thread_id, lambda number: filed(mailbox.message(number)))
+    except (ValueError, LookupError, TypeError, BrennerError):  # damaged, or of another release
+        return None
+
+
+def _name(thread_id: str, operator: str) -> str:
+    """Who may void a version is part of what was worked out."""
+    return f"chain of {operator} for {thread_id}"
+
+
+def _last(stored: Iterable[Stored], before: int) -> int:
+    return max((each.arrival for each in stored), default=before)

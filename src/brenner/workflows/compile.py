@@ -1,0 +1,265 @@
+"""Compile a thread: publish its next version, once, whoever else is compiling (R10, R17).
+
+What can be known to fail is found out before anything is posted. Whoever loses the race reads the
+thread again, and publishes the next version or finds nothing left to do.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from brenner.artifact.conflicts import Conflict
+from brenner.artifact.diff import Diff, diff
+from brenner.artifact.ledger import Entry
+from brenner.artifact.model import Artifact
+from brenner.artifact.render import render_artifact
+from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes.versions import COMPILE_OVERTAKEN, NO_VERSION_YET
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.lint.report import LintReport
+from brenner.lint.run import lint
+from brenner.mail.model import Sent, Stored
+from brenner.session.chain import Chain
+from brenner.session.compiled import Contributor, compose_compiled, size_note
+from brenner.session.propose import Compiler, Proposal, propose, publication_of
+from brenner.session.rebuild import text_hash
+from brenner.thread.cross_reference import cross_reference
+from brenner.thread.messages import Message
+from brenner.thread.posted import iso
+from brenner.thread.subjects import parse_subject
+from brenner.workflows.chains import check_usable, load_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledger_of
+from brenner.workflows.persist import (
+    Persisted,
+    Persistence,
+    PersistOptions,
+    VersionText,
+    check_persistable,
+    persist,
+    persistence_of,
+)
+from brenner.workflows.publishing import (
+    MOST_TRIES,
+    OvertakenError,
+    check_sound,
+    post,
+    recipients_of,
+    verified,
+)
+from brenner.workflows.refusals import notify
+from brenner.workflows.source_text import source_text_of
+from brenner.workflows.version_texts import version_texts
+
+
+class CompileOptions(NamedTuple):
+    """How to compile. `close` publishes the last version of the session."""
+
+    dry_run: bool = False
+    strict: bool = False
+    reopen: bool = False
+    notify: bool = False
+    close: bool = False
+    persist: PersistOptions | None = None
+
+
+class Status(StrEnum):
+    """How a compile ended."""
+
+    PUBLISHED = "published"
+    NOTHING = "nothing_to_compile"
+    DRY_RUN = "dry_run"
+    REFUSED = "refused"
+
+
+class Compiled(NamedTuple):
+    """What a compile did. Where nothing was published, the artifact is the one of the latest
+    version, or the one that would have been published.
+
+    `failed` is what went wrong after the version was posted: it is published all the same.
+    """
+
+    thread_id: str
+    status: Status
+    version: int | None
+    previous_version: int | None
+    message: Stored | None
+    artifact: Artifact
+    text: str
+    artifact_sha256: str
+    diff: Diff
+    ledger: tuple[Entry, ...]
+    warnings: tuple[Diagnostic, ...]
+    conflicts: tuple[Conflict, ...]
+    not_contributed: tuple[Diagnostic, ...]
+    lint: LintReport
+    contributors: tuple[Contributor, ...]
+    notes: tuple[Diagnostic, ...]
+    persistence: Persistence
+    left: int = 0
+    persisted: Persisted | None = None
+    notified: tuple[Sent, ...] = ()
+    failed: BrennerError | None = None
+
+
+def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compiled:
+    """Publish the next version of a thread, if there is one to publish."""
+    check_usable(thread_id)
+    for _ in range(MOST_TRIES):
+        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+        try:
+            return _Compile(desk, chain, options).run()
+        except OvertakenError:
+            continue
+    raise Refused(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+class _Compile:
+    """One attempt, with the thread as it stood at one moment."""
+
+    def __init__(self, desk: Desk, chain: Chain, options: CompileOptions) -> None:
+        self.desk = desk
+        self.chain = chain
+        self.options = options
+        source = source_text_of(desk.project)
+        now = datetime.now(UTC).replace(microsecond=0)
+        self.compiler = Compiler(desk.actor, iso(now), desk.project.operator, source)
+
+    def run(self) -> Compiled:
+        """Go through the steps; what was posted stays, whatever fails after it."""
+        chain, options = self.chain, self.options
+        check_sound(chain)
+        if options.close and not chain.versions:
+            raise Refused(codes.NO_VERSION_TO_CLOSE.at(thread_id=chain.thread_id))
+        proposal = propose(chain, self.compiler, close=options.close)
+        if options.strict and proposal.refused:
+            return self._result(proposal, Status.REFUSED)
+        if not proposal.applies_something and (chain.is_closed or not options.close):
+            return self._nothing(proposal)
+        if chain.is_closed and not options.reopen:
+            words = {"thread_id": chain.thread_id, "version": str(chain.number)}
+            raise Refused(codes.SESSION_CLOSED.at(None, **words))
+        if options.strict and not proposal.lint.valid:
+            return self._result(proposal, Status.REFUSED)
+        recipients = recipients_of(self.desk, chain, proposal.artifact)
+        publication = publication_of(chain, proposal, self.compiler, recipients)
+        message = compose_compiled(publication)
+        rebuilt = verified(chain, message)
+        too_large = size_note(publication)
+        wish = self._wish(proposal.number, is_end=proposal.status == "closed")
+        if wish:
+            version = self._version(proposal.number, 0, proposal.text, message)
+            check_persistable(self.desk, version, self._texts(version), wish)
+        if options.dry_run:
+            return self._result(proposal, Status.DRY_RUN)
+        stored = post(self.desk, chain, message, rebuilt)
+        done = self._result(proposal, Status.PUBLISHED)._replace(message=stored)
+        done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
+        version = self._version(proposal.number, stored.id, done.text, message)
+        return self._after(done, version, wish)
+
+    def _wish(self, number: int, *, is_end: bool) -> PersistOptions | None:
+        """What is to be persisted: as asked for, or as configured for milestones and the end."""
+        configured = self.desk.project.persist
+        is_milestone = configured.every is not None and number % configured.every == 0
+        if self.options.persist or not (is_milestone or (is_end and configured.on_complete)):
+            return self.options.persist
+        return PersistOptions(
+            commit=configured.commit or configured.push,
+            push=configured.push,
+            archive=configured.archive,
+        )
+
+    def _version(self, number: int, message_id: int, text: str, message: Message) -> VersionText:
+        """What is persisted; the commit says of it what the subject of its message says."""
+        subject = parse_subject(message.subject)
+        said = (subject.description if subject else "").removeprefix(f"v{number}").strip()
+        spare = [each for each in self.chain.spare if self.chain.is_void(each)]
+        void = tuple(each.inline for each in spare if each.inline)
+        return VersionText(self.chain.thread_id, number, message_id, text, said, void)
+
+    def _texts(self, new: VersionText) -> Callable[[int], str | None]:
+        """The texts of all versions, the new one included."""
+        earlier = version_texts(self.desk.mailbox, self.chain, self.desk.project.operator)
+        return lambda number: new.text if number == new.number else earlier(number)
+
+    def _nothing(self, proposal: Proposal) -> Compiled:
+        """Nothing is posted (R17). What was interrupted before is finished."""
+        chain, latest = self.chain, self.chain.latest
+        text = render_artifact(chain.state.artifact)
+        result = self._result(proposal, Status.NOTHING)._replace(
+            version=chain.number or None,
+            previous_version=chain.versions[-2].number if len(chain.versions) > 1 else None,
+            artifact=chain.state.artifact,
+            text=text,
+            artifact_sha256=text_hash(text),
+            diff=diff(chain.state.artifact, chain.state.artifact),
+            conflicts=chain.state.conflicts,
+            lint=lint(chain.state.artifact, self.compiler.source),
+            contributors=(),
+            persistence=self._persistence(text),
+        )
+        wish = self._wish(chain.number, is_end=chain.is_closed) if latest else self.options.persist
+        if latest is None:
+            path = cross_reference(chain.thread_id).artifact_path
+            found = NO_VERSION_YET.at(thread_id=chain.thread_id, path=path)
+            return self._after(result, None, None)._replace(
+                notes=(*result.notes, *([found] if wish else []))
+            )
+        stored = self.desk.mailbox.message(latest.message_id)
+        version = self._version(latest.number, stored.id, text, stored.message)
+        result = result._replace(message=stored)
+        if self.options.dry_run:
+            return result
+        return self._after(result, version, wish)
+
+    def _after(
+        self, result: Compiled, version: VersionText | None, wish: PersistOptions | None
+    ) -> Compiled:
+        """Persist and notify; a failure is reported beside what was done before it."""
+        failed: BrennerError | None = None
+        try:
+            if version and wish:
+                recipients = recipients_of(self.desk, self.chain, result.artifact)
+                texts = self._texts(version)
+                persisted = persist(self.desk, version, texts, wish, recipients)
+                result = result._replace(persisted=persisted, persistence=persisted.persistence)
+            if self.options.notify:
+                result = result._replace(notified=notify(self.desk, self._refused(result)))
+        except BrennerError as error:
+            failed = error
+            result = result._replace(persistence=self._persistence(result.text))
+        return result._replace(failed=failed)
+
+    def _refused(self, result: Compiled) -> tuple[Entry, ...]:
+        """The ledger of this compile; where nothing was published, also the latest version's."""
+        if result.status is Status.PUBLISHED:
+            return result.ledger
+        return (*ledger_of(self.desk, self.chain.thread_id, self.chain.number), *result.ledger)
+
+    def _persistence(self, text: str) -> Persistence:
+        return persistence_of(self.desk.project, self.chain.thread_id, text)
+
+    def _result(self, proposal: Proposal, status: Status) -> Compiled:
+        return Compiled(
+            thread_id=self.chain.thread_id,
+            status=status,
+            version=proposal.number,
+            previous_version=self.chain.number or None,
+            message=None,
+            artifact=proposal.artifact,
+            text=proposal.text,
+            artifact_sha256=proposal.sha256,
+            diff=proposal.diff,
+            ledger=proposal.ledger,
+            warnings=proposal.merged.warnings,
+            conflicts=proposal.merged.conflicts,
+            not_contributed=proposal.not_contributed,
+            lint=proposal.lint,
+            contributors=proposal.contributors,
+            notes=self.chain.new_others(),
+            persistence=self._persistence(proposal.text),
+            left=proposal.left,
+        )

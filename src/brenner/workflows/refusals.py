@@ -1,0 +1,52 @@
+"""Tell each author of refused blocks what is wrong with them, once (message document, Error
+Responses).
+"""
+
+from collections.abc import Iterable
+
+from brenner.artifact.ledger import Entry, Outcome
+from brenner.check.reply import compose_refusal
+from brenner.mail.model import Sent, Stored
+from brenner.thread.messages import Message
+from brenner.workflows.desk import Desk
+from brenner.workflows.once import send_once
+
+
+def notify(desk: Desk, ledger: Iterable[Entry]) -> tuple[Sent, ...]:
+    """Mail the Validation Error reply for every message with refused blocks that has none yet."""
+    by_message: dict[int, list[Entry]] = {}
+    for entry in ledger:
+        if entry.state is Outcome.REFUSED:
+            by_message.setdefault(entry.message_id, []).append(entry)
+    replies = _Replies(desk)
+    sent = [_notify(desk, number, entries, replies) for number, entries in by_message.items()]
+    return tuple(each for each in sent if each.is_new)
+
+
+class _Replies:
+    """The answers in the thread, read once, and after that only what came in since."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._mailbox = desk.mailbox
+        self._arrival = 0
+        self._found: dict[tuple[int | None, str], Stored] = {}
+
+    def to(self, message_id: int, reply: Message) -> Stored | None:
+        """The first answer to a message with that subject, whoever sent it."""
+        for stored in self._mailbox.thread_arrivals(reply.thread_id, self._arrival):
+            self._arrival = stored.arrival
+            self._found.setdefault((stored.reply_to, stored.message.subject), stored)
+        return self._found.get((message_id, reply.subject))
+
+
+def _notify(desk: Desk, message_id: int, entries: list[Entry], replies: _Replies) -> Sent:
+    """What a message says never changes, so neither does what is refused in it: one reply does."""
+    posted = desk.mailbox.message(message_id).posted
+    reply = compose_refusal(posted, tuple(entries), desk.actor)
+    return send_once(
+        desk.mailbox,
+        reply,
+        lambda: replies.to(message_id, reply),
+        key=f"validation error of message {message_id}",
+        reply_to=message_id,
+    )

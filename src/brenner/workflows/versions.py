@@ -1,0 +1,273 @@
+"""The versions of a thread: one of them, all of them, and whether they follow from the mail."""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from brenner.artifact.model import Artifact
+from brenner.artifact.parse import parse_artifact
+from brenner.artifact.state import State
+from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.codes.archive import NOT_AN_ARCHIVE
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.grammar import VERSION
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Restored, Stored
+from brenner.session.chain import Broken, Chain
+from brenner.session.rebuild import Candidate, Rebuilt
+from brenner.thread.cross_reference import cross_reference
+from brenner.thread.ids import is_valid
+from brenner.thread.subjects import parse_subject
+from brenner.workflows.chains import check_usable, load_chain, replay_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.persist import Persistence, persistences
+from brenner.workflows.publishing import mismatch
+from brenner.workflows.version_texts import version_texts
+
+
+class Target(NamedTuple):
+    """`THREAD`, or one version of it: `THREAD@vN`."""
+
+    thread_id: str
+    version: int | None = None
+
+
+def parse_target(text: str) -> Target | None:
+    """What a command was asked about; None where it cannot be a thread."""
+    thread_id, at, number = text.partition("@")
+    match = VERSION.fullmatch(number)
+    if not is_valid(thread_id) or (at and match is None):
+        return None
+    return Target(thread_id, int(match[1]) if match else None)
+
+
+# One version.
+
+
+class LoadedVersion(NamedTuple):
+    """A version, from the mail or from its file; its `state` only where asked for."""
+
+    thread_id: str
+    number: int | None
+    artifact: Artifact
+    text: str
+    source: Literal["mail", "file"]
+    message: Stored | None = None
+    state: State | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+
+def load_version(desk: Desk, target: Target, *, with_state: bool = False) -> LoadedVersion:
+    """The version asked for, or the latest: of the mail, else of the file (dual-source rule)."""
+    check_usable(target.thread_id)
+    if not _has_mail(desk.mailbox, target.thread_id):
+        return _from_file(desk, target, None)
+    chain = load_chain(desk.mailbox, target.thread_id, desk.project.operator).chain
+    if not chain.versions:
+        return _from_file(desk, target, chain)
+    number = chain.number if target.version is None else target.version
+    found = {version.number: version for version in chain.versions}
+    if number not in found:
+        words = {"thread_id": target.thread_id, "version": str(number), "known": _known(chain)}
+        raise Refused(codes.UNKNOWN_VERSION.at(None, **words))
+    text = version_texts(desk.mailbox, chain, desk.project.operator)(number) or ""
+    loaded = LoadedVersion(
+        target.thread_id,
+        number,
+        parse_artifact(text).artifact,
+        text,
+        "mail",
+        desk.mailbox.message(found[number].message_id),
+        notes=_notes(desk, chain, target),
+    )
+    if not with_state:
+        return loaded
+    is_latest = number == chain.number
+    state = chain.state if is_latest else _state_of(desk, target.thread_id, number)
+    return loaded._replace(state=state, artifact=state.artifact)
+
+
+def _has_mail(mailbox: Mailbox, thread_id: str) -> bool:
+    return mailbox.thread(thread_id, limit=1).position > 0
+
+
+def _known(chain: Chain) -> str:
+    if len(chain.versions) == 1:
+        return f"there is only v{chain.number}"
+    return f"the latest is v{chain.number}"
+
+
+def _state_of(desk: Desk, thread_id: str, number: int) -> State:
+    """The state of a version, which is rebuilt."""
+    found: dict[int, State] = {}
+
+    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+        found[candidate.number] = rebuilt.state
+
+    replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
+    return found[number]
+
+
+def _notes(desk: Desk, chain: Chain, target: Target) -> tuple[Diagnostic, ...]:
+    """What the reader should know beside the version: messages that are none, a later file."""
+    notes = [*chain.new_others(), *_broken(chain)]
+    on_disk = _file(desk, target.thread_id)
+    held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
+    if target.version is None and held is not None and held > chain.number:
+        path = cross_reference(chain.thread_id).artifact_path
+        words = {"path": path, "value": str(held), "version": str(chain.number)}
+        notes.append(codes.FILE_AHEAD_OF_MAIL.at(None, **words))
+    return tuple(notes)
+
+
+def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:
+    """The COMPILED messages that are no version, also the one that stops the next compile."""
+    return (*chain.others(), *_broken(chain))
+
+
+def _broken(chain: Chain) -> tuple[Diagnostic, ...]:
+    return (_mismatch(chain, chain.broken),) if chain.broken else ()
+
+
+def _mismatch(chain: Chain, broken: Broken) -> Diagnostic:
+    found = mismatch(chain.thread_id, broken.number, broken.difference)
+    return found._replace(message_id=broken.candidate.filed.posted.id)
+
+
+def _file(desk: Desk, thread_id: str) -> str | None:
+    """The artifact's file; None where there is none that can be read."""
+    try:
+        return (desk.project.folder / cross_reference(thread_id).artifact_path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _from_file(desk: Desk, target: Target, chain: Chain | None) -> LoadedVersion:
+    """The persisted version, where the mail has none."""
+    path = cross_reference(target.thread_id).artifact_path
+    text = _file(desk, target.thread_id)
+    if text is None:
+        if chain is None:
+            load_chain(desk.mailbox, target.thread_id, desk.project.operator)  # refuses
+        elif chain.broken:
+            raise Refused(_mismatch(chain, chain.broken))
+        raise Refused(codes.NO_VERSION_YET.at(thread_id=target.thread_id, path=path))
+    parsed = parse_artifact(text)
+    artifact = parsed.artifact
+    number = artifact.metadata.version
+    if target.version not in (None, number):
+        known = f"there is only v{number}, in `{path}`"
+        words = {"thread_id": target.thread_id, "version": str(target.version), "known": known}
+        raise Refused(codes.UNKNOWN_VERSION.at(None, **words))
+    note = codes.SHOWN_FROM_FILE.at(thread_id=target.thread_id, path=path)
+    others = _not_versions(chain) if chain else ()
+    notes = (note, *others, *parsed.diagnostics)
+    return LoadedVersion(target.thread_id, number, artifact, text, "file", notes=notes)
+
+
+# All versions.
+
+
+class ListedVersion(NamedTuple):
+    """One line of the history."""
+
+    number: int
+    message: Stored
+    compiled_at: str
+    compiled_by: str
+    status: str
+    summary: str
+    persistence: Persistence
+
+
+class History(NamedTuple):
+    """Every version, in order; `others` are COMPILED messages that are none."""
+
+    thread_id: str
+    versions: tuple[ListedVersion, ...]
+    others: tuple[Diagnostic, ...]
+    unread: int
+
+
+def history(desk: Desk, thread_id: str) -> History:
+    """The versions that the mail has, each with what is known of its file and commit."""
+    check_usable(thread_id)
+    chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+    text_of = version_texts(desk.mailbox, chain, desk.project.operator)
+    texts = {version.number: text_of(version.number) or "" for version in chain.versions}
+    states = persistences(desk.project, thread_id, texts)
+    listed = []
+    for version in chain.versions:
+        stored = desk.mailbox.message(version.message_id)
+        subject = parse_subject(stored.message.subject)
+        said = subject.description if subject else stored.message.subject
+        listed.append(
+            ListedVersion(
+                version.number,
+                stored,
+                version.compiled_at,
+                version.compiled_by,
+                version.status,
+                said.removeprefix(f"v{version.number}").strip(),
+                states[version.number],
+            )
+        )
+    return History(thread_id, tuple(listed), _not_versions(chain), len(chain.unread))
+
+
+class VerifiedVersion(NamedTuple):
+    """Whether a version follows from the mail; `difference` says where it does not."""
+
+    number: int
+    ok: bool
+    artifact_sha256: str
+    difference: str = ""
+
+
+class Verification(NamedTuple):
+    """What came of rebuilding every version."""
+
+    thread_id: str
+    versions: tuple[VerifiedVersion, ...]
+    ok: bool
+    notes: tuple[Diagnostic, ...] = ()
+
+
+def verify(desk: Desk, thread_id: str, archive: Path | None = None) -> Verification:
+    """Rebuild every version from the mail alone, or from an archive of it, and compare.
+
+    Nothing that was kept from before is used.
+    """
+    check_usable(thread_id)
+    mailbox = desk.mailbox if archive is None else _from_archive(archive)
+    found: list[VerifiedVersion] = []
+
+    def watch(candidate: Candidate, _rebuilt: Rebuilt) -> None:
+        found.append(_verified(candidate, ""))
+
+    chain = replay_chain(mailbox, thread_id, desk.project.operator, watch)
+    if chain.broken:
+        found.append(_verified(chain.broken.candidate, chain.broken.difference))
+    return Verification(thread_id, tuple(found), chain.broken is None, chain.others())
+
+
+def _verified(candidate: Candidate, difference: str) -> VerifiedVersion:
+    sha256 = candidate.record.artifact_sha256 if candidate.record else ""
+    return VerifiedVersion(candidate.number, not difference, sha256, difference)
+
+
+def _from_archive(archive: Path) -> Mailbox:
+    """The mail in an archive, in memory."""
+    from brenner.mail.memory import MemoryMailbox  # only who has no other mail needs it
+    from brenner.workflows.transfer import archive_lines, import_archive
+
+    mailbox = MemoryMailbox()
+    try:
+        with archive.open("rb") as file:
+            done = import_archive(mailbox, archive_lines(file), "jsonl", str(archive))
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise Refused(NOT_AN_ARCHIVE.at(path=str(archive), reason=reason)) from None
+    if not isinstance(done, Restored):
+        raise Refused(done[0])
+    return mailbox

@@ -1,0 +1,74 @@
+"""Declare a version void: the operator's word on one that does not rebuild, or was a mistake."""
+
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.codes.mail import THREAD_MOVED
+from brenner.diagnostics.errors import Refused
+from brenner.mail.model import Stored
+from brenner.session.chain import Chain
+from brenner.session.void import Void, compose_void
+from brenner.thread.messages import Message
+from brenner.workflows.chains import check_usable, load_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.publishing import MOST_TRIES, recipients_of
+
+
+class Voided(NamedTuple):
+    """The message that declares it; what counts as unread again; the version that is latest now."""
+
+    version: int
+    void_message_id: int
+    message: Stored
+    unread: int
+    latest: int
+
+
+def check_operator(desk: Desk, what: str) -> None:
+    """Some decisions about other people's work are the operator's alone."""
+    if not desk.is_operator:
+        words = {"name": desk.actor, "what": what, "operator": desk.project.operator}
+        raise Refused(codes.ONLY_THE_OPERATOR.at(None, **words))
+
+
+def void_version(desk: Desk, thread_id: str, number: int, reason: str) -> Voided:
+    """Declare the latest version void, or one that does not rebuild."""
+    check_usable(thread_id)
+    check_operator(desk, "void a version")
+    for _ in range(MOST_TRIES):
+        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+        message_id, content_hash = _voidable(chain, number)
+        to = recipients_of(desk, chain, chain.state.artifact)
+        blank = Message(thread_id, desk.actor, to, "", "")
+        message = compose_void(blank, Void(content_hash, number), message_id, reason)
+        try:
+            stored = desk.mailbox.send(message, position=chain.position).stored
+        except Refused as refused:
+            if refused.diagnostic.code is THREAD_MOVED:
+                continue
+            raise
+        after = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+        return Voided(number, message_id, stored, len(after.unread), after.number)
+    raise Refused(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def _voidable(chain: Chain, number: int) -> tuple[int, str]:
+    """The message that is that version, or says so and does not rebuild: its id and hash."""
+    if chain.broken and chain.broken.number == number:
+        compiled = chain.broken.candidate.filed
+        return compiled.posted.id, compiled.content_hash
+    latest = chain.latest
+    if latest and latest.number == number:
+        return latest.message_id, latest.content_hash
+    raise Refused(
+        codes.CANNOT_VOID.at(version=number, thread_id=chain.thread_id, reason=_why(chain, number))
+    )
+
+
+def _why(chain: Chain, number: int) -> str:
+    if number < chain.number and any(each.number == number for each in chain.versions):
+        return f"v{chain.number} is built on it"
+    if any(each.number == number and chain.is_void(each) for each in chain.spare):
+        return "it is void already"
+    latest = f"the latest is v{chain.number}" if chain.versions else "there is none yet"
+    return f"there is no such version; {latest}"

@@ -1,0 +1,70 @@
+"""Threads with versions, made by the pure functions alone: what the laws of the chain are tried on.
+
+Every version is composed, read back from its message and rebuilt from its record.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from brenner.session.chain import Chain, advance, replay
+from brenner.session.chain_messages import candidate_of
+from brenner.session.compiled import compose_compiled
+from brenner.session.propose import Compiler, Proposal, propose, publication_of
+from brenner.session.rebuild import Candidate, Filed
+from brenner.session.record import VersionRecord
+from brenner.thread.content_hash import content_hash
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted, iso
+from scenes import THREAD_ID
+
+OPERATOR = "Operator"
+
+
+def file(posted: Posted, origin: int | None = None) -> Filed:
+    """A message as a store has it."""
+    number = posted.id if origin is None else origin
+    return Filed(posted, content_hash(posted.message), number, posted.id)
+
+
+def compiler(at: datetime, name: str = OPERATOR) -> Compiler:
+    """Somebody who compiles at that time."""
+    return Compiler(name, iso(at.replace(microsecond=0)), OPERATOR)
+
+
+def chain_of(messages: Iterable[Filed]) -> Chain:
+    """The chain of all these messages."""
+    return replay(THREAD_ID, list(messages), OPERATOR)
+
+
+def compiled(chain: Chain, number: int, at: datetime) -> tuple[Filed, Proposal]:
+    """The COMPILED message of the next version, stored."""
+    who = compiler(at)
+    proposal = propose(chain, who)
+    message = compose_compiled(publication_of(chain, proposal, who, ("BlueLake",)))
+    return file(Posted(number, at, message)), proposal
+
+
+def candidate(filed: Filed) -> Candidate:
+    """A COMPILED message whose record can be read."""
+    found = candidate_of(filed)
+    assert isinstance(found, Candidate), found
+    return found
+
+
+def record_in(filed: Filed) -> VersionRecord:
+    """The record of a COMPILED message."""
+    record = candidate(filed).record
+    assert record
+    return record
+
+
+def advanced(chain: Chain, news: list[Filed]) -> Chain:
+    """The chain with what came in since."""
+    found = advance(chain, news)
+    assert found is not None
+    return found
+
+
+def foreign(number: int, at: datetime, subject: str, body: str, sender: str = "RedSky") -> Filed:
+    """A message that somebody else posted."""
+    return file(Posted(number, at, Message(THREAD_ID, sender, (OPERATOR,), subject, body)))

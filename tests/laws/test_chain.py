@@ -1,0 +1,213 @@
+"""The chain: versions are found in the mail, rebuilt from it, and swallow nothing else."""
+
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from brenner.artifact.render import render_artifact
+from brenner.session.chain import Chain, advance, replay
+from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
+from brenner.session.rebuild import Filed
+from brenner.session.record import render_record
+from brenner.session.void import Void, compose_void
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted
+from chains import OPERATOR, advanced, chain_of, compiled, file, foreign, record_in
+from histories import threads
+from scenes import THREAD_ID
+
+FEWER = settings(max_examples=settings().max_examples // 4)  # a session is a very large example
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[Filed]:
+    """All messages of a thread, every round of it published."""
+    thread = draw(threads())
+    messages: list[Filed] = []
+    for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=False):
+        messages += map(file, posted)
+        chain = chain_of(messages)
+        assume(chain.unread)
+        messages.append(compiled(chain, number, at)[0])
+    return messages
+
+
+def seen(chain: Chain) -> tuple[Any, ...]:
+    """What a chain comes to."""
+    return (
+        chain.versions,
+        chain.unread,
+        render_artifact(chain.state.artifact),
+        chain.state.conflicts,
+        chain.state.versions,
+        chain.others(),
+        chain.aside,
+        chain.broken,
+        sorted(chain.writers),
+        chain.position,
+    )
+
+
+def kept(chain: Chain, messages: list[Filed]) -> Chain:
+    """The same chain, written down and read again."""
+    by_id = {filed.posted.id: filed for filed in messages}
+    return decode_chain(encode_chain(KeptChain(chain, 7)), THREAD_ID, by_id.__getitem__).chain
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_every_version_is_rebuilt_in_any_order(messages: list[Filed], data: st.DataObject) -> None:
+    """From the messages alone, whatever order they come in."""
+    chain = chain_of(messages)
+    published = [each for each in messages if each.posted.message.subject.startswith("COMPILED")]
+    assert [version.message_id for version in chain.versions] == [
+        each.posted.id for each in sorted(published, key=lambda each: each.posted.id)
+    ]
+    assert [version.number for version in chain.versions] == [*range(1, len(published) + 1)]
+    assert (chain.broken, chain.unread) == (None, ())
+    assert seen(chain_of(data.draw(st.permutations(messages)))) == seen(chain)
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_going_on_from_what_was_kept_is_the_same_as_starting_anew(
+    messages: list[Filed], data: st.DataObject
+) -> None:
+    """At any place, with what was kept written down and read again."""
+    border = data.draw(st.integers(0, len(messages)))
+    before = kept(chain_of(messages[:border]), messages)
+    assert seen(before) == seen(chain_of(messages[:border]))
+    assert seen(advanced(before, messages[border:])) == seen(chain_of(messages))
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_a_late_message_changes_no_version(messages: list[Filed], data: st.DataObject) -> None:
+    """It may say that it is older than all others: it is unread, and the versions stay."""
+    before = chain_of(messages)
+    twin = data.draw(st.sampled_from(messages))
+    late = twin.posted._replace(id=900, at=twin.posted.at - timedelta(days=400))
+    after = chain_of([*messages, file(late)])
+    assert [each.artifact_sha256 for each in after.versions] == [
+        each.artifact_sha256 for each in before.versions
+    ]
+    assert after.broken is None
+
+
+@FEWER
+@given(sessions(), st.integers(1, 5_000))
+def test_a_copied_thread_still_verifies(messages: list[Filed], by: int) -> None:
+    """With other ids and times than those that the records name."""
+    copied = [
+        Filed(
+            filed.posted._replace(id=filed.posted.id + by, at=filed.posted.at + timedelta(by)),
+            filed.content_hash,
+            filed.origin_id,
+            filed.arrival,
+            is_local=False,
+        )
+        for filed in messages
+    ]
+    ours, theirs = chain_of(messages), chain_of(copied)
+    assert theirs.broken is None
+    assert [each.artifact_sha256 for each in theirs.versions] == [
+        each.artifact_sha256 for each in ours.versions
+    ]
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_a_changed_record_stops_the_chain_and_swallows_nothing(
+    messages: list[Filed], data: st.DataObject
+) -> None:
+    """Whatever is changed in it: the version does not count, and what it read is unread."""
+    assume(len(messages) > 1)
+    last = messages[-1]
+    record = record_in(last)
+    changed = data.draw(
+        st.sampled_from(
+            (
+                record._replace(artifact_sha256="0" * 64),
+                record._replace(messages=(*record.messages, *record.messages[:1])),
+                record._replace(compiled_by="BlueLake"),
+                record._replace(version=record.version + 1),
+                record._replace(base=None),
+            )
+        )
+    )
+    body = last.posted.message.body.replace(render_record(record), render_record(changed))
+    assume(body != last.posted.message.body)
+    forged = file(last.posted._replace(message=last.posted.message._replace(body=body)))
+    chain = chain_of([*messages[:-1], forged])
+    before = chain_of(messages[:-1])
+    assume(before.unread)
+    assert chain.versions == before.versions
+    assert chain.unread == before.unread
+    assert chain.broken or chain.others()
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_a_version_has_read_what_its_record_names_and_nothing_else(
+    messages: list[Filed], data: st.DataObject
+) -> None:
+    """One that leaves a message out either does not rebuild, or leaves it unread."""
+    last = messages[-1]
+    record = record_in(last)
+    left = data.draw(st.sampled_from(record.messages))
+    changed = record._replace(messages=tuple(each for each in record.messages if each != left))
+    body = last.posted.message.body.replace(render_record(record), render_record(changed))
+    forged = file(last.posted._replace(message=last.posted.message._replace(body=body)))
+    assert left.id in {each.posted.id for each in chain_of([*messages[:-1], forged]).unread}
+
+
+@FEWER
+@given(sessions(), st.sampled_from(["", "```brenner-record\n{}\n```", "## Full Artifact\n\nx.md"]))
+def test_a_foreign_compiled_message_swallows_nothing(messages: list[Filed], body: str) -> None:
+    """Without a record, or with one that cannot be read, it is no version."""
+    before = chain_of(messages[:-1])
+    at = messages[-1].posted.at
+    after = chain_of(
+        [*messages[:-1], foreign(901, at, "COMPILED: v7 all is done", f"# v7\n{body}")]
+    )
+    assert after.versions == before.versions
+    assert after.unread == before.unread
+    assert len(after.others()) == len(before.others()) + 1
+
+
+@FEWER
+@given(sessions())
+def test_of_two_with_one_number_the_lower_id_counts(messages: list[Filed]) -> None:
+    """The other is void, and nothing is read twice."""
+    last = messages[-1]
+    twin = file(last.posted._replace(id=last.posted.id + 700))
+    chain = chain_of([*messages, twin])
+    assert seen(chain)[:5] == seen(chain_of(messages))[:5]
+    assert [found.id for found in chain.others()] == ["VOID_VERSION"]
+
+
+@FEWER
+@given(sessions())
+def test_a_void_version_gives_back_what_it_had_read(messages: list[Filed]) -> None:
+    """Only the operator's word counts; then the number is free again."""
+    chain = chain_of(messages)
+    last = chain.versions[-1]
+    at = messages[-1].posted.at + timedelta(minutes=1)
+    for sender in (OPERATOR, "RedSky"):
+        blank = Message(THREAD_ID, sender, ("BlueLake",), "", "")
+        said = compose_void(blank, Void(last.content_hash, last.number), last.message_id, "x")
+        news = file(Posted(950, at, said))
+        after = chain_of([*messages, news])
+        assert seen(after)[:3] == (
+            seen(chain_of(messages[:-1]))[:3] if sender == OPERATOR else seen(chain)[:3]
+        )
+        is_new = advance(chain, [news]) is not None
+        assert is_new == (sender != OPERATOR)
+        again = compiled(after, 951, at)[0] if sender == OPERATOR else None
+        if again:
+            whole = replay(THREAD_ID, [*messages, news, again], OPERATOR)
+            assert [each.number for each in whole.versions] == [
+                each.number for each in chain.versions
+            ]

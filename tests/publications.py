@@ -1,0 +1,54 @@
+"""Versions ready to be published, made from a merge or from a golden history."""
+
+from hashlib import sha256
+from pathlib import Path
+
+from brenner.artifact.diff import diff
+from brenner.artifact.merge import Merge
+from brenner.artifact.model import Artifact
+from brenner.artifact.render import render_artifact
+from brenner.artifact.state import empty_state
+from brenner.lint.run import lint
+from brenner.session.compiled import Publication, contributors_of
+from golden.history import versions
+
+GOLDEN = Path(__file__).parent / "golden"
+COMPILED_AT = "2025-12-30T14:00:00Z"
+
+
+def publication(before: Artifact, merged: Merge, artifact: Artifact | None = None) -> Publication:
+    """The version that a merge makes of the artifact before it."""
+    new = artifact or merged.artifact
+    text = render_artifact(new)
+    version = new.metadata.version or 0
+    return Publication(
+        thread_id=new.metadata.session_id or "",
+        sender="Operator",
+        recipients=("BlueLake",),
+        version=version,
+        previous=version - 1 or None,
+        compiled_at=new.metadata.compiled_at or COMPILED_AT,
+        artifact=new,
+        text=text,
+        diff=diff(before, new),
+        ledger=merged.ledger,
+        contributors=contributors_of(merged.ledger, new),
+        lint=lint(new),
+        conflicts=merged.conflicts,
+        not_contributed=(),
+        warnings=merged.warnings,
+        record='{"format":1}',
+        artifact_sha256=sha256(text.encode()).hexdigest(),
+    )
+
+
+def golden(history: str) -> list[Publication]:
+    """The versions of a golden history."""
+    found: list[Publication] = []
+    before = None
+    for version in versions(GOLDEN / history):
+        thread_id = version.artifact.metadata.session_id or ""
+        before = before or empty_state(thread_id).artifact
+        found.append(publication(before, version.merged, version.artifact))
+        before = version.artifact
+    return found

@@ -1,0 +1,67 @@
+"""A whole compile (publish, notify, persist, commit, say so) that is killed at every single step.
+
+Each attempt is made in a child of its own on a copy of the same project. Steps are what SQLite
+does to its files, what this program does to others, and each start of git.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from brenner.project import Project
+from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
+from brenner.workflows.desk import desk_in
+from brenner.workflows.persist import PersistOptions
+from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
+from session.desks import THREAD
+
+_MOST_STEPS = 2_000
+WISH = CompileOptions(notify=True, persist=PersistOptions(commit=True, archive=True))
+
+
+def compile_all(folder: Path) -> Compiled:
+    """Publish, notify, persist, commit."""
+    with desk_in(Project(folder), None, create=False) as desk:
+        return compile_thread(desk, THREAD, WISH)
+
+
+def killed_at(template: str, remains: str, first: str, stride: str) -> None:
+    """Kill the process at its first step, and at every `stride`-th after it, up to its end."""
+    for step in range(int(first), _MOST_STEPS, int(stride)):
+        folder = Path(remains, f"{step:04}")
+        shutil.copytree(template, folder, symlinks=True)
+        status = _in_child(folder, step)
+        if status == 0:
+            return
+        if status != signal.SIGKILL:
+            sys.exit(f"step {step} ended with {status}")
+    sys.exit("there is no end")
+
+
+def _in_child(folder: Path, step: int) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            watch = KilledAt(step)
+            watch_disk(watch)
+            watch_system(folder, watch)
+            watch_programs(watch)
+            compile_all(folder)
+            os._exit(0)
+        except BaseException:  # noqa: BLE001  (a child must not go on as its parent)
+            traceback.print_exc()
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) * -1
+
+
+def watch_programs(watch: Watch) -> None:
+    """From now on, tell of every program that is about to be started."""
+
+    def heard(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "subprocess.Popen":
+            watch(Event(event, Path(str(arguments[0]))))
+
+    sys.addaudithook(heard)

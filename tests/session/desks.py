@@ -1,0 +1,65 @@
+"""A project with a mailbox and a thread, and short ways to write to it."""
+
+import json
+from pathlib import Path
+
+from brenner.mail.model import Profile, Stored
+from brenner.project import Project
+from brenner.thread.messages import Message
+from brenner.workflows.desk import Desk, desk_in
+
+THREAD = "RS-20251230-cell-fate"
+ANN, BEA = "BlueLake", "RedSky"
+KICKOFF = (
+    "# Cell fate\n\n## Research Question\nWhat tells a cell where it is?\n\n"
+    "## Context\nCells differ by place.\n"
+)
+
+
+def a_desk(folder: Path, actor: str | None = None) -> Desk:
+    """A desk in the project of that folder, with two agents."""
+    desk = desk_in(Project(folder), actor, create=True)
+    for name in (ANN, BEA):
+        desk.mailbox.register(Profile(name))
+    return desk
+
+
+def write(desk: Desk, sender: str, subject: str, body: str) -> Stored:
+    """A message as any program might store it, unchecked."""
+    to = ("Operator",) if sender != "Operator" else (ANN, BEA)
+    return desk.mailbox.send(Message(THREAD, sender, to, subject, body)).stored
+
+
+def kickoff(desk: Desk, body: str = KICKOFF) -> Stored:
+    """The kickoff of the session."""
+    return write(desk, "Operator", "KICKOFF: Cell fate", body)
+
+
+def contribute(desk: Desk, sender: str, *blocks: dict[str, object], base: str = "") -> Stored:
+    """A DELTA with these blocks."""
+    stated = f"**Base Version**: {base}\n\n" if base else ""
+    fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
+    return write(desk, sender, "DELTA[opus]: News", f"# Delta Contribution\n\n{stated}{fences}")
+
+
+def add(name: str, **more: object) -> dict[str, object]:
+    """An ADD of a hypothesis."""
+    payload = {"name": name, "claim": f"{name} decides", "mechanism": "It acts", "anchors": ["§1"]}
+    return {
+        "operation": "ADD",
+        "section": "hypothesis_slate",
+        "target_id": None,
+        "payload": {**payload, **more},
+        "rationale": "It explains more",
+    }
+
+
+def edit(target: str, **payload: object) -> dict[str, object]:
+    """An EDIT of a hypothesis."""
+    return {
+        "operation": "EDIT",
+        "section": "hypothesis_slate",
+        "target_id": target,
+        "payload": payload,
+        "rationale": "It was too weak",
+    }

@@ -1,0 +1,500 @@
+"""Compiling a thread: what is published, when nothing is, and what stops it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from brenner.artifact.render import render_artifact
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile, Sent, Stored
+from brenner.project import PersistSettings, Project
+from brenner.session import propose as proposing
+from brenner.session.chain_messages import candidate_of
+from brenner.session.rebuild import Candidate, read_message
+from brenner.session.record import CompiledMessage, VersionRecord, render_record
+from brenner.thread.compiled_body import read_compiled
+from brenner.thread.messages import Message
+from brenner.thread.posted import iso
+from brenner.workflows.adopt_thread import adopt_thread
+from brenner.workflows.chains import filed, load_chain
+from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.persist import PersistOptions
+from brenner.workflows.versions import Target, history, load_version, parse_target, verify
+from brenner.workflows.void_version import void_version
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+
+PLAIN = CompileOptions()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with a_desk(tmp_path) as here:
+        yield here
+
+
+def compiled(desk: Desk, **options: object) -> Compiled:
+    return compile_thread(desk, THREAD, CompileOptions(**options))  # type: ignore[arg-type]
+
+
+def refusal(call: Callable[[], object]) -> str:
+    with pytest.raises(BrennerError) as raised:
+        call()
+    return raised.value.diagnostic.id
+
+
+def names(done: Compiled) -> list[str]:
+    return [item.title for item in done.artifact.sections["hypothesis_slate"]]
+
+
+def test_rounds_build_on_each_other(desk: Desk) -> None:
+    kickoff(desk)
+    contribute(desk, ANN, add("Gradient"))
+    first = compiled(desk)
+    contribute(desk, BEA, add("Lineage"), edit("H1", claim="Steep"))
+    second = compiled(desk)
+    assert [(done.version, done.previous_version) for done in (first, second)] == [
+        (1, None),
+        (2, 1),
+    ]
+    assert names(second) == ["Gradient", "Lineage"]
+    assert first.message
+    assert first.message.message.recipients == (ANN,)
+    assert second.message
+    assert second.message.message.recipients == (ANN, BEA)
+    assert read_compiled(first.message.message).inline == first.text
+    assert verify(desk, THREAD).ok
+    assert load_version(desk, Target(THREAD, 1)).text == first.text
+    assert load_version(desk, Target(THREAD)).text == second.text
+
+
+def test_nothing_to_compile(desk: Desk) -> None:
+    """Refused blocks are listed, and stay unread for the next version."""
+    kickoff(desk)
+    before = desk.mailbox.position()
+    assert compiled(desk).status is Status.NOTHING
+    contribute(desk, ANN, edit("H7", claim="No such item"))
+    done = compiled(desk, notify=True)
+    assert (done.status, done.version, len(done.ledger)) == (Status.NOTHING, None, 1)
+    assert len(done.notified) == 1
+    assert compiled(desk, notify=True).notified == ()
+    assert desk.mailbox.position() == before + 2
+    contribute(desk, ANN, add("Gradient"))
+    assert [entry.state.value for entry in compiled(desk).ledger] == ["refused", "applied"]
+
+
+def test_unknown_and_invalid_threads(desk: Desk) -> None:
+    assert refusal(lambda: compile_thread(desk, THREAD, PLAIN)) == "UNKNOWN_THREAD"
+    assert refusal(lambda: compile_thread(desk, "RS-2025-x", PLAIN)) == "INVALID_RS_THREAD_ID"
+
+
+def test_strict_publishes_nothing(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    before = desk.mailbox.position()
+    assert compiled(desk, strict=True).status is Status.REFUSED
+    assert desk.mailbox.position() == before
+
+
+def test_dry_run_shows_what_would_be_published(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    before = desk.mailbox.position()
+    shown = compiled(desk, dry_run=True)
+    assert (shown.status, desk.mailbox.position()) == (Status.DRY_RUN, before)
+    real = compiled(desk)
+    assert names(real) == names(shown)
+
+
+def test_closing_and_reopening(desk: Desk) -> None:
+    assert refusal(lambda: compiled(desk, close=True)) == "UNKNOWN_THREAD"
+    contribute(desk, ANN, add("Gradient"))
+    assert refusal(lambda: compiled(desk, close=True)) == "NO_VERSION_TO_CLOSE"
+    compiled(desk)
+    contribute(desk, BEA, add("Lineage"))
+    closed = compiled(desk, close=True)
+    assert (closed.version, closed.artifact.metadata.status) == (2, "closed")
+    assert names(closed) == ["Gradient", "Lineage"]  # nothing that was sent before is left out
+    assert compiled(desk, close=True).status is Status.NOTHING
+    assert compiled(desk).status is Status.NOTHING
+    contribute(desk, ANN, add("Late"))
+    assert refusal(lambda: compiled(desk)) == "SESSION_CLOSED"
+    again = compiled(desk, reopen=True)
+    assert (again.version, again.artifact.metadata.status) == (3, "draft")
+    assert verify(desk, THREAD).ok
+
+
+def first_version(desk: Desk) -> tuple[Stored, VersionRecord]:
+    """The first COMPILED message of the thread, and its record."""
+    first = next(each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED")
+    found = candidate_of(filed(first))
+    assert isinstance(found, Candidate)
+    assert found.record
+    return first, found.record
+
+
+def forged(desk: Desk, sender: str = BEA, **changes: object) -> Stored:
+    """A copy of v1 with another record, as v2 unless said otherwise."""
+    first, record = first_version(desk)
+    other = record._replace(version=2, compiled_by=sender)._replace(**changes)  # type: ignore[arg-type]
+    body = first.message.body.replace(render_record(record), render_record(other))
+    return write(desk, sender, f"COMPILED: v{other.version} mine", body)
+
+
+def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    contribute(desk, BEA, add("Lineage"))
+    bad = forged(desk)
+    before = desk.mailbox.position()
+    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
+    assert desk.mailbox.position() == before
+    assert not verify(desk, THREAD).ok
+    assert load_version(desk, Target(THREAD)).number == 1
+    agent = desk._replace(actor=BEA)
+    assert refusal(lambda: void_version(agent, THREAD, 2, "")) == "ONLY_THE_OPERATOR"
+    done = void_version(desk, THREAD, 2, "It does not follow")
+    assert (done.void_message_id, done.unread) == (bad.id, 1)
+    assert refusal(lambda: void_version(desk, THREAD, 2, "")) == "CANNOT_VOID"
+    second = compiled(desk)
+    assert (second.version, names(second)) == (2, ["Gradient", "Lineage"])
+    assert verify(desk, THREAD).ok
+    assert [found.id for found in history(desk, THREAD).others] == ["VOID_VERSION"]
+
+
+def test_only_the_latest_version_can_be_voided(desk: Desk) -> None:
+    for name in ("Gradient", "Lineage"):
+        contribute(desk, ANN, add(name))
+        compiled(desk)
+    assert refusal(lambda: void_version(desk, THREAD, 1, "")) == "CANNOT_VOID"
+    void_version(desk, THREAD, 2, "")
+    void_version(desk, THREAD, 1, "")
+    done = compiled(desk)
+    assert (done.version, names(done)) == (1, ["Gradient", "Lineage"])
+
+
+FOREIGN = """# Compiled Artifact v4
+
+## Contributors
+- opus
+
+## Full Artifact
+
+```markdown
+{artifact}```
+"""
+
+
+def test_a_thread_of_another_program_is_adopted(desk: Desk) -> None:
+    """Its artifact is taken as it is, the deltas before it as read, those after it as unread."""
+    contribute(desk, ANN, add("Gradient"))
+    artifact = compiled(desk, dry_run=True).artifact
+    metadata = artifact.metadata._replace(version=4, compiled_by="other")
+    text = render_artifact(artifact._replace(metadata=metadata))
+    other = write(desk, BEA, "COMPILED: v4 all of it", FOREIGN.format(artifact=text))
+    contribute(desk, BEA, add("Lineage"))
+    assert [found.id for found in compiled(desk, dry_run=True).notes] == ["COMPILED_WITHOUT_RECORD"]
+    done = adopt_thread(desk, THREAD)
+    assert (done.version, done.adopted_version, done.taken_as_read) == (5, 4, 1)
+    assert done.adopted_message_id == other.id
+    after = compiled(desk)
+    assert (after.version, names(after)) == (6, ["Gradient", "Lineage"])
+    assert [entry.assigned_id for entry in after.ledger] == ["H2"]
+    assert verify(desk, THREAD).ok
+    assert refusal(lambda: adopt_thread(desk, THREAD)) == "CANNOT_ADOPT"
+
+
+def test_a_version_that_does_not_rebuild_can_be_adopted(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    forged(desk)
+    done = adopt_thread(desk, THREAD)
+    assert (done.version, done.adopted_version) == (3, 2)
+    assert verify(desk, THREAD).ok
+    contribute(desk, BEA, add("Lineage"))
+    assert compiled(desk).version == 4
+
+
+@pytest.mark.parametrize("body", ["# v2\n", "# v2\n\n## Full Artifact\n\nsee artifacts/x.md\n"])
+def test_what_holds_no_artifact_is_not_adopted(desk: Desk, body: str) -> None:
+    write(desk, BEA, "COMPILED: v2 x", body)
+    assert refusal(lambda: adopt_thread(desk, THREAD)) == "CANNOT_ADOPT"
+
+
+class Interrupted(MemoryMailbox):
+    """A mailbox in which somebody writes whenever a version is about to be published."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    def send(self, message: Message, **how: object) -> Sent:
+        if self.times and how.get("position") is not None:
+            self.times -= 1
+            super().send(Message(THREAD, ANN, (ANN,), f"INFO: {self.times}", "x"))
+        return super().send(message, **how)  # type: ignore[arg-type]
+
+
+def test_who_is_overtaken_reads_again(tmp_path: Path) -> None:
+    """And gives up in words, not for ever, where the thread never rests."""
+    with a_desk(tmp_path) as real:
+        for times, expected in ((3, Status.PUBLISHED), (10_000, None)):
+            here = real._replace(mailbox=Interrupted(times))
+            for name in ("Operator", ANN):
+                here.mailbox.register(Profile(name))
+            here.mailbox.send(Message(THREAD, ANN, (ANN,), "INFO: First", "x"))
+            contribute(here, ANN, add("Gradient"))
+            if expected:
+                assert compiled(here).status is expected
+            else:
+                assert refusal(lambda: compiled(here)) == "COMPILE_OVERTAKEN"  # noqa: B023
+
+
+def test_damaged_memory_is_worked_out_again(desk: Desk) -> None:
+    """What was kept is never trusted blindly."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    operator = desk.project.operator
+    name = f"chain of {operator} for {THREAD}"
+    kept = desk.mailbox.kept(name)
+    assert kept
+    for damaged in ("", "x", kept[:-9], kept.replace("Gradient", "Gradjent"), "[]"):
+        desk.mailbox.keep(name, damaged)
+        assert load_chain(desk.mailbox, THREAD, operator).chain.number == 1
+    contribute(desk, BEA, add("Lineage"))
+    assert names(compiled(desk)) == ["Gradient", "Lineage"]
+    assert verify(desk, THREAD).ok
+
+
+def test_more_messages_than_a_version_takes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest is left for the next one, in its order."""
+    monkeypatch.setattr(proposing, "MOST_MESSAGES_OF_A_VERSION", 2)
+    for number in range(5):
+        contribute(desk, ANN, add(f"Name {number}"))
+    lefts = []
+    while (done := compiled(desk)).status is Status.PUBLISHED:
+        lefts.append(done.left)
+    assert lefts == [3, 1, 0]
+    assert len(names(done)) == 5
+    assert verify(desk, THREAD).ok
+
+
+def test_what_fails_after_publishing_is_told_beside_it(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    (desk.project.folder / "artifacts").write_text("in the way", "utf-8")
+    before = desk.mailbox.position()
+    wish = PersistOptions()
+    assert refusal(lambda: compiled(desk, persist=wish)) == "BAD_ARTIFACT_PATH"
+    assert desk.mailbox.position() == before  # what can be known to fail is known before
+    (desk.project.folder / "artifacts").unlink()
+    done = compiled(desk, persist=wish)
+    assert (done.status, done.persistence.status) == (Status.PUBLISHED, "Pending")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        (THREAD, Target(THREAD)),
+        (f"{THREAD}@v3", Target(THREAD, 3)),
+        (f"{THREAD}@3", None),
+        (f"{THREAD}@", None),
+        ("-x", Target("-x")),
+        ("a/b", None),
+        ("", None),
+    ],
+)
+def test_targets(text: str, target: Target | None) -> None:
+    assert parse_target(text) == target
+
+
+def test_versions_that_are_not_there(desk: Desk) -> None:
+    assert refusal(lambda: load_version(desk, Target(THREAD))) == "UNKNOWN_THREAD"
+    contribute(desk, ANN, add("Gradient"))
+    assert refusal(lambda: load_version(desk, Target(THREAD))) == "NO_VERSION_YET"
+    compiled(desk)
+    assert refusal(lambda: load_version(desk, Target(THREAD, 2))) == "UNKNOWN_VERSION"
+
+
+def test_a_persisted_session_is_read_from_its_file(desk: Desk, tmp_path: Path) -> None:
+    """Where its mail is not at hand (dual-source rule); an archive verifies it all the same."""
+    contribute(desk, ANN, add("Gradient"))
+    done = compiled(desk, persist=PersistOptions(archive=True))
+    with a_desk(tmp_path / "elsewhere") as other:
+        (tmp_path / "artifacts").rename(tmp_path / "elsewhere" / "artifacts")
+        loaded = load_version(other, Target(THREAD))
+        assert (loaded.source, loaded.number) == ("file", 1)
+        assert loaded.artifact.sections == done.artifact.sections
+        assert [found.id for found in loaded.notes] == ["SHOWN_FROM_FILE"]
+        archive = tmp_path / "elsewhere" / "artifacts" / f"{THREAD}.mail.jsonl"
+        assert verify(other, THREAD, archive).ok
+        with pytest.raises(Refused):
+            verify(other, THREAD)
+
+
+def test_delta_blocks_that_are_nobodys_contribution_are_listed(desk: Desk) -> None:
+    """In other types of messages, and outside of the blocks of a DELTA."""
+    contribute(desk, ANN, add("Gradient"))
+    block = '```delta\n{"operation": "KILL"}\n```\n'
+    write(desk, BEA, "CRITIQUE: Weak", f"## Target\nH1\n\n## Attack\nNo.\n\n{block}")
+    write(desk, BEA, "Re: KICKOFF: x", block)
+    write(desk, BEA, "DELTA[opus]: Loose", '{"operation": "KILL", "section": "hypothesis_slate"}')
+    done = compiled(desk)
+    assert [found.id for found in done.not_contributed] == [
+        "DELTA_NOT_CONTRIBUTED",
+        "DELTA_NOT_CONTRIBUTED",
+        "MB-004",
+        "INLINE_DELTA",
+    ]
+    contribute(desk, ANN, add("Lineage"))
+    assert compiled(desk).not_contributed == ()
+
+
+# Found by reading; each was a fault once.
+
+
+def test_a_version_that_is_compiled_in_the_second_of_its_void_counts(desk: Desk) -> None:
+    """It may be the same message to the byte: a void is about what stands before it."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    for _ in range(3):
+        void_version(desk, THREAD, 1, "")
+        assert compiled(desk).version == 1
+        found = verify(desk, THREAD)
+        assert (found.ok, [each.number for each in found.versions]) == (True, [1])
+
+
+def test_nothing_is_published_over_a_message_that_waits_for_its_turn(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    first = compiled(desk, dry_run=True)
+    assert first.version == 1
+    body = (
+        '# Compiled Artifact v2\n\n```brenner-record\n{"artifact_sha256":"","messages":[]}\n```\n'
+    )
+    write(desk, BEA, "COMPILED: v2 before its time", body)
+    assert compiled(desk).version == 1
+    before = desk.mailbox.position()
+    assert refusal(lambda: compiled(desk, close=True)) == "RECORD_MISMATCH"
+    assert desk.mailbox.position() == before
+
+
+def test_nobody_but_the_operator_adopts(desk: Desk) -> None:
+    """A forged adoption would count everybody's deltas as read."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    contribute(desk, ANN, add("Lineage"))
+    empty = write(desk, BEA, "COMPILED: v2 nothing", FOREIGN.format(artifact="# Artifact\n"))
+    unread = load_chain(desk.mailbox, THREAD, "Operator").chain.unread
+    taken = CompiledMessage(2, empty.content_hash, empty.id, iso(empty.at))
+    forged(desk, version=3, adopted=taken, messages=tuple(map(read_message, unread)))
+    done = compiled(desk)
+    assert (done.version, names(done)) == (2, ["Gradient", "Lineage"])
+    assert {found.id for found in done.notes} == {"COMPILED_WITHOUT_RECORD", "VOID_VERSION"}
+
+
+def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(desk: Desk) -> None:
+    other = write(desk, BEA, "COMPILED: v4 all of it", FOREIGN.format(artifact=ARTIFACT))
+    contribute(desk, ANN, add("Lineage"))
+    adopt_thread(desk, THREAD)
+    assert [entry.state.value for entry in compiled(desk).ledger] == ["applied"]
+    assert other.id < desk.mailbox.position()
+
+
+ARTIFACT = "---\nsession_id: x\nversion: 4\n---\n\n# Brenner Protocol Artifact: x\n"
+
+
+@pytest.mark.parametrize("change", [('"format":1', '"format":2'), (',"', ',\n"'), ("}]", "}")])
+def test_the_number_of_a_record_that_cannot_be_read_is_not_reused(
+    desk: Desk, change: tuple[str, str]
+) -> None:
+    """It may be a newer release's, or damaged on its way."""
+    contribute(desk, ANN, add("Gradient"))
+    first = compiled(desk, dry_run=True)
+    with a_desk(desk.project.folder / "twin") as twin:
+        contribute(twin, ANN, add("Gradient"))
+        posted = compiled(twin).message
+    assert first.version == 1
+    assert posted
+    body = posted.message.body
+    start = body.index("```brenner-record")
+    damaged = body[:start] + body[start:].replace(*change)
+    write(desk, BEA, "COMPILED: v1 mine", damaged)
+    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
+    assert refusal(lambda: load_version(desk, Target(THREAD))) == "RECORD_MISMATCH"
+    void_version(desk, THREAD, 1, "It cannot be read")
+    assert compiled(desk).version == 1
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-10:00", "now"])
+def test_times_that_nobody_can_write(desk: Desk, at: str) -> None:
+    """End in a refusal, and the operator can void them."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    contribute(desk, ANN, add("Lineage"))
+    forged(desk, compiled_at=at)
+    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
+    void_version(desk, THREAD, 2, "")
+    assert compiled(desk).version == 2
+
+
+def test_a_configured_milestone_that_was_interrupted_is_finished(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)  # as if it had been killed right after posting
+    settings = PersistSettings(every=1)
+    here = desk._replace(project=desk.project._replace(persist=settings))
+    done = compiled(here)
+    assert (done.status, done.persistence.status) == (Status.NOTHING, "Pending")
+
+
+def test_the_file_of_a_void_version_is_in_nobodys_way(desk: Desk) -> None:
+    wish = PersistOptions()
+    contribute(desk, ANN, add("Gradient"))
+    first = compiled(desk, persist=wish)
+    contribute(desk, ANN, add("Lineage"))
+    compiled(desk, persist=wish)
+    void_version(desk, THREAD, 2, "")
+    again = compiled(desk, persist=wish)
+    assert (again.version, again.persistence.status) == (2, "Pending")
+    void_version(desk, THREAD, 2, "")
+    with_less = desk.project.folder / "artifacts" / f"{THREAD}.md"
+    assert first.text != with_less.read_text("utf-8")
+
+
+def test_messages_of_which_none_applies_hold_up_nobody(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposing, "MOST_MESSAGES_OF_A_VERSION", 2)
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    for _ in range(5):
+        contribute(desk, ANN, edit("H7", claim="No such item"))
+    contribute(desk, BEA, add("Lineage"))
+    assert names(compiled(desk)) == ["Gradient", "Lineage"]
+    assert verify(desk, THREAD).ok
+
+
+def test_a_source_text_that_is_not_there_is_found_out_before_posting(desk: Desk) -> None:
+    contribute(desk, ANN, add("Gradient"))
+    here = desk._replace(project=desk.project._replace(source_text="gone.md"))
+    before = desk.mailbox.position()
+    assert refusal(lambda: compiled(here)) == "INVALID_SETTINGS"
+    assert desk.mailbox.position() == before
+
+
+def test_an_imported_thread_knows_its_own_operator(desk: Desk, tmp_path: Path) -> None:
+    """Her voids count there; an agent does not become one by saying so in a record."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    void_version(desk, THREAD, 1, "")
+    contribute(desk, BEA, add("Lineage"))
+    compiled(desk)
+    other = MemoryMailbox()
+    other.restore(desk.mailbox.agents(), desk.mailbox.records())
+    elsewhere = desk._replace(
+        mailbox=other, project=Project(tmp_path, operator="Anna"), actor="Anna"
+    )
+    found = verify(elsewhere, THREAD)
+    assert (found.ok, [each.number for each in found.versions]) == (True, [1])
+    assert load_version(elsewhere, Target(THREAD)).text == load_version(desk, Target(THREAD)).text
+    agent = desk._replace(project=desk.project._replace(operator=BEA), actor=BEA)
+    void_version(agent, THREAD, 1, "I am the operator now")
+    assert history(desk, THREAD).versions  # nobody else hears of it

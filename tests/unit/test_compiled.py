@@ -1,0 +1,335 @@
+"""The COMPILED message that we write: what each section says, and what happens at the limits."""
+
+import re
+
+import pytest
+
+from brenner.artifact.blame import Source
+from brenner.artifact.conflicts import Conflict, Displaced
+from brenner.artifact.diff import Diff, FieldChange, diff
+from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
+from brenner.check.message import check_stored
+from brenner.diagnostics.codes import lint as lint_codes
+from brenner.diagnostics.codes.delta_format import MISSING_REQUIRED_FIELD
+from brenner.diagnostics.codes.message_body import DELTA_NOT_CONTRIBUTED
+from brenner.diagnostics.model import Code
+from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES, MOST_MESSAGES_OF_A_VERSION
+from brenner.lint.report import LintReport
+from brenner.markdown.blocks import blocks
+from brenner.session.compiled import (
+    Contributor,
+    Publication,
+    compose_compiled,
+    contributors_of,
+    description_of,
+    size_note,
+)
+from brenner.thread.compiled_body import read_compiled
+from brenner.thread.sections import sections
+from publications import golden
+
+FIRST, SECOND = golden("three_agents")
+REFUSED = golden("two_agents_at_once")[1]
+DISPUTED = golden("conflict")[1]
+
+
+def section(of: Publication, name: str) -> str:
+    """The text of one section of the message."""
+    body = compose_compiled(of).body
+    match = re.search(rf"^## {re.escape(name)}\n(.*?)(?=\n## |\Z)", body, re.DOTALL | re.MULTILINE)
+    assert match, name
+    return match[1].rstrip("\n")
+
+
+def names(of: Publication) -> list[str]:
+    """The sections of the message."""
+    return [each.name for each in sections(blocks(compose_compiled(of).body))]
+
+
+def test_the_body_is_the_documents() -> None:
+    """All sections of the extended schema, in its order; then our record."""
+    message = compose_compiled(SECOND)
+    assert message.body.startswith("# Compiled Artifact v2\n\n## Metadata\n")
+    assert names(SECOND) == [
+        *("Metadata", "Summary", "Contributors", "Changes from v1", "Statistics"),
+        *("Validation Status", "Persistence", "Full Artifact", "Record"),
+    ]
+    assert message.recipients == ("BlueLake",)
+    assert message.ack_required is None
+
+
+def test_metadata() -> None:
+    """The previous version is named where there is one."""
+    assert section(SECOND, "Metadata") == (
+        "- **Thread ID**: RS-20260105-drug-tolerance\n- **Version**: v2\n"
+        "- **Previous Version**: v1\n- **Compiled At**: 2026-01-05T10:00:00Z\n"
+        "- **Compiler**: Operator"
+    )
+    assert "Previous" not in section(FIRST, "Metadata")
+
+
+def test_contributors() -> None:
+    """A row for each agent: how many blocks were applied, and the items in artifact order."""
+    assert section(SECOND, "Contributors").split("\n")[2:] == [
+        "| BlueLake | 3 | RT, H1, P1 |",
+        "| RedSky | 2 | P2, T2 |",
+        "| GreenHill | 4 | A2, X1, C1, C2 |",
+    ]
+
+
+def test_contributors_of_a_version_that_applies_nothing() -> None:
+    """Those of the versions before it; else the compiler, so that there always is one."""
+    known = Artifact(Metadata(contributors=("opus", " ", "gpt"), compiled_by="Operator"))
+    assert contributors_of((), known) == (Contributor("opus", 0, ()), Contributor("gpt", 0, ()))
+    entries = tuple(
+        Entry(1, number, 1, "Ann", "EDIT", "x", "H1", outcome)
+        for number, outcome in enumerate((Outcome.REFUSED, Outcome.DUPLICATE))
+    )
+    nobody = Artifact(Metadata(compiled_by="BlueLake"))
+    assert contributors_of(entries, nobody) == (Contributor("BlueLake", 0, ()),)
+    assert contributors_of((), Artifact(Metadata())) == (Contributor("Operator", 0, ()),)
+    of = SECOND._replace(contributors=contributors_of((), nobody))
+    assert [found.id for found in check_stored(compose_compiled(of)).violations] == []
+
+
+def test_changes_of_the_first_version() -> None:
+    """They are told from v0, the empty artifact; the question is new, too."""
+    lines = section(FIRST, "Changes from v0").split("\n")
+    assert lines[0].startswith("- **Added** RT: ")
+    assert lines[1] == "- **Added** H1: Dilution"
+    assert all(line.startswith("- **Added** ") for line in lines)
+
+
+def test_changes_of_a_later_version() -> None:
+    """New items first, then modified ones with their fields, then killed ones with the reason."""
+    old, new = _pair()
+    of = SECOND._replace(diff=diff(old, new))
+    assert section(of, "Changes from v1").split("\n") == [
+        "- **Added** H3: New \\*one\\*",
+        "- **Modified** H1: Kept (claim, anchors)",
+        "- **Killed** H2: Gone (reason: refuted by T1)",
+    ]
+
+
+def _pair() -> tuple[Artifact, Artifact]:
+    kept, gone = Item("H1", fields({"name": "Kept"})), Item("H2", fields({"name": "Gone"}))
+    changed = kept._replace(fields=fields({"name": "Kept", "claim": "c", "anchors": ["§1"]}))
+    killed = gone._replace(killed=Killed("Ann", "2025-12-30T10:00:00Z", "refuted by T1"))
+    added = Item("H3", fields({"name": "New *one*"}))
+    return _with_hypotheses(kept, gone), _with_hypotheses(changed, killed, added)
+
+
+def _with_hypotheses(*items: Item) -> Artifact:
+    empty = Artifact(Metadata())
+    return empty._replace(sections={**empty.sections, "hypothesis_slate": items})
+
+
+def test_no_change() -> None:
+    """A closing version changes the metadata alone, and says so."""
+    closed = FieldChange(("status",), "active", "closed")
+    of = SECOND._replace(diff=Diff((), (closed,), 12), ledger=())
+    assert section(of, "Changes from v1") == "No item changed. Metadata: status."
+    assert compose_compiled(of).subject == "COMPILED: v2 session closed"
+
+
+def test_statistics_count_active_items() -> None:
+    """The seven of the document; a thread without a question has none."""
+    _, new = _pair()
+    of = SECOND._replace(artifact=new)
+    assert section(of, "Statistics") == (
+        "- Research Thread: 0\n- Hypotheses: 2\n- Predictions: 0\n- Tests: 0\n- Assumptions: 0\n"
+        "- Anomalies: 0\n- Critiques: 0"
+    )
+    assert section(SECOND, "Statistics").startswith("- Research Thread: 1\n- Hypotheses: 3\n")
+
+
+@pytest.mark.parametrize(
+    ("codes", "schema"),
+    [
+        ((), "PASS"),
+        ((lint_codes.hypotheses.EH_001,), "PASS"),
+        ((lint_codes.metadata.WM_001,), "PASS"),
+        ((lint_codes.metadata.EM_003,), "FAIL"),
+        ((lint_codes.structure.ES_002,), "FAIL"),
+    ],
+)
+def test_schema(codes: tuple[Code, ...], schema: str) -> None:
+    """It fails where the front matter or the structure has errors, and only there."""
+    found = [code.at(1, **dict.fromkeys(_words(code), "x")) for code in codes]
+    of = SECOND._replace(lint=LintReport(tuple(found)))
+    assert section(of, "Validation Status").startswith(f"- Schema: {schema}\n")
+
+
+def _words(code: Code) -> list[str]:
+    return re.findall(r"{(\w+)}", code.message + code.fix)
+
+
+def test_validation_status() -> None:
+    """The linter is counted, its errors are named, and the third alternative is looked for."""
+    lines = section(SECOND, "Validation Status").split("\n")
+    assert lines[:2] == ["- Schema: PASS", "- Linter: 6 warnings, 2 errors"]
+    assert lines[2].startswith("  - EP-001: Too few active rows in the predictions table: 2;")
+    assert lines[-1] == "- Third Alternative: Present"
+    without = SECOND._replace(artifact=_pair()[1])
+    assert section(without, "Validation Status").endswith("- Third Alternative: MISSING")
+
+
+def test_persistence() -> None:
+    """At publication the status is Draft (R19)."""
+    assert section(SECOND, "Persistence") == (
+        "- **Artifact Path**: `artifacts/RS-20260105-drug-tolerance.md`\n- **Status**: Draft"
+    )
+
+
+def test_refused_blocks() -> None:
+    """Message, block, line, author, what the block says, the code, what is wrong and the fix."""
+    text = section(REFUSED, "Refused Blocks")
+    assert text.startswith(
+        "- Message 7, block 1, line 7, BlueLake: KILL, hypothesis_slate, H4\n"
+        "  - AMBIGUOUS_TARGET (line 11): The target `H4` is “Epigenetic memory” by v1, but "
+    )
+    assert "Send the block for the item that you meant;" in text
+    assert names(REFUSED)[-3:] == ["Refused Blocks", "Full Artifact", "Record"]
+
+
+def test_open_conflicts() -> None:
+    """Both values with their authors."""
+    assert section(DISPUTED, "Open Conflicts").split("\n")[:3] == [
+        "- H1 anchors, since v2",
+        "  - stands: §31, §35 (RedSky)",
+        "  - displaced: §32 (BlueLake)",
+    ]
+
+
+def test_not_contributed() -> None:
+    """Which message, which line."""
+    found = DELTA_NOT_CONTRIBUTED.at(7, type="CRITIQUE")._replace(message_id=12)
+    text = section(SECOND._replace(not_contributed=(found,)), "Not Contributed")
+    assert text.startswith("- DELTA_NOT_CONTRIBUTED (message 12, line 7): ")
+
+
+def test_what_the_linter_says_is_said_once() -> None:
+    """A warning of the merge that is a lint rule's, too, is not listed again."""
+    assert [found.id for found in SECOND.warnings] == ["BELOW_MINIMUM"] * 2
+    assert "Warnings" not in names(SECOND)
+    unlinted = SECOND._replace(lint=LintReport(()))
+    assert section(unlinted, "Warnings").count("BELOW_MINIMUM") == 2
+
+
+# The subject
+
+
+@pytest.mark.parametrize(
+    ("of", "subject"),
+    [
+        (FIRST, "COMPILED: v1 initial artifact with 3 hypotheses"),
+        (SECOND, "COMPILED: v2 added P2, A2, C2; modified RT, H1, P1, T2, X1, C1"),
+        (DISPUTED, "COMPILED: v2 changed H1 (anchors), P1 (H1, H2) and T1 (feasibility, score)"),
+    ],
+)
+def test_subjects(of: Publication, subject: str) -> None:
+    """In a few words what is new; where that is too long, only the items."""
+    assert compose_compiled(of).subject == subject
+
+
+def test_descriptions() -> None:
+    """Of a long change only counts are left; a version without any says so, too."""
+    first = FieldChange(("version",), 0, 1)
+    assert description_of(Diff((), (first,)), ()) == "initial artifact"
+    many = [Item(f"H{number}") for number in range(1, 40)]
+    added = diff(_with_hypotheses(), _with_hypotheses(*many))
+    assert description_of(added, ()) == "added H1, H2, H3, H4, H5 and 34 others"
+    edited = [item._replace(fields=fields({"claim": "c", "mechanism": "m"})) for item in many]
+    changed = diff(_with_hypotheses(*many), _with_hypotheses(*edited))
+    assert description_of(changed, ()) == "39 modified"
+    reopened = FieldChange(("status",), "closed", "active")
+    assert description_of(Diff((), (reopened,)), ()) == "session reopened"
+    assert description_of(Diff(), ()) == "no item changed"
+    assert description_of(Diff(), SECOND.ledger) == "no item changed, 9 deltas applied"
+
+
+@pytest.mark.parametrize(
+    "thread_id", ["bb-5so.1", "_a_", "__init__.x", "-x", "www.a_b", "0", "a" * 250]
+)
+def test_any_thread_id(thread_id: str) -> None:
+    """Engineering threads have odd names; each comes back as it is."""
+    of = SECOND._replace(thread_id=thread_id)
+    message = compose_compiled(of)
+    body = read_compiled(message)
+    assert (body.thread_id, body.path) == (thread_id, f"artifacts/{thread_id}.md")
+    assert [found.id for found in check_stored(message).violations] == []
+
+
+# The limits
+
+
+def large(size: int) -> Publication:
+    """A version whose artifact has so many bytes."""
+    rest = size - len(SECOND.text.encode())
+    return SECOND._replace(text=SECOND.text + "x" * (rest - 1) + "\n")
+
+
+def test_the_largest_artifact_is_inline() -> None:
+    """Up to the limit it stands in the message."""
+    of = large(MOST_INLINE_ARTIFACT_BYTES)
+    assert size_note(of) is None
+    assert read_compiled(compose_compiled(of)).inline == of.text
+
+
+def test_a_larger_artifact_is_a_link() -> None:
+    """With the hash (R22); the record stays."""
+    of = large(MOST_INLINE_ARTIFACT_BYTES + 1)
+    message = compose_compiled(of)
+    body = read_compiled(message)
+    assert (body.inline, body.has_link, body.record) == (None, True, of.record)
+    path = f"artifacts/{of.thread_id}.md"
+    assert section(of, "Full Artifact").startswith(
+        f"[{path}]({path}), SHA-256 `{of.artifact_sha256}`\n\nThe artifact has 1048577 bytes;"
+    )
+    assert [found.id for found in check_stored(message).violations] == []
+    note = size_note(of)
+    assert note is not None
+    assert note.id == "ARTIFACT_TOO_LARGE_TO_INLINE"
+
+
+def test_any_version_fits_into_a_message() -> None:
+    """Whatever the ledger: lists are cut, and say how many more there are and what shows them."""
+    fault = MISSING_REQUIRED_FIELD.at(3, **dict.fromkeys(_words(MISSING_REQUIRED_FIELD), "*" * 999))
+    fault = fault._replace(message="\u202e" * 999, fix="[[" * 999, message_id=10**6)
+    entries = tuple(
+        Entry(number, 1, 1, "A" * 64, "&" * 999, "|" * 999, "H1", state, item_id="H" * 99)._replace(
+            diagnostics=(fault,) * 20
+        )
+        for state in (Outcome.REFUSED, Outcome.APPLIED)
+        for number in range(1000)
+    )
+    source = Source(1, "A" * 64, 1, 1, "EDIT")
+    clash = Conflict("H1", ("claim",), 1, "`" * 999, source, (Displaced("~" * 999, source),) * 20)
+    message = "x" * 127
+    of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(
+        ledger=entries,
+        contributors=tuple(Contributor("&;" * 99, 1, ("*" * 99,) * 99) for _ in range(1000)),
+        lint=LintReport((lint_codes.hypotheses.EH_001.at(1, count=1, least=3),) * 999),
+        conflicts=(clash,) * 1000,
+        not_contributed=(fault,) * 1000,
+        warnings=(fault,) * 1000,
+        record=f'["{message * MOST_MESSAGES_OF_A_VERSION}"]',
+    )
+    composed = compose_compiled(of)
+    assert len(composed.body.encode()) <= MOST_BODY_BYTES
+    assert read_compiled(composed).inline == of.text
+    assert [found.id for found in check_stored(composed).violations] == []
+    command = f"`brenner artifact ledger {of.thread_id}@v2`"
+    assert section(of, "Refused Blocks").endswith(f"- and 950 more: {command}")
+    assert section(of, "Contributors").endswith(f"And 950 more: {command}.")
+    assert section(of, "Not Contributed").endswith(f"`brenner check --thread={of.thread_id}`")
+
+
+def test_a_large_record_displaces_the_artifact() -> None:
+    """What the version depends on comes first: the artifact can be rebuilt from it."""
+    of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(record='"' + "x" * (3 << 20) + '"')
+    composed = compose_compiled(of)
+    assert len(composed.body.encode()) <= MOST_BODY_BYTES
+    body = read_compiled(composed)
+    assert (body.inline, body.has_link, body.record) == (None, True, of.record)
