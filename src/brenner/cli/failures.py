@@ -6,11 +6,18 @@ import click
 
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.codes.roster import MALFORMED_ROSTER
 from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.diagnostics.visible import visible
 
 REFUSED, USAGE, UNAVAILABLE = 1, 2, 3
 # What is wrong with how the program was called or set up, not with what was asked of the mail
-_USAGE = {codes.NO_SUCH_PROJECT.id, codes.INVALID_SETTINGS.id, codes.UNKNOWN_STORE.id}
+_USAGE = {
+    codes.NO_SUCH_PROJECT.id,
+    codes.INVALID_SETTINGS.id,
+    codes.UNKNOWN_STORE.id,
+    MALFORMED_ROSTER.id,
+}
 _IN_SETTINGS = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 
@@ -20,8 +27,23 @@ def write_failure(error: BrennerError, *, as_json: bool) -> int:
     if as_json:
         write_json(failure(found, click.get_current_context(silent=True)))
     else:
-        write_diagnostics([found], place_of(found.id), sys.stderr)
+        write_error(error)
     return exit_code(error)
+
+
+def write_error(error: BrennerError) -> None:
+    """What went wrong, and what belongs to it: a difference, what git said, what to send."""
+    found = error.diagnostic
+    write_diagnostics([found], place_of(found.id), sys.stderr)
+    for text in (*error.details, found.repaired):
+        if text:
+            sys.stderr.write(indented(text))
+
+
+def indented(text: str) -> str:
+    """A text as it may be shown: lines stay lines, what is hidden is spelled out."""
+    lines = text.rstrip("\n").split("\n")
+    return "".join(f"      {visible(line, len(line) + 1)}\n" for line in lines)
 
 
 def exit_code(error: BrennerError) -> int:

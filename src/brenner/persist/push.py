@@ -1,0 +1,95 @@
+"""Pushing the branch that is checked out, and no other, to where git says that it goes."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple, NoReturn
+
+from brenner.diagnostics.codes import git as codes
+from brenner.diagnostics.errors import Unavailable
+from brenner.persist.git import Repository
+from brenner.persist.git_process import PUSH_SECONDS, Done, GitFailed, ask, in_short, run
+
+_SAME_NAME = ("current", "matching")
+_ASKING = r"^(branch\..*\.(remote|merge|pushremote)|remote\.pushdefault|push\.|core\.sshcommand)"
+
+
+class Destination(NamedTuple):
+    """A remote and the branch there."""
+
+    remote: str
+    branch: str
+    ref: str
+
+
+def destination_of(repository: Repository) -> Destination:
+    """Where the branch that is checked out goes, as `git push` decides it; refused if nowhere.
+
+    More than git would do is never done: a branch without an upstream is not given one.
+    """
+    branch = repository.branch()
+    if branch is None:
+        _nowhere("no branch is checked out (a detached HEAD)")
+    remotes = [line for line in repository.ask("remote").text.split("\n") if line]
+    if not remotes:
+        _nowhere("the repository has no remote")
+    said = _settings(repository)
+    usual = "origin" if "origin" in remotes or len(remotes) > 1 else remotes[0]
+    upstream = said.get(f"branch.{branch}.remote", usual)
+    remote = said.get(f"branch.{branch}.pushremote") or said.get("remote.pushdefault") or upstream
+    if remote == ".":
+        _nowhere(f"the upstream of the branch `{branch}` is a branch of this repository")
+    return Destination(remote, branch, _ref_of(branch, said, is_other=remote != upstream))
+
+
+def _ref_of(branch: str, said: Mapping[str, str], *, is_other: bool) -> str:
+    """What the branch is called there; `is_other`: where one pushes is not where one pulls."""
+    own = f"refs/heads/{branch}"
+    how = said.get("push.default", "simple")
+    if how == "nothing":
+        _nowhere("`push.default` is `nothing`")
+    if is_other or how in _SAME_NAME:
+        return own
+    there = said.get(f"branch.{branch}.merge")
+    if there is None and said.get("push.autosetupremote") == "true":
+        return own
+    if there is None:
+        _nowhere(f"the branch `{branch}` has no upstream")
+    if there != own and how == "simple":
+        _nowhere(f"the upstream of the branch `{branch}` has another name")
+    return there
+
+
+def _nowhere(reason: str) -> NoReturn:
+    raise Unavailable(codes.NO_PUSH_DESTINATION.at(reason=reason))
+
+
+def _settings(repository: Repository) -> dict[str, str]:
+    """What is configured about pushing; the last value of a name counts."""
+    done = ask(repository.top, "config", "-z", "--get-regexp", _ASKING)
+    pairs = (entry.partition("\n") for entry in os.fsdecode(done.out).split("\0"))
+    return {name: value for name, _, value in pairs if name}
+
+
+def push(repository: Repository, to: Destination) -> None:
+    """Push; what is there already is fine."""
+    arguments = ("push", "--porcelain", "--", to.remote, f"refs/heads/{to.branch}:{to.ref}")
+    extra = _quiet_ssh(_settings(repository))
+    done = run(repository.top, *arguments, seconds=PUSH_SECONDS, extra=extra)
+    if done.code:
+        raise _failure(done, to)
+
+
+def _quiet_ssh(said: Mapping[str, str]) -> dict[str, str]:
+    """Plain ssh is told to ask nothing; a command of the operator's own is left as it is."""
+    chosen = {"GIT_SSH", "GIT_SSH_COMMAND"} & os.environ.keys() or "core.sshcommand" in said
+    return {} if chosen else {"GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+
+
+def _failure(done: Done, to: Destination) -> GitFailed:
+    """`!<tab>FROM:TO<tab>[rejected] (fetch first)` is how git says what the other side thinks."""
+    told = [line for line in done.out.decode("utf-8", "replace").split("\n") if line[:2] == "!\t"]
+    reason = " / ".join(line.split("\t")[-1] for line in told)
+    is_rejected = reason.startswith("[rejected]")
+    code = codes.PUSH_REJECTED if is_rejected else codes.PUSH_FAILED
+    words = {"remote": to.remote, "reason": reason if is_rejected else in_short(done)}
+    return GitFailed(code.at(None, **words), done.said)
