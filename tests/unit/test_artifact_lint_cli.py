@@ -134,7 +134,10 @@ def test_json_document() -> None:
     done = lint("--json", "-", stdin=BROKEN)
     document = json.loads(done.stdout)
     assert done.returncode == 1
-    assert list(document) == ["file", "valid", "summary", "violations", "judgement"]
+    assert list(document) == [
+        *("file", "thread_id", "version", "source", "message_id"),
+        *("valid", "summary", "violations", "judgement", "notes"),
+    ]
     assert document["summary"] == {"errors": 1, "warnings": 0, "info": 1}
     error, info = document["violations"]
     assert (error["id"], error["item"], error["field"]) == ("EH-004", "H2", "claim")

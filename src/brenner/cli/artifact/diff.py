@@ -1,254 +1,163 @@
-"""`brenner artifact diff`: what changed between two artifacts, item by item, word by word."""
+"""`brenner artifact diff`: what changed between two artifacts."""
 
 import sys
-from collections.abc import Iterable, Iterator
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.artifact.diff import KILLED, Diff, FieldChange, ItemChange, Kind
 from brenner.artifact.diff import diff as compare
-from brenner.artifact.model import Artifact, Killed, Metadata
-from brenner.artifact.summary import summary
-from brenner.artifact.words import Mark, Span, word_spans
-from brenner.cli.artifact.files import (
-    FINE,
-    read_artifact,
-    reading_json,
-    shown_name,
-    write_unreadable,
-)
-from brenner.cli.artifact.values import (
-    BOLD,
-    DIM,
-    INDENT,
-    STRUCK,
-    heading,
-    kill_texts,
-    label_of,
-    lines,
-    value_text,
-)
-from brenner.cli.folding import PLAIN, Piece, Style, fold
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of, version_name
+from brenner.cli.help_text import examples
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import is_terminal, styled, write_diagnostics, write_json
+from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
+from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible, visible_lines
+from brenner.diagnostics.visible import visible
+from brenner.grammar import VERSION
 
-if TYPE_CHECKING:
-    from brenner.artifact.parsed import ParsedArtifact
-
-_REMOVED: Style = MappingProxyType({"fg": "red", "strikethrough": True})
-_INSERTED: Style = MappingProxyType({"fg": "green", "underline": True})
-# The style where there is colour, and the signs around it where there is none
-_MARKS = {
-    Mark.SAME: (PLAIN, "", ""),
-    Mark.REMOVED: (_REMOVED, "[-", "-]"),
-    Mark.INSERTED: (_INSERTED, "{+", "+}"),
-}
-_ODD: Style = MappingProxyType({"fg": "yellow"})
-_KINDS: dict[Kind, Style] = {
-    Kind.ADDED: MappingProxyType({"fg": "green", "bold": True}),
-    Kind.REMOVED: MappingProxyType({"fg": "red", "bold": True}),
-    Kind.KILLED: MappingProxyType({"fg": "magenta", "bold": True}),
-    Kind.REVIVED: MappingProxyType({"fg": "cyan", "bold": True}),
-    Kind.MODIFIED: MappingProxyType({"fg": "cyan"}),
-    Kind.RE_RANKED: MappingProxyType({"fg": "cyan"}),
-}
+_ALWAYS: dict[str, object] = {"old": None, "new": None, "sentence": None, "changes": None}
+_ALWAYS |= {"unchanged": None, "items": [], "metadata": []}
 
 
-@click.command("diff")
+@click.command(
+    "diff",
+    cls=Reporting,
+    always=_ALWAYS,
+    epilog=examples(
+        "brenner artifact diff RS-20251230-cell-fate",
+        "brenner artifact diff RS-20251230-cell-fate@v1 v3",
+        "brenner artifact diff RS-20251230-cell-fate@v1 v3 --text",
+        "brenner artifact diff artifacts/RS-20251230-cell-fate.md RS-20251230-cell-fate",
+    ),
+)
 @click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("new", required=False, metavar="[NEW]")
 @click.option("--text", "as_text", is_flag=True, help="Compare the texts, line by line.")
+@pager_option
 @common_options
-def diff(settings: Settings, old: str, new: str, as_text: bool) -> int:
-    """Say what changed from the artifact in OLD to the one in NEW.
+def diff(settings: Settings, old: str, new: str | None, as_text: bool, pager: bool) -> int:
+    """Say what changed from OLD to NEW, by item and field.
 
-    Either may be -, the standard input. With --text both are written as we write them first, so
-    that only what they say is compared; with --json as well, the document has it as `text`. Exit
-    code 0, whether they differ or not; 2: one of them cannot be read.
+    Each is a THREAD (its latest version), THREAD@vN, a file, or -, the standard input. After a
+    thread NEW may be v3 alone; v0 is the empty artifact before the first version. With OLD alone
+    that version is compared with the one before it. With --text both are compared as Markdown as
+    we write it; with --json as well, the document has it as `text`. Exit code 0, whether they
+    differ or not; 1: there is no such thread or version; 2: a file cannot be read.
     """
     if old == new == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    read: list[tuple[str, ParsedArtifact]] = []
-    for name in (old, new):
-        parsed = read_artifact(name)
-        if isinstance(parsed, Diagnostic):
-            return write_unreadable(parsed, name, as_json=settings.as_json)
-        read.append((name, parsed))
-    before, after = (parsed.artifact for _, parsed in read)
+    with Reader(settings) as reader:
+        names = [old] if new is None else [old, _in_full(new, old)]
+        read: list[Loaded] = []
+        for name in names:
+            loaded = _read(reader, name)
+            if isinstance(loaded, Diagnostic):
+                return write_unreadable(loaded, name, as_json=settings.as_json)
+            read.append(loaded)
+        both = (_before(reader, read[0]), read[0]) if new is None else (read[0], read[1])
     if settings.as_json:
-        from brenner.artifact.json_form import diff_json
-
-        text = {"text": _unified(before, after, old, new)} if as_text else {}
-        document = diff_json(compare(before, after), before.metadata, after.metadata)
-        write_json(document | text | reading_json(read))
+        write_json(_document(*both, as_text=as_text))
         return FINE
-    for name, parsed in read:
-        write_diagnostics(parsed.diagnostics, shown_name(name), sys.stderr)
-    if as_text:
-        _write_text(_unified(before, after, old, new), sys.stdout)
-    else:
-        sys.stdout.writelines(_document(before, after, (old, new), sys.stdout))
+    for loaded in both:
+        write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+    _write(*both, as_text=as_text, pager=pager)
     return FINE
 
 
-def _unified(before: Artifact, after: Artifact, old: str, new: str) -> str:
+# Which two
+
+
+def _in_full(new: str, old: str) -> str:
+    """`v3` and `@v3` are versions of the first one's thread."""
+    number = new.removeprefix("@")
+    if not VERSION.fullmatch(number):
+        return new
+    target = target_of(old)
+    if target is not None and (new.startswith("@") or target_of(new) is not None):
+        return f"{target.thread_id}@{number}"
+    if new.startswith("@"):
+        message = f"`{visible(new)}` is a version of what? OLD is not a thread."
+        raise click.UsageError(message)
+    return new
+
+
+def _before(reader: Reader, new: Loaded) -> Loaded:
+    """The version before that one; before the first there is only the empty artifact."""
+    if new.version is None:
+        message = f"Give two artifacts to compare; `{visible(new.name)}` alone is a file."
+        raise click.UsageError(message)
+    thread_id, number = new.version.thread_id, (new.number or 1) - 1
+    try:
+        old = _version(reader, thread_id, number)
+    except Refused as refused:
+        # The first version that is known may have a higher number: it was adopted.
+        if refused.diagnostic.id != codes.UNKNOWN_VERSION.id:
+            raise
+        old = _version(reader, thread_id, 0)
+    # What is odd about the thread is said once.
+    return old._replace(version=old.version and old.version._replace(notes=()))
+
+
+def _read(reader: Reader, name: str) -> Loaded | Diagnostic:
+    target = target_of(name)
+    if target is not None and target.version == 0:
+        return _version(reader, target.thread_id, 0)
+    return reader.read(name)
+
+
+def _version(reader: Reader, thread_id: str, number: int) -> Loaded:
+    """A version of the thread; v0 is the empty artifact before the first one (R11)."""
+    from brenner.workflows.versions import Target
+
+    name = version_name(thread_id, number)
+    if number:
+        return reader.version(Target(thread_id, number), name)
     from brenner.artifact.render import render_artifact
+    from brenner.artifact.state import empty_state
+
+    artifact = empty_state(thread_id).artifact
+    return Loaded(name, name, artifact, render_artifact(artifact))
+
+
+# How it looks
+
+
+def _document(old: Loaded, new: Loaded, *, as_text: bool) -> dict[str, object]:
+    from brenner.artifact.json_form import diff_json
+
+    found = compare(old.artifact, new.artifact)
+    text = {"text": _unified(old, new)} if as_text else {}
+    document = diff_json(found, old.artifact.metadata, new.artifact.metadata)
+    return document | text | notes_json([old, new])
+
+
+def _unified(old: Loaded, new: Loaded) -> str:
     from brenner.artifact.unified import unified
 
-    texts = render_artifact(before), render_artifact(after)
-    return unified(*texts, visible(shown_name(old)), visible(shown_name(new)))
+    return unified(old.text, new.text, visible(old.name), visible(new.name))
 
 
-_LINE_STYLES: dict[str, Style] = {"+": {"fg": "green"}, "-": {"fg": "red"}, "@": {"fg": "cyan"}}
+def _write(old: Loaded, new: Loaded, *, as_text: bool, pager: bool) -> None:
+    from brenner.cli.artifact.changes import change_lines, text_lines
 
-
-def _write_text(text: str, out: TextIO) -> None:
-    """As it is into a pipe, so that `patch` takes it; safe to look at in a terminal."""
-    if not out.isatty():
-        out.write(text)
-        return
-    out.writelines(
-        styled(each, out, **_LINE_STYLES.get(each[:1], PLAIN)) + "\n"
-        for each in visible_lines(text).split("\n")[:-1]
-    )
-
-
-def _document(
-    before: Artifact, after: Artifact, names: tuple[str, str], out: TextIO
-) -> Iterator[str]:
-    """Which two, in one sentence, then every item that changed, then the metadata."""
-    found = compare(before, after)
-    files = " → ".join(
-        f"{shown_name(name)} (v{artifact.metadata.version})"
-        if artifact.metadata.version is not None
-        else shown_name(name)
-        for name, artifact in zip(names, (before, after), strict=True)
-    )
-    yield fold([], [Piece(files, BOLD)], INDENT, out)
-    odd = _odd_pair(before.metadata, after.metadata)
-    if odd:
-        yield fold([], [Piece(odd, _ODD)], "", out)
-    yield fold([], [Piece(summary(found))], "", out)
-    for change in found.items:
-        yield "\n" + "".join(_item(change, out))
-    if found.metadata:
-        yield "\n" + fold([Piece(INDENT)], [Piece("Metadata", BOLD)], INDENT, out)
-        yield from lines([(field.field, _pieces(field, out)) for field in found.metadata], out)
-    yield from _unchanged(found, out)
-
-
-def _odd_pair(old: Metadata, new: Metadata) -> str:
-    """What one should know before reading the difference of two files that were mixed up."""
-    if old.session_id and new.session_id and old.session_id != new.session_id:
-        return f"These are two sessions: {old.session_id} and {new.session_id}."
-    if old.version is not None and new.version is not None and new.version < old.version:
-        return f"NEW is the older version: v{new.version} after v{old.version}."
-    return ""
-
-
-def _unchanged(found: Diff, out: TextIO) -> Iterator[str]:
-    count = found.unchanged
-    words = "1 item is" if count == 1 else f"{count} items are"
-    yield "\n" + fold([], [Piece(f"{words} the same in both.", DIM)], "", out)
-
-
-def _item(change: ItemChange, out: TextIO) -> Iterator[str]:
-    """Its heading with what happened, then its fields: all of them where it came or went."""
-    is_gone = Kind.REMOVED in change.kinds or Kind.KILLED in change.kinds
-    pieces = [Piece(change.title, STRUCK if is_gone else BOLD), Piece("  ")]
-    pieces = pieces if change.title != change.id else []
-    for number, kind in enumerate(change.kinds):
-        pieces += [Piece(", " * bool(number)), Piece(kind.value, _KINDS[kind])]
-    if change.rank:
-        pieces.append(Piece(f": {change.rank[0]} → {change.rank[1]}", _KINDS[Kind.RE_RANKED]))
-    yield heading(change.id, pieces, out)
-    yield from lines(list(_fields(change, out)), out)
-
-
-def _fields(change: ItemChange, out: TextIO) -> Iterator[tuple[str, Iterable[Piece]]]:
-    """Labels and values. What the heading tells already needs no marks."""
-    is_removed, is_killed = Kind.REMOVED in change.kinds, Kind.KILLED in change.kinds
-    is_whole = is_removed or Kind.ADDED in change.kinds
-    for field in change.fields:
-        label = label_of(change.section, field.path)
-        if (is_whole and field.path in _TITLES) or (is_killed and _is_kill(field)):
-            continue
-        if is_whole:
-            yield label, [Piece(value_text(field.old if is_removed else field.new))]
-        else:
-            yield label, _pieces(field, out)
-    if is_killed:
-        told = {field.path[-1]: str(field.new) for field in change.fields if _is_kill(field)}
-        for label, text in kill_texts(Killed(**told)):
-            yield label, [Piece(text)]
-
-
-_TITLES = (("name",), ("condition",))
-
-
-def _is_kill(field: FieldChange) -> bool:
-    return field.path[0] == KILLED
-
-
-def _pieces(change: FieldChange, out: TextIO) -> Iterator[Piece]:
-    """Old and new in one: of texts the words, of lists the elements, else one after the other."""
-    old, new = change.old, change.new
-    if (change.added or change.removed) and isinstance(new, list | tuple):
-        yield from _elements(change, new, out)
-        return
-    spans = _spans(value_text(old), value_text(new))
-    for number, span in enumerate(spans):
-        # Two that stand side by side and share nothing are easily read as one, also in colour.
-        if number == 1 == len(spans) - 1 and spans[0].mark is Mark.REMOVED and is_terminal(out):
-            yield Piece(" → ", DIM)
-        yield from _marked(span.mark, span.text, out)
-
-
-def _spans(old: str, new: str) -> tuple[Span, ...]:
-    """Word by word, unless either is a single word: a time, a status, a number."""
-    if all(len(text.split()) > 1 for text in (old, new)):
-        return word_spans(old, new)
-    both = (Span(Mark.REMOVED, old), Span(Mark.INSERTED, new))
-    return tuple(span for span in both if span.text)
-
-
-def _elements(
-    change: FieldChange, new: list[object] | tuple[object, ...], out: TextIO
-) -> Iterator[Piece]:
-    """The new list, the added ones marked; before it the removed ones."""
-    marked = [(Mark.REMOVED, element) for element in change.removed]
-    added = iter((*change.added, _END))
-    following = next(added)
-    for element in new:
-        is_added = element is following
-        marked.append((Mark.INSERTED if is_added else Mark.SAME, element))
-        following = next(added) if is_added else following
-    for number, (mark, element) in enumerate(marked):
-        if number:
-            yield Piece(", ")
-        yield from _marked(mark, value_text(element), out)
-
-
-_END = object()
-
-
-def _marked(mark: Mark, text: str, out: TextIO) -> Iterator[Piece]:
-    """The text in its style, or between signs; a line feed that came or went is spelled out."""
-    if not text:
-        return
-    style, before, after = _MARKS[mark]
-    if mark is Mark.SAME:
-        yield Piece(text)
-        return
-    spelled = text.replace("\n", "\\n\n")
-    is_solid = not text.strip(" ")
-    if is_terminal(out):
-        yield Piece(spelled, style, is_solid)
+    out = sys.stdout
+    if as_text and not out.isatty():
+        out.write(_unified(old, new))  # exact, so that `patch` takes it
+    elif as_text:
+        write_lines(text_lines(_unified(old, new), out), pager=pager)
     else:
-        yield from (Piece(before), Piece(spelled, is_solid=is_solid), Piece(after))
+        found = compare(old.artifact, new.artifact)
+        both = old.artifact.metadata, new.artifact.metadata
+        title = f"{_titled(old)} → {_titled(new)}"
+        write_lines(change_lines(found, title, both, out), pager=pager)
+
+
+def _titled(loaded: Loaded) -> str:
+    """A file with its version; the name of a version says it."""
+    number = loaded.number
+    is_said = loaded.parsed is None or number is None
+    return loaded.name if is_said else f"{loaded.name} (v{number})"

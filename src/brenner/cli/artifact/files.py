@@ -3,15 +3,15 @@
 import sys
 from typing import TYPE_CHECKING
 
+import click
+
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.diagnostics.codes import input as codes
-from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from brenner.artifact.parsed import ParsedArtifact
 
 FINE, UNREADABLE = 0, 2
@@ -46,23 +46,11 @@ def read_artifact(name: str) -> "ParsedArtifact | Diagnostic":
 def write_unreadable(found: Diagnostic, name: str, *, as_json: bool) -> int:
     """Say why a file cannot be read; the exit code."""
     if as_json:
-        write_json({"file": name} | failure(found))
+        document = {"file": name} | failure(found, click.get_current_context(silent=True))
+        write_json(document | {"file": name})
     else:
         write_diagnostics([found], shown_name(name), sys.stderr)
     return UNREADABLE
-
-
-def reading_json(read: "Iterable[tuple[str, ParsedArtifact]]") -> dict[str, object]:
-    """What the reader had to say of the files: how much, and what, the worst first in each."""
-    found = [
-        (name, each)
-        for name, parsed in read
-        for each in sorted(parsed.diagnostics, key=worst_first)
-    ]
-    return {
-        "violations": [{"file": name} | each.to_json() for name, each in found],
-        "summary": Summary.of(each for _, each in found)._asdict(),
-    }
 
 
 def shown_name(name: str) -> str:

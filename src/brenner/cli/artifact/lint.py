@@ -1,75 +1,144 @@
-"""`brenner artifact lint`: what the rules find in the Markdown file of an artifact."""
+"""`brenner artifact lint`: what the rules find in an artifact."""
 
 import sys
-from typing import TYPE_CHECKING
+from io import StringIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
 from brenner import __version__
-from brenner.cli.artifact.files import (
-    UNREADABLE,
-    read_artifact,
-    read_file,
-    shown_name,
-    write_unreadable,
-)
+from brenner.cli.artifact.files import UNREADABLE, read_file, shown_name, write_unreadable
+from brenner.cli.artifact.linting import Source, project_source, report_of
+from brenner.cli.artifact.targets import Loaded, Reader
+from brenner.cli.help_text import examples
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import counted, styled, write_diagnostics, write_json
+from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.lint.judgement import QUESTIONS
-from brenner.lint.run import lint_parsed
+from brenner.lint.report import LintReport
 
 if TYPE_CHECKING:
-    from brenner.lint.report import LintReport
     from brenner.lint.source_text import SourceText
 
 FINE, CONTENT = 0, 1
+_ALWAYS: dict[str, object] = {
+    **dict.fromkeys(("file", "thread_id", "version", "source", "message_id")),
+    "judgement": [],
+    "notes": [],
+}
 
 
-@click.command("lint")
-@click.argument("file", metavar="FILE|-")
+class _Forms(NamedTuple):
+    """In which form the report is wanted; in none of them it is text for people."""
+
+    json: bool
+    sarif: bool
+    fix: bool
+    questions: bool
+
+
+@click.command(
+    "lint",
+    cls=Reporting,
+    always=_ALWAYS,
+    epilog=examples(
+        "brenner artifact lint RS-20251230-cell-fate",
+        "brenner artifact lint artifacts/RS-20251230-cell-fate.md --fix",
+    ),
+)
+@click.argument("target", metavar="TARGET")
 @click.option("--source-text", metavar="FILE", help="Check that every §n is a heading of FILE.")
 @click.option("--sarif", "as_sarif", is_flag=True, help="Print the report as SARIF 2.1.0.")
 @click.option("--fix", is_flag=True, help="Print the deltas that mend what they can.")
 @click.option("--questions", is_flag=True, help="List what people must judge.")
+@pager_option
 @common_options
 def lint(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
     *,
-    file: str,
+    target: str,
     source_text: str | None,
     as_sarif: bool,
     fix: bool,
     questions: bool,
+    pager: bool,
 ) -> int:
-    """Check the Markdown file of an artifact against the rules.
+    """Check an artifact against the rules: a THREAD's latest version, THREAD@vN, or a file.
 
-    Exit code 0: valid; 1: it has errors; 2: it cannot be read, or is no artifact. Warnings and
-    infos do not make an artifact invalid. With - the standard input is read.
+    Lines count in the file; of a version, in its Markdown as `brenner artifact show` writes it
+    into a pipe. Anchors of a version are looked up in the project's source text, where it names
+    one. Exit code 0: valid; 1: it has errors, or there is no such thread or version; 2: it cannot
+    be read, or is no artifact. Warnings and infos do not make an artifact invalid. With - the
+    standard input is read.
     """
-    if file == source_text == STANDARD_INPUT:
+    if target == source_text == STANDARD_INPUT:
         message = "The standard input can be read only once."
         raise click.UsageError(message)
-    _one_of(json=settings.as_json, sarif=as_sarif, fix=fix, questions=questions)
-    parsed, source = read_artifact(file), _source(source_text)
-    if isinstance(parsed, Diagnostic):
-        return _unreadable(parsed, file, as_json=settings.as_json, as_sarif=as_sarif)
-    if isinstance(source, Diagnostic):
-        name = source_text or ""
-        return _unreadable(source, name, as_json=settings.as_json, as_sarif=as_sarif)
-    report = lint_parsed(parsed, source)
-    if as_sarif:
-        _write_sarif(report, file)
-    elif settings.as_json:
-        write_json({"file": file} | report.to_json())
-    elif fix:
-        _write_deltas(report, file)
-    else:
-        _write_report(report, file, with_questions=questions)
+    forms = _Forms(settings.as_json, as_sarif, fix, questions)
+    _one_of(**forms._asdict())
+    with Reader(settings) as reader:
+        loaded, given = _read(reader, target, forms), _source(source_text)
+        if isinstance(loaded, Diagnostic):
+            return _unreadable(loaded, target, forms)
+        if isinstance(given, Diagnostic):
+            return _unreadable(given, source_text or "", forms)
+        source = Source(given) if given else project_source(reader, loaded)
+    report = report_of(loaded, source)
+    _write(report, loaded, source, forms, pager=pager)
     return FINE if report.valid else CONTENT
+
+
+def _read(reader: Reader, target: str, forms: _Forms) -> Loaded | Diagnostic:
+    """The artifact; a thread or version that is not there is a failed run in SARIF, too."""
+    try:
+        return reader.read(target)
+    except Refused as refused:
+        if forms.sarif:
+            _write_failed_sarif(refused.diagnostic, target)
+        raise
+
+
+def _write(
+    report: LintReport, loaded: Loaded, source: Source, forms: _Forms, *, pager: bool
+) -> None:
+    if forms.json:
+        write_json(_document(loaded, source, report))
+        return
+    notes = (*source.notes, *(loaded.version.notes if loaded.version else ()))
+    write_diagnostics(notes, loaded.name, sys.stderr)
+    if forms.sarif:
+        from brenner.lint.sarif import to_sarif
+
+        write_json(to_sarif(report, _uri(loaded.given), __version__))
+    elif forms.fix:
+        _write_deltas(report, loaded.name)
+    else:
+        page = _Gathered()
+        _write_report(report, loaded.name, page, with_questions=forms.questions)
+        write_lines(page.getvalue().splitlines(keepends=True), pager=pager)
+
+
+class _Gathered(StringIO):
+    """Lines for the standard output, as wide and as colourful as it is, to be paged."""
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+
+def _document(loaded: Loaded, source: Source, report: LintReport) -> dict[str, object]:
+    """The report, where the artifact comes from, and in `notes` what is odd about a version."""
+    notes = (*source.notes, *(loaded.version.notes if loaded.version else ()))
+    return {
+        "file": loaded.given if loaded.parsed else None,
+        **loaded.to_json(),
+        **report.to_json(),
+        "notes": [note.to_json() for note in notes],
+    }
 
 
 def _one_of(**forms: bool) -> None:
@@ -80,13 +149,17 @@ def _one_of(**forms: bool) -> None:
         raise click.UsageError(message)
 
 
-def _unreadable(found: Diagnostic, name: str, *, as_json: bool, as_sarif: bool) -> int:
-    if not as_sarif:
-        return write_unreadable(found, name, as_json=as_json)
+def _unreadable(found: Diagnostic, name: str, forms: _Forms) -> int:
+    if not forms.sarif:
+        return write_unreadable(found, name, as_json=forms.json)
+    _write_failed_sarif(found, name)
+    return UNREADABLE
+
+
+def _write_failed_sarif(found: Diagnostic, name: str) -> None:
     from brenner.lint.sarif import failed_sarif
 
     write_json(failed_sarif(found, _uri(name), __version__))
-    return UNREADABLE
 
 
 def _source(name: str | None) -> "SourceText | Diagnostic | None":
@@ -102,14 +175,13 @@ def _source(name: str | None) -> "SourceText | Diagnostic | None":
     return codes.NO_SECTION_NUMBERS.at(path=shown_name(name)) if source.is_empty else source
 
 
-def _write_report(report: "LintReport", name: str, *, with_questions: bool) -> None:
-    out, shown = sys.stdout, visible(shown_name(name))
-    write_diagnostics(report.violations, shown_name(name), out)
+def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions: bool) -> None:
+    write_diagnostics(report.violations, name, out)
     if report.valid:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
         verdict = styled("not valid", out, fg="magenta", bold=True)
-    out.write(f"{shown}: {verdict}: {counted(report.summary)}\n")
+    out.write(f"{visible(name)}: {verdict}: {counted(report.summary)}\n")
     count = len(report.deltas)
     if count:
         out.write(f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n")
@@ -120,19 +192,13 @@ def _write_report(report: "LintReport", name: str, *, with_questions: bool) -> N
         out.write(styled(note, out, dim=True) + "\n")
 
 
-def _write_deltas(report: "LintReport", name: str) -> None:
+def _write_deltas(report: LintReport, name: str) -> None:
     """The deltas go to the standard output, everything else to the other one."""
-    write_diagnostics(report.violations, shown_name(name), sys.stderr)
-    sys.stderr.write(f"{visible(shown_name(name))}: {counted(report.summary)}\n")
+    write_diagnostics(report.violations, name, sys.stderr)
+    sys.stderr.write(f"{visible(name)}: {counted(report.summary)}\n")
     sys.stdout.write("\n".join(block.rstrip("\n") + "\n" for block in report.deltas))
     if report.violations and not report.deltas:
         sys.stderr.write("  No fix is certain: what was found needs an author.\n")
-
-
-def _write_sarif(report: "LintReport", name: str) -> None:
-    from brenner.lint.sarif import to_sarif
-
-    write_json(to_sarif(report, _uri(name), __version__))
 
 
 def _uri(name: str) -> str:

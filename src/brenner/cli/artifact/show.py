@@ -6,136 +6,70 @@ from typing import TextIO
 
 import click
 
-from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, TITLE, Layout
-from brenner.artifact.model import Artifact, Item, Metadata
-from brenner.artifact.ranking import shown, total
-from brenner.cli.artifact.files import (
-    FINE,
-    read_artifact,
-    reading_json,
-    shown_name,
-    write_unreadable,
-)
-from brenner.cli.artifact.values import (
-    BOLD,
-    DIM,
-    INDENT,
-    STRUCK,
-    heading,
-    kill_texts,
-    label_of,
-    lines,
-    value_text,
-)
-from brenner.cli.folding import PLAIN, Piece, fold
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.json_document import ALWAYS, artifact_document, item_document
+from brenner.cli.artifact.linting import project_source, report_of
+from brenner.cli.artifact.targets import Loaded, Reader
+from brenner.cli.help_text import examples
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_diagnostics, write_json
-from brenner.delta.schema import (
-    ANOMALY_REGISTER,
-    DISCRIMINATIVE_TESTS,
-    MOST_SCORE,
-    RESEARCH_THREAD,
-    SCORE_PARTS,
-    FieldKind,
-)
+from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
 from brenner.diagnostics.model import Diagnostic
+from brenner.lint.report import LintReport
 
 
-@click.command("show")
-@click.argument("file", metavar="FILE|-")
+@click.command(
+    "show",
+    cls=Reporting,
+    always=ALWAYS,
+    epilog=examples(
+        "brenner artifact show RS-20251230-cell-fate",
+        "brenner artifact show RS-20251230-cell-fate@v2 --item H2",
+        "brenner artifact show artifacts/RS-20251230-cell-fate.md",
+        "brenner artifact show RS-20251230-cell-fate > cell-fate.md",
+    ),
+)
+@click.argument("target", metavar="TARGET")
+@click.option("--item", "item_id", metavar="ID", help="Only this item: H2, T1, RT, …")
+@pager_option
 @common_options
-def show(settings: Settings, file: str) -> int:
-    """Print the artifact in a FILE.
+def show(settings: Settings, target: str, item_id: str | None, pager: bool) -> int:
+    """Print an artifact: of a THREAD the latest version, of THREAD@vN that one, or of a file.
 
-    In a terminal it is laid out for reading; into a pipe goes its Markdown as we write it. What
-    departs from the format is told on the standard error, and in JSON as `violations`. Exit code
-    2: it cannot be read.
+    In a terminal it is laid out for reading; into a pipe goes its Markdown, of a version every
+    byte as it was published. What is odd about it is told on the standard error, and in JSON as
+    `violations`. With - the standard input is read. Exit code 1: there is no such thread, version
+    or item; 2: the file cannot be read.
     """
-    parsed = read_artifact(file)
-    if isinstance(parsed, Diagnostic):
-        return write_unreadable(parsed, file, as_json=settings.as_json)
+    is_exact = item_id is None and not settings.as_json and not sys.stdout.isatty()
+    with Reader(settings) as reader:
+        loaded = reader.read(target, with_state=not is_exact)
+        if isinstance(loaded, Diagnostic):
+            return write_unreadable(loaded, target, as_json=settings.as_json)
+        if is_exact:
+            write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+            sys.stdout.write(loaded.text)
+            return FINE
+        report = report_of(loaded, project_source(reader, loaded))
     if settings.as_json:
-        from brenner.artifact.json_form import artifact_json
-
-        write_json(artifact_json(parsed.artifact) | reading_json([(file, parsed)]))
+        is_whole = item_id is None
+        write_json(
+            artifact_document(loaded, report) if is_whole else item_document(loaded, item_id or "")
+        )
         return FINE
-    write_diagnostics(parsed.diagnostics, shown_name(file), sys.stderr)
-    if sys.stdout.isatty():
-        sys.stdout.writelines(_document(parsed.artifact, sys.stdout))
-    else:
-        from brenner.artifact.render import render_artifact
-
-        sys.stdout.write(render_artifact(parsed.artifact))
+    lines = _lines(loaded, item_id, report, sys.stdout)
+    write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+    write_lines(lines, pager=pager)
     return FINE
 
 
-def _document(artifact: Artifact, out: TextIO) -> Iterator[str]:
-    """Title, what is known of the version, the seven sections."""
-    session = artifact.metadata.session_id
-    yield fold([], [Piece(f"{TITLE}: {session}" if session else TITLE, BOLD)], INDENT, out)
-    about = _about(artifact.metadata)
-    if about:
-        yield fold([], [Piece(about, DIM)], "", out)
-    for layout in LAYOUT:
-        yield "\n" + fold([], [Piece(layout.heading, BOLD)], INDENT, out)
-        yield from _section(artifact, layout, out)
+def _lines(loaded: Loaded, item_id: str | None, report: LintReport, out: TextIO) -> Iterator[str]:
+    """The artifact for people, or one item of it; that there is none such is refused at once."""
+    from brenner.cli.artifact.document import document_lines, item_lines, reading_of
+    from brenner.cli.artifact.items import find_item
 
-
-def _about(metadata: Metadata) -> str:
-    version = f"v{metadata.version}" if metadata.version is not None else ""
-    by = f" by {metadata.compiled_by}" if metadata.compiled_by else ""
-    compiled = f"compiled {metadata.compiled_at}{by}" if metadata.compiled_at else ""
-    names = ", ".join(metadata.contributors)
-    parts = (version, metadata.status or "", compiled, f"from {names}" if names else "")
-    return " · ".join(part for part in parts if part)
-
-
-def _section(artifact: Artifact, layout: Layout, out: TextIO) -> Iterator[str]:
-    section = layout.section
-    if section is RESEARCH_THREAD:
-        items = [artifact.research_thread] if artifact.research_thread.fields else []
-    else:
-        items = shown(section, artifact.sections[section.id])
-    for number, item in enumerate(items):
-        yield "\n" * bool(number) + "".join(_item(item, layout, out))
-    if not items and section is ANOMALY_REGISTER:
-        yield fold([Piece(INDENT)], [Piece(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
-    elif not items:
-        hint = f"None yet. `brenner new DELTA --section {section.id}` prints one."
-        yield fold([Piece(INDENT)], [Piece(hint, DIM)], INDENT, out)
-
-
-def _item(item: Item, layout: Layout, out: TextIO) -> Iterator[str]:
-    """Its heading, its fields, and at full strength who killed it and why."""
-    style = PLAIN if item.is_active else STRUCK
-    title = item.text("statement") if layout.section is RESEARCH_THREAD else item.title
-    pieces = [Piece(title, style or BOLD)]
-    if layout.section is DISCRIMINATIVE_TESTS and item.score:
-        most = MOST_SCORE * len(SCORE_PARTS)
-        pieces.append(Piece(f"  {total(item)}/{most}", DIM))
-    if item.killed:
-        pieces.append(Piece("  killed", BOLD))
-    yield heading(item.id, pieces, out)
-    fields = [(label, [Piece(text, style)]) for label, text in _fields(item, layout)]
-    if item.killed:
-        fields += [(label, [Piece(text)]) for label, text in kill_texts(item.killed)]
-    yield from lines(fields, out)
-
-
-def _fields(item: Item, layout: Layout) -> Iterator[tuple[str, str]]:
-    """The label and the text of each field, in the order of the layout; outcomes one by one."""
-    section = layout.section
-    hidden = {"statement"} if section is RESEARCH_THREAD else {"name", "condition"}
-    unlabelled = [name for name in section.fields if name not in layout.labels]
-    for name in (*unlabelled, *layout.labels):
-        value = item.fields.get(name)
-        if value is None or name in hidden:
-            continue
-        if section.fields[name].kind is FieldKind.OUTCOMES:
-            for key, outcome in item.mapped(name).items():
-                yield label_of(section.id, (name, key)), outcome
-        elif section.fields[name].kind is FieldKind.SCORE:
-            parts = item.score.items()
-            yield "Score", ", ".join(f"{part.replace('_', ' ')} {n}" for part, n in parts)
-        else:
-            yield label_of(section.id, (name,)), value_text(value)
+    state = loaded.version.state if loaded.version else None
+    reading = reading_of(loaded.artifact, report, state)
+    if item_id is None:
+        return document_lines(reading, out)
+    return item_lines(reading, *find_item(loaded, item_id), out)

@@ -1,0 +1,191 @@
+"""`brenner artifact blame`: for every field who set it, in which message, and what it replaced."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.targets import Loaded, Reader, notes_json
+from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK, label_of, value_text
+from brenner.cli.folding import Piece, fold
+from brenner.cli.help_text import examples
+from brenner.cli.mail.table import Cell, Column, table
+from brenner.cli.mail.table import Row as TableRow
+from brenner.cli.marks import agent_piece
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, thread_argument
+from brenner.diagnostics.model import Diagnostic
+
+if TYPE_CHECKING:
+    from brenner.artifact.blame import Change
+    from brenner.cli.artifact.authorship import Row
+
+_COLUMNS = (
+    Column("Field", least=18),
+    Column("Set by", least=10),
+    Column("Message", is_right=True),
+    Column("In"),
+    Column("Value", least=20),
+)
+_NOT_KNOWN = "not known"
+_TAKEN_AWAY = "(taken away)"
+_BELOW = "    "
+
+
+@click.command(
+    "blame",
+    cls=Reporting,
+    always={"thread_id": None, "version": None, "source": None, "message_id": None, "fields": []},
+    epilog=examples(
+        "brenner artifact blame RS-20251230-cell-fate",
+        "brenner artifact blame RS-20251230-cell-fate@v2 H2",
+        "brenner artifact blame RS-20251230-cell-fate H2.claim --history",
+    ),
+)
+@click.argument("target", metavar="TARGET")
+@click.argument("place", required=False, metavar="[ITEM[.FIELD]]")
+@click.option("--history", "with_history", is_flag=True, help="Show every value that it ever had.")
+@pager_option
+@common_options
+def blame(
+    settings: Settings, target: str, place: str | None, with_history: bool, pager: bool
+) -> int:
+    """Say for every field of a version who set it, in which message, and what it replaced.
+
+    TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. ITEM[.FIELD]
+    narrows it: H2, H2.claim, P1.predictions.H3. Exit code 1: there is no such thread, version,
+    item or field, or the mail does not know the file.
+    """
+    from brenner.cli.artifact.authorship import row_json
+    from brenner.cli.artifact.known import with_authors
+
+    with Reader(settings) as reader:
+        read = reader.read(target, with_state=True)
+        if isinstance(read, Diagnostic):
+            return write_unreadable(read, target, as_json=settings.as_json)
+        loaded = with_authors(reader, read)
+    found = _found(loaded, place)
+    if settings.as_json:
+        fields = [row_json(row, with_history=with_history) for row in found]
+        write_json({**loaded.to_json(), "fields": fields, **notes_json([loaded])})
+        return FINE
+    write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+    write_lines(_lines(loaded, found, place, sys.stdout, with_history=with_history), pager=pager)
+    return FINE
+
+
+def _found(loaded: Loaded, place: str | None) -> "list[Row]":
+    """The rows that were asked for; that there are none is refused."""
+    from brenner.cli.artifact.authorship import asked_for, item_rows, rows
+    from brenner.cli.artifact.items import find_item, no_such
+
+    state = loaded.version.state if loaded.version else None
+    changes = state.blame if state else {}
+    if place is None:
+        return list(rows(loaded.artifact, changes))
+    item_id, dot, field = place.partition(".")
+    layout, item = find_item(loaded, item_id)
+    of_item = list(item_rows(layout.section, item, changes.get(item.id, {})))
+    found = asked_for(of_item, field) if dot else of_item
+    if dot and not found:
+        raise no_such(loaded.name, place, (row.name for row in of_item))
+    return found
+
+
+def _lines(
+    loaded: Loaded, found: "Sequence[Row]", place: str | None, out: TextIO, *, with_history: bool
+) -> Iterator[str]:
+    title = loaded.name if place else f"{loaded.name}: who set what"
+    yield fold([], [Piece(title, BOLD)], INDENT, out)
+    if not found:
+        hint = f"Nothing is set yet. `brenner artifact show {thread_argument(loaded.name)}`"
+        yield advice(f"{hint} shows what it lacks.", out)
+    elif len(found) == 1 or with_history:
+        for row in found:
+            yield "\n" + "".join(_whole(row, out, with_history=with_history))
+    else:
+        yield "\n"
+        yield from table(_COLUMNS, [_table_row(row) for row in found], out)
+
+
+# All fields in a table, what each replaced under it
+
+
+def _table_row(row: "Row") -> TableRow:
+    change, value = row.change, [_value_piece(row.value, is_gone=row.value is None)]
+    name = [Piece(f"{row.item_id}.", DIM), Piece(row.field)]
+    if change is None:
+        return TableRow((name, [Piece(_NOT_KNOWN, DIM)], [], [], value))
+    source = change.source
+    cells: tuple[Cell, ...] = (
+        name,
+        [agent_piece(source.agent)],
+        [Piece(str(source.message_id))],
+        [Piece(f"v{source.version}")],
+        value,
+    )
+    return TableRow(cells, [_replaced(change)] if change.replaced is not None else ())
+
+
+def _replaced(change: "Change") -> list[Piece]:
+    by = _by(change.before)
+    said = f"replaced what {by} said: " if by else "replaced: "
+    return [Piece(_BELOW + said, DIM), _value_piece(change.replaced, is_gone=True)]
+
+
+def _by(change: "Change | None") -> str:
+    """Who, where and when; nothing where that is not known."""
+    if change is None:
+        return ""
+    source = change.source
+    return f"{source.agent} (message {source.message_id}, v{source.version})"
+
+
+def _value_piece(value: object, *, is_gone: bool) -> Piece:
+    if value is None:
+        return Piece(_TAKEN_AWAY, DIM)
+    return Piece(" ".join(value_text(value).split()), STRUCK if is_gone else {})
+
+
+# One field whole
+
+
+def _whole(row: "Row", out: TextIO, *, with_history: bool) -> Iterator[str]:
+    """Its value, who set it, and what that replaced; or all of its history, newest first."""
+    label = label_of(row.section, row.path)
+    yield fold([Piece(INDENT)], [Piece(row.name, BOLD), Piece(f"  {label}", DIM)], INDENT, out)
+    change = row.change
+    if change is None:
+        yield _text(row.value, out)
+        note = "The mail does not say who set it: the version was adopted."
+        yield fold([Piece(_BELOW)], [Piece(note, DIM)], _BELOW, out)
+        return
+    chain = list(change.history()) if with_history else [change]
+    for each in chain:
+        yield fold([Piece(_BELOW)], _source_pieces(each), _BELOW, out)
+        yield _text(each.value, out)
+    last = chain[-1]
+    if last.replaced is not None:
+        by = _by(last.before)
+        said = f"It replaced what {by} said:" if by else "It replaced:"
+        yield fold([Piece(_BELOW)], [Piece(said, DIM)], _BELOW, out)
+        yield _text(last.replaced, out)
+    if change.before and not with_history:
+        yield fold([Piece(_BELOW)], [Piece("`--history` shows all that it was.", DIM)], _BELOW, out)
+
+
+def _source_pieces(change: "Change") -> list[Piece]:
+    source = change.source
+    block = f", block {source.block}" if source.block else ""
+    words = f"  {source.operation}, message {source.message_id}{block}, in v{source.version}"
+    return [agent_piece(source.agent), Piece(words, DIM)]
+
+
+def _text(value: object, out: TextIO) -> str:
+    before = _BELOW + INDENT
+    pieces = [Piece(_TAKEN_AWAY, DIM) if value is None else Piece(value_text(value))]
+    return fold([Piece(before)], pieces, before, out)

@@ -1,0 +1,101 @@
+"""`brenner artifact export`: an artifact as JSON, Markdown or one page of HTML."""
+
+import json
+import sys
+
+import click
+
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.targets import Loaded, Reader, notes_json
+from brenner.cli.help_text import examples
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.paging import write_exact
+from brenner.cli.reading import STANDARD_INPUT as STANDARD_OUTPUT
+from brenner.cli.sentences import advise, say
+from brenner.cli.whole_file import check_free, write_whole
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import visible
+
+JSON, MARKDOWN, HTML = "json", "markdown", "html"
+_FORM_OF_ENDING = {".json": JSON, ".html": HTML, ".htm": HTML}
+
+
+@click.command(
+    "export",
+    cls=Reporting,
+    always={"thread_id": None, "version": None, "source": None, "message_id": None}
+    | {"output": None, "format": None, "bytes": 0},
+    epilog=examples(
+        "brenner artifact export RS-20251230-cell-fate --output cell-fate.html",
+        "brenner artifact export RS-20251230-cell-fate@v2 --format json | jq .hypothesis_slate",
+        "brenner artifact export artifacts/RS-20251230-cell-fate.md --format html > page.html",
+    ),
+)
+@click.argument("target", metavar="TARGET")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((JSON, MARKDOWN, HTML)),
+    help="Else as the ending of FILE says, and markdown without one.",
+)
+@click.option("--output", "file", default=STANDARD_OUTPUT, metavar="FILE", help="Write to FILE.")
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@common_options
+def export(settings: Settings, target: str, form: str | None, file: str, force: bool) -> int:
+    """Write an artifact as JSON, as Markdown, or as one page of HTML that needs nothing else.
+
+    TARGET is a THREAD, THREAD@vN, a file, or - for the standard input. Without --output it goes to
+    the standard output. FILE is written whole or not at all. Exit code 1: there is no such thread
+    or version; 2: the file cannot be read, or FILE is there already.
+    """
+    chosen = form or _form_of(file)
+    is_out = file == STANDARD_OUTPUT
+    if is_out and settings.as_json and chosen != JSON:
+        message = "With --json give --output FILE: the standard output is for the document."
+        raise click.UsageError(message)
+    if not is_out:
+        check_free(file, replace=force)
+    with Reader(settings) as reader:
+        loaded = reader.read(target, with_state=chosen != MARKDOWN)
+        if isinstance(loaded, Diagnostic):
+            return write_unreadable(loaded, target, as_json=settings.as_json)
+        text = _text(reader, loaded, chosen)
+    if not settings.as_json:
+        write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+    if is_out:
+        write_exact(text, sys.stdout)
+        return FINE
+    size = write_whole(file, [text.encode()], replace=force)
+    note_done()
+    if settings.as_json:
+        done = {"output": file, "format": chosen, "bytes": size}
+        write_json({**loaded.to_json(), **done, **notes_json([loaded])})
+        return FINE
+    say(f"Wrote {visible(file)}: {visible(loaded.name)} as {chosen}, {size:,} bytes.")
+    if chosen == HTML:
+        advise("One file, without scripts: any browser shows it, also offline and in print.")
+    return FINE
+
+
+def _form_of(file: str) -> str:
+    for ending, form in _FORM_OF_ENDING.items():
+        if file.lower().endswith(ending):
+            return form
+    return MARKDOWN
+
+
+def _text(reader: Reader, loaded: Loaded, form: str) -> str:
+    if form == MARKDOWN:
+        return loaded.text
+    from brenner.cli.artifact.linting import project_source, report_of, verdict_of
+
+    report = report_of(loaded, project_source(reader, loaded))
+    if form == HTML:
+        from brenner.artifact.html_form import html_form
+
+        return html_form(loaded.artifact, loaded.conflicts, verdict_of(report))
+    from brenner.cli.artifact.json_document import artifact_document
+
+    document = artifact_document(loaded, report)
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

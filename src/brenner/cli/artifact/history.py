@@ -1,0 +1,142 @@
+"""`brenner artifact history`: the versions of a thread, as the publish document draws them."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+import click
+
+from brenner.cli.artifact.files import FINE
+from brenner.cli.artifact.targets import Reader, thread_of
+from brenner.cli.artifact.values import BOLD, DIM
+from brenner.cli.folding import PLAIN, Piece, Style, fold
+from brenner.cli.help_text import examples
+from brenner.cli.marks import ATTENTION, STYLE_OF_TYPE
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, thread_argument
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.visible import visible
+
+if TYPE_CHECKING:
+    from brenner.workflows.versions import History, ListedVersion
+
+_BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
+_SHORT_HASH = 12
+_STATES: dict[str, Style] = {"Draft": DIM, "Pending": ATTENTION, "Persisted": PLAIN}
+
+
+class _Entry(NamedTuple):
+    """One COMPILED message of the tree: its line, and what stands under it."""
+
+    message_id: int
+    line: list[Piece]
+    below: list[list[Piece]]
+
+
+@click.command(
+    "history",
+    cls=Reporting,
+    always={"thread_id": None, "versions": [], "void": [], "unread": None},
+    epilog=examples(
+        "brenner artifact history RS-20251230-cell-fate",
+        "brenner artifact history RS-20251230-cell-fate --json",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@pager_option
+@common_options
+def history(settings: Settings, thread: str, pager: bool) -> int:
+    """List the versions of a THREAD, each with its summary and whether it is persisted.
+
+    A COMPILED message that is no version is listed too, with the reason. Exit code 1: nobody has
+    written to the thread.
+    """
+    from brenner.workflows.versions import history as versions_of
+
+    with Reader(settings) as reader:
+        found = versions_of(reader.desk, thread_of(thread))
+    if settings.as_json:
+        write_json(_document(found))
+    else:
+        write_lines(_lines(found, sys.stdout), pager=pager)
+    return FINE
+
+
+def _document(found: "History") -> dict[str, object]:
+    return {
+        "thread_id": found.thread_id,
+        "versions": [_version_json(version) for version in found.versions],
+        "void": [other.to_json() for other in found.others],
+        "unread": found.unread,
+        "violations": [other.to_json() for other in found.others],
+        "summary": Summary.of(found.others)._asdict(),
+    }
+
+
+def _version_json(version: "ListedVersion") -> dict[str, object]:
+    return {
+        "version": version.number,
+        "compiled_at": version.compiled_at,
+        "compiled_by": version.compiled_by,
+        "message_id": version.message.id,
+        "status": version.status,
+        "summary": version.summary,
+        "persistence": version.persistence._asdict(),
+    }
+
+
+def _lines(found: "History", out: TextIO) -> Iterator[str]:
+    """The tree; then what no version has read yet, and how to bring it in."""
+    yield fold([Piece("Thread: ")], [Piece(visible(found.thread_id), BOLD)], "", out)
+    latest = found.versions[-1] if found.versions else None
+    entries = [_version(each, is_latest=each is latest) for each in found.versions]
+    entries += [_other(each) for each in found.others]
+    entries.sort(key=lambda entry: entry.message_id)
+    for number, entry in enumerate(entries, 1):
+        yield from _branch(entry, out, is_last=number == len(entries))
+    thread = thread_argument(found.thread_id)
+    count = found.unread
+    if not found.versions:
+        yield advice(f"No version yet: `brenner compile {thread}` publishes the first.", out)
+    elif count:
+        messages = "1 message is" if count == 1 else f"{count} messages are"
+        yield "\n"
+        yield fold(
+            [], [Piece(f"{messages} in no version yet: `brenner compile {thread}`.")], "", out
+        )
+
+
+def _branch(entry: _Entry, out: TextIO, *, is_last: bool) -> Iterator[str]:
+    under = Piece(_NOTHING if is_last else _DOWN, DIM)
+    yield fold([Piece(_END if is_last else _BRANCH, DIM)], entry.line, under.text, out)
+    for pieces in entry.below:
+        yield fold([under], pieces, under.text, out)
+
+
+def _version(version: "ListedVersion", *, is_latest: bool) -> _Entry:
+    """`COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, and under it what it is about."""
+    line = [
+        Piece("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
+        Piece(f" v{version.number} ({visible(version.compiled_at)})"),
+    ]
+    if is_latest:
+        line.append(Piece("  ← latest", BOLD))
+    state, commit = version.persistence.status, version.persistence.commit
+    where = f" in {visible(commit[:_SHORT_HASH])}" if commit else ""
+    below = [Piece(state, _STATES.get(state, PLAIN)), Piece(where, DIM)]
+    if version.status == "closed":
+        below.append(Piece(", closed"))
+    if version.summary:
+        below += [Piece(": ", DIM), Piece(visible(version.summary), DIM)]
+    return _Entry(version.message.id, line, [below])
+
+
+def _other(found: Diagnostic) -> _Entry:
+    """A COMPILED message that is no version: which, why, what to do."""
+    line = [
+        Piece(f"message {found.message_id}: no version", ATTENTION),
+        Piece(f"  {found.id}", DIM),
+    ]
+    return _Entry(found.message_id or 0, line, [[Piece(found.message)], [Piece(f"→ {found.fix}")]])

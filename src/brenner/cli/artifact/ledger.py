@@ -1,0 +1,217 @@
+"""`brenner artifact ledger`: what became of every delta block of a version."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+import click
+
+from brenner.artifact.ledger import Entry, Outcome, counts
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
+from brenner.cli.artifact.values import BOLD, DIM, INDENT
+from brenner.cli.folding import PLAIN, Piece, Style, fold
+from brenner.cli.help_text import examples
+from brenner.cli.mail.table import Cell, Column, Row, table
+from brenner.cli.marks import ATTENTION, agent_piece
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice
+from brenner.diagnostics.codes.merge import ID_REWRITTEN
+from brenner.diagnostics.model import Diagnostic, Severity, worst_first
+from brenner.diagnostics.visible import visible
+
+if TYPE_CHECKING:
+    from brenner.workflows.ledgers import VersionLedger
+
+_BELOW = "      "
+_COLUMNS = (
+    Column("In"),
+    Column("Message", is_right=True),
+    Column("Block", is_right=True),
+    Column("Agent", least=10),
+    Column("Block says", least=16),
+    Column("Item"),
+)
+_STYLES: dict[Severity, Style] = {
+    Severity.ERROR: ATTENTION,
+    Severity.WARNING: {"fg": "yellow", "bold": True},
+    Severity.INFO: {"fg": "cyan"},
+}
+
+
+class _Line(NamedTuple):
+    """A block, and the version that has read it."""
+
+    version: int
+    entry: Entry
+
+
+@click.command(
+    "ledger",
+    cls=Reporting,
+    always={
+        "thread_id": None,
+        "version": None,
+        "source": None,
+        "message_id": None,
+        "versions": [],
+        **{outcome.value: 0 for outcome in Outcome},
+        "entries": [],
+    },
+    epilog=examples(
+        "brenner artifact ledger RS-20251230-cell-fate",
+        "brenner artifact ledger RS-20251230-cell-fate@v2 --json",
+        "brenner artifact ledger RS-20251230-cell-fate --all",
+    ),
+)
+@click.argument("target", metavar="TARGET")
+@click.option("--all", "of_all", is_flag=True, help="The blocks of every version of the thread.")
+@pager_option
+@common_options
+def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
+    """Say what became of every delta block that a version has read, the refused ones first.
+
+    A block was applied (to which item), refused (why, and how to mend it), or is a duplicate (of
+    which item). TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. Exit
+    code 0 whatever was refused; 1: there is no such thread or version, or the mail does not know
+    the file.
+    """
+    wanted = target_of(target) if of_all else None
+    if of_all and (wanted is None or wanted.version is not None):
+        message = "--all is about a thread: give THREAD, without a version."
+        raise click.UsageError(message)
+    with Reader(settings) as reader:
+        read = reader.read(target, with_state=True)
+        if isinstance(read, Diagnostic):
+            return write_unreadable(read, target, as_json=settings.as_json)
+        from brenner.cli.artifact.known import with_authors
+
+        loaded = with_authors(reader, read)
+        found = _found(reader, loaded, of_all=of_all)
+    lines = [_Line(each.number, entry) for each in found for entry in each.entries]
+    if settings.as_json:
+        write_json(_document(loaded, [each.number for each in found], lines))
+        return FINE
+    write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+    write_lines(_shown(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
+    return FINE
+
+
+def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLedger, ...]":
+    from brenner.workflows.ledgers import VersionLedger, ledger_of, ledgers
+
+    if of_all:
+        return ledgers(reader.desk, loaded.thread_id or "")
+    number = loaded.number or 0
+    is_mail = loaded.version is not None and loaded.version.source == "mail"
+    entries = ledger_of(reader.desk, loaded.thread_id or "", number) if is_mail else ()
+    return (VersionLedger(number, entries),)
+
+
+def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> dict[str, object]:
+    """As `ledger_json` has it, each entry with its version."""
+    return {
+        **loaded.to_json(),
+        "versions": versions,
+        **counts(tuple(line.entry for line in lines)),
+        "entries": [{**line.entry.to_json(), "version": line.version} for line in lines],
+        **notes_json([loaded]),
+    }
+
+
+def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool) -> Iterator[str]:
+    """How many ended how; then the refused ones, what repeats another, what was applied."""
+    name = loaded.thread_id or "" if of_all else loaded.name
+    yield fold([], list(_headline(name, lines)), INDENT, out)
+    if not lines:
+        yield advice("Delta blocks stand in DELTA messages: `brenner new DELTA` prints one.", out)
+    of = {outcome: [each for each in lines if each.entry.state is outcome] for outcome in Outcome}
+    if of[Outcome.REFUSED]:
+        yield "\n" + fold([], [Piece("Refused", ATTENTION)], INDENT, out)
+        for line in of[Outcome.REFUSED]:
+            yield from _refused(line, out, of_all=of_all)
+        yield advice("`brenner mail show MESSAGE` shows what was sent.", out)
+    if of[Outcome.DUPLICATE]:
+        yield "\n" + fold([], [Piece("Duplicates", BOLD)], INDENT, out)
+        yield from (_duplicate(line, out, of_all=of_all) for line in of[Outcome.DUPLICATE])
+    if of[Outcome.APPLIED]:
+        yield "\n" + fold([], [Piece("Applied", BOLD)], INDENT, out)
+        heads = _COLUMNS if of_all else _COLUMNS[1:]
+        yield from table(heads, [_row(line, of_all=of_all) for line in of[Outcome.APPLIED]], out)
+
+
+def _headline(name: str, lines: Sequence[_Line]) -> Iterator[Piece]:
+    """`14 blocks: 11 applied, 2 refused, 1 duplicate`; what is zero is quiet."""
+    total = len(lines)
+    yield Piece(f"{visible(name)}, {total} block{'s' * (total != 1)}", BOLD)
+    for number, (state, count) in enumerate(counts(tuple(each.entry for each in lines)).items()):
+        is_bad = count and state == Outcome.REFUSED
+        yield Piece(": " if not number else ", ", DIM)
+        yield Piece(f"{count} {state}", ATTENTION if is_bad else PLAIN if count else DIM)
+
+
+def _refused(line: _Line, out: TextIO, *, of_all: bool) -> Iterator[str]:
+    """What was sent, why it was refused, how to mend it, and the block that may be sent instead."""
+    yield fold([Piece(INDENT)], _place(line, of_all=of_all), _BELOW, out)
+    for found in sorted(line.entry.diagnostics, key=worst_first):
+        told = [Piece(found.id, _STYLES[found.severity]), Piece(f"  {found.message}")]
+        yield fold([Piece(_BELOW)], told, _BELOW, out)
+        yield fold([Piece(f"{_BELOW}→ ")], [Piece(found.fix)], f"{_BELOW}  ", out)
+    ready = dict.fromkeys(each for found in line.entry.diagnostics for each in _ready(found))
+    for block in ready:
+        yield fold([Piece(_BELOW)], [Piece(block.rstrip("\n"), DIM)], _BELOW, out)
+
+
+def _ready(found: Diagnostic) -> tuple[str, ...]:
+    """Blocks that its author may send: the repaired one, or those to choose from."""
+    return (*([found.repaired] if found.repaired else []), *found.readings)
+
+
+def _duplicate(line: _Line, out: TextIO, *, of_all: bool) -> str:
+    entry = line.entry
+    item = entry.item_id or entry.assigned_id
+    stands = f"  stands for {item}" if item else "  changed nothing more"
+    return fold([Piece(INDENT)], [*_place(line, of_all=of_all), Piece(stands)], _BELOW, out)
+
+
+def _place(line: _Line, *, of_all: bool) -> list[Piece]:
+    entry = line.entry
+    where = f"v{line.version}, " * of_all
+    where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
+    return [Piece(where, BOLD), Piece("  "), agent_piece(entry.agent), Piece(f"  {_says(entry)}")]
+
+
+def _says(entry: Entry) -> str:
+    """The block in short, as it was written."""
+    words = [entry.operation, entry.target_id, entry.section]
+    return " ".join(word for word in words if word) or "not readable"
+
+
+def _row(line: _Line, *, of_all: bool) -> Row:
+    entry = line.entry
+    cells: list[Cell] = [
+        [Piece(f"v{line.version}", DIM)],
+        [Piece(str(entry.message_id))],
+        [Piece(str(entry.block))],
+        [agent_piece(entry.agent)],
+        [Piece(_says(entry))],
+        [Piece(entry.assigned_id or entry.item_id or "", BOLD)],
+    ]
+    return Row(cells if of_all else cells[1:], list(_notes(entry)))
+
+
+def _notes(entry: Entry) -> Iterator[Cell]:
+    """What was rewritten, and what its author should know."""
+    for rewrite in entry.rewrites:
+        change = f"{rewrite.field}: {rewrite.old} became {rewrite.new}"
+        yield [Piece(f"{_BELOW}rewritten  {change}", DIM)]
+    for found in sorted(entry.diagnostics, key=worst_first):
+        if found.id == ID_REWRITTEN.id:
+            continue  # said already
+        yield [
+            Piece(_BELOW),
+            Piece(found.id, _STYLES[found.severity]),
+            Piece(f"  {found.message}"),
+        ]

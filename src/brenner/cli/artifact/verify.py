@@ -1,0 +1,204 @@
+"""`brenner artifact verify`: every version rebuilt from the mail, and compared."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.targets import Reader, target_of
+from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE
+from brenner.cli.folding import Piece, fold
+from brenner.cli.help_text import examples
+from brenner.cli.marks import ATTENTION
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, write_diagnostics, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.sentences import advice, thread_argument
+from brenner.diagnostics.codes import input as input_codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.visible import visible
+from brenner.thread.cross_reference import cross_reference
+
+if TYPE_CHECKING:
+    from brenner.workflows.desk import Desk
+    from brenner.workflows.versions import Target, Verification, VerifiedVersion
+
+CONTENT = 1
+_PATIENCE = 1.0  # seconds without a word
+_SHOWN_HASH = 12
+
+
+@click.command(
+    "verify",
+    cls=Reporting,
+    always={"thread_id": None, "versions": [], "ok": False, "archive": None},
+    epilog=examples(
+        "brenner artifact verify RS-20251230-cell-fate",
+        "brenner artifact verify RS-20251230-cell-fate --archive cell-fate.mail.jsonl",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@click.option("--archive", metavar="FILE", help="Rebuild from this archive of the mail alone.")
+@pager_option
+@common_options
+def verify(settings: Settings, thread: str, archive: str | None, pager: bool) -> int:
+    """Rebuild every version of a THREAD from the mail, and compare it with what was published.
+
+    THREAD@vN looks at that version alone. Where the store does not know the thread and
+    artifacts/THREAD.mail.jsonl is there, that archive is taken. Exit code 0: every version follows
+    from the mail; 1: one does not, or there is none; 2: the archive cannot be read.
+    """
+    target = target_of(thread)
+    if target is None:
+        message = f"`{visible(thread)}` is not a thread. Give a THREAD, or THREAD@vN."
+        raise click.UsageError(message)
+    found = _unreadable(archive)
+    if found:
+        return write_unreadable(found, archive or "", as_json=settings.as_json)
+    with Reader(settings) as reader, _announced(f"Rebuilding {thread}"):
+        taken, result = _verified(reader.desk, target, archive)
+    asked = _asked_for(result, target.version)
+    if not asked:
+        _refuse(result, target)
+    is_ok = all(each.ok for each in asked)
+    if settings.as_json:
+        write_json(_document(result, asked, taken, is_ok=is_ok))
+    else:
+        write_diagnostics(result.notes, result.thread_id, sys.stderr)
+        write_lines(_lines(result, asked, taken, sys.stdout), pager=pager)
+    return FINE if is_ok else CONTENT
+
+
+def _unreadable(archive: str | None) -> Diagnostic | None:
+    """Why an archive that was named cannot be opened."""
+    try:
+        if archive is not None:
+            Path(archive).open("rb").close()
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        return input_codes.UNREADABLE_INPUT.at(path=archive or "", reason=reason)
+    except ValueError:
+        return input_codes.UNREADABLE_INPUT.at(
+            path=archive or "", reason="that is not a file's name"
+        )
+    return None
+
+
+def _verified(
+    desk: "Desk", target: "Target", archive: str | None
+) -> "tuple[Path | None, Verification]":
+    """What was rebuilt, and from which archive, if from one."""
+    from brenner.workflows.versions import verify as rebuild_all
+
+    if archive is not None:
+        return Path(archive), rebuild_all(desk, target.thread_id, Path(archive))
+    try:
+        return None, rebuild_all(desk, target.thread_id)
+    except Refused as refused:
+        beside = desk.project.folder / _archive_path(target.thread_id)
+        if refused.diagnostic.id != mail_codes.UNKNOWN_THREAD.id or not beside.is_file():
+            raise
+        return beside, rebuild_all(desk, target.thread_id, beside)
+
+
+def _archive_path(thread_id: str) -> str:
+    return cross_reference(thread_id).artifact_path.removesuffix(".md") + ".mail.jsonl"
+
+
+def _asked_for(result: "Verification", number: int | None) -> "list[VerifiedVersion]":
+    """The version of that number, or the one below it that stopped the rebuilding; or all."""
+    return [
+        each
+        for each in result.versions
+        if number is None or each.number == number or (not each.ok and each.number < number)
+    ]
+
+
+def _refuse(result: "Verification", target: "Target") -> None:
+    """Nothing was verified: that must not look like success."""
+    thread_id, known = result.thread_id, [each.number for each in result.versions]
+    if not known:
+        path = cross_reference(thread_id).artifact_path
+        raise Refused(codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
+    words = (
+        f"there is only v{known[0]}"
+        if len(known) == 1
+        else f"there are v{known[0]} to v{known[-1]}"
+    )
+    number = str(target.version)
+    raise Refused(codes.UNKNOWN_VERSION.at(thread_id=thread_id, version=number, known=words))
+
+
+@contextmanager
+def _announced(doing: str) -> Iterator[None]:
+    """After a second, what is going on; for who watches."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = Timer(_PATIENCE, lambda: sys.stderr.write(f"{visible(doing)} …\n"))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _document(
+    result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, *, is_ok: bool
+) -> dict[str, object]:
+    return {
+        "thread_id": result.thread_id,
+        "versions": [
+            {
+                "version": each.number,
+                "ok": each.ok,
+                "artifact_sha256": each.artifact_sha256,
+                "difference": each.difference or None,
+            }
+            for each in asked
+        ],
+        "ok": is_ok,
+        "archive": str(taken) if taken else None,
+        "violations": [note.to_json() for note in result.notes],
+        "summary": Summary.of(result.notes)._asdict(),
+    }
+
+
+def _lines(
+    result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, out: TextIO
+) -> Iterator[str]:
+    source = f"from {taken}" if taken else "from the mail"
+    title = f"{visible(result.thread_id)}, rebuilt {visible(source)}"
+    yield fold([], [Piece(title, BOLD)], INDENT, out)
+    width = max(len(str(each.number)) for each in asked) + 1
+    for each in asked:
+        verdict = Piece("ok     ", POSITIVE) if each.ok else Piece("differs", ATTENTION)
+        sha = each.artifact_sha256 if not out.isatty() else each.artifact_sha256[:_SHOWN_HASH]
+        start = [Piece(f"{INDENT}{f'v{each.number}':<{width}}  ", BOLD)]
+        yield fold(start, [verdict, Piece(f"  SHA-256 {sha}", DIM)], INDENT, out)
+        if each.difference:
+            yield fold([Piece(INDENT * 3)], [Piece(f"{each.difference}.")], INDENT * 3, out)
+    wrong = [each for each in asked if not each.ok]
+    if not wrong:
+        count = len(asked)
+        all_of = {1: "The version follows", 2: "Both versions follow"}
+        words = all_of.get(count, f"All {count} versions follow")
+        yield fold([], [Piece(f"{words} from the mail, byte for byte.")], "", out)
+        return
+    number, thread = wrong[0].number, thread_argument(result.thread_id)
+    told = f"v{number} does not follow from the mail; nothing is compiled until that is settled."
+    yield fold([], [Piece(told)], "", out)
+    yield advice(
+        f"`brenner session void {thread}@v{number}` takes it back; "
+        f"`brenner session adopt {thread}` takes it as it is.",
+        out,
+    )
