@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test bench fuzz docs lint format clean
 
 demo: $(VENV)/.runtime
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+	@$(BIN)/brenner demo
 
 test: $(VENV)/.dev
 	@sh tools/debian_packages.sh

@@ -1,0 +1,188 @@
+"""`brenner demo`: a whole session, in a folder of its own."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
+from shutil import which
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+import click
+
+from brenner.cli.folding import Piece, fold
+from brenner.cli.help_text import examples
+from brenner.cli.marks import QUIET, STRONG
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, write_json
+from brenner.cli.sentences import say
+from brenner.diagnostics.codes.store import NO_SUCH_PROJECT
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.visible import visible
+
+if TYPE_CHECKING:
+    from brenner.cli.demo_stage import Played, Stage
+    from brenner.workflows.demo.folder import Found
+
+FINE, FAILED = 0, 1
+_KEPT_CODES = (3, 130)  # something outside is unavailable; somebody interrupted it
+_ALWAYS: dict[str, object] = {"project": None, "thread_id": None, "git": None}
+_ALWAYS |= {"resumed_after": None, "steps": [], "ok": False}
+
+
+@click.command(
+    cls=Reporting, always=_ALWAYS, epilog=examples("brenner demo", "brenner demo ~/brenner-demo")
+)
+@click.argument("folder", required=False, metavar="[DIR]")
+@common_options
+def command(settings: Settings, folder: str | None) -> int:
+    """Run a whole session before your eyes: three agents, two rounds, two versions, one commit.
+
+    Every command that is shown is run, and what follows is its output. It happens in a new folder,
+    or in DIR, which must be empty; the folder stays, for you to look around in. Nothing outside of
+    it is touched, and no network is needed. A demo that was interrupted goes on with `brenner demo
+    DIR`.
+
+    Exit code 0: every step ended as it should; 1: one did not; 2: DIR is not empty; 3: the store
+    or git failed.
+    """
+    from brenner.cli.demo_stage import Stage
+
+    _check_usage(settings)
+    place, found = _place(folder)
+    stage = Stage(place, found.done, is_silent=settings.as_json)
+    if not settings.as_json:
+        sys.stdout.writelines(_opening(stage, found))
+    played = stage.play()
+    if settings.as_json:
+        write_json(_document(stage, played))
+    else:
+        _write_end(stage, played)
+    code = played[-1].code if played and not played[-1].is_right else FINE
+    return code if code in (FINE, *_KEPT_CODES) else FAILED
+
+
+def _check_usage(settings: Settings) -> None:
+    is_named = settings.actor not in (None, os.environ.get("AGENT_NAME"))
+    if settings.project is not None or settings.store is not None or is_named:
+        message = "The demo makes its own project, with its own store and people; give only a DIR."
+        raise click.UsageError(message)
+
+
+def _place(name: str | None) -> "tuple[Path, Found]":
+    """The folder, ready for the demo, and what was there before."""
+    from brenner.workflows.demo.folder import State, look, make_ready
+
+    try:
+        place = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
+        if place.exists() and not place.is_dir():
+            message = f"`{visible(name or '')}` is not a folder."
+            raise click.UsageError(message)
+        found = look(place)
+        if found.state in (State.FINISHED, State.OTHER):
+            _refuse(name or "", is_finished=found.state is State.FINISHED)
+        make_ready(place)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or "that is not a folder's name").lower()
+        path = name or "a temporary folder"
+        raise Refused(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
+    return place, found
+
+
+def _refuse(name: str, *, is_finished: bool) -> None:
+    about = (
+        "holds a demo that was played to its end; look at it there"
+        if is_finished
+        else "is not empty"
+    )
+    message = f"`{visible(name)}` {about}. Give the demo a new folder, or none at all."
+    raise click.UsageError(message)
+
+
+# For programs
+
+
+def _document(stage: "Stage", played: "list[Played]") -> dict[str, object]:
+    """The stable form; keys are only ever added."""
+    from brenner.workflows.demo.steps import THREAD
+
+    return {
+        "project": str(stage.folder),
+        "thread_id": THREAD,
+        "git": stage.has_git,
+        "resumed_after": stage.done or None,
+        "steps": [each.to_json() for each in played],
+        "ok": all(each.is_right for each in played),
+    }
+
+
+# For people
+
+
+def _opening(stage: "Stage", found: "Found") -> Iterator[str]:
+    from brenner.workflows.demo.folder import State
+    from brenner.workflows.demo.steps import STEPS
+
+    out = sys.stdout
+    if found.state is State.INTERRUPTED:
+        said = (
+            f"A demo was interrupted here, after step {found.done} of {len(STEPS)}. It goes on "
+            "from there."
+        )
+    else:
+        said = (
+            "A project: a folder with a source text, and in outbox/ the messages that three agents "
+            "are going to send. Each command that you see is run, and you see what it says."
+        )
+    yield fold([Piece("-- ", STRONG)], [Piece(said, STRONG)], "   ", out)
+    if stage.put_away:
+        about = f"{', '.join(stage.put_away)}: set in your environment, and not used here."
+        yield fold([Piece("-- ", STRONG)], [Piece(about, STRONG)], "   ", out)
+    yield f"$ cd {_typed(stage.folder)}\n"
+
+
+def _write_end(stage: "Stage", played: "list[Played]") -> None:
+    from brenner.workflows.demo.steps import STEPS
+
+    last = played[-1]
+    if not last.is_right:
+        say(
+            f"Step {last.number} of {len(STEPS)} did not end as it should: exit code {last.code} "
+            f"instead of {last.step.code}. `brenner demo {_typed(stage.folder)}` tries it again, "
+            "and goes on.",
+            sys.stderr,
+        )
+        return
+    sys.stdout.writelines(_try_next(stage))
+
+
+def _try_next(stage: "Stage") -> Iterator[str]:
+    from brenner.workflows.demo.steps import TRY_NEXT
+
+    out = sys.stdout
+    yield "\n"
+    if not stage.has_git:
+        yield fold([], [Piece("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
+    yield fold([], [Piece("Every step ended as it should. The folder stays. Try next:")], "", out)
+    yield f"  cd {_typed(stage.folder)}\n"
+    if which("brenner") is None:
+        yield f"  {_made_known()}\n"
+    if stage.put_away:
+        yield f"  unset {' '.join(stage.put_away)}\n"
+    for command, about in TRY_NEXT:
+        yield f"  {command}\n"
+        yield fold([Piece("      ")], [Piece(about, QUIET)], "      ", out)
+
+
+def _made_known() -> str:
+    """What makes `brenner` a command in a shell that knows of none, as after `make demo`."""
+    python = Path(sys.executable)
+    if python.with_name("brenner").exists():
+        return f'PATH={_typed(python.parent)}:"$PATH"'
+    return f"alias brenner={quote(f'{_typed(python)} -m brenner')}"
+
+
+def _typed(path: Path) -> str:
+    """A path as one types it."""
+    return quote(visible(str(path), len(str(path)) + 1))

@@ -1,0 +1,301 @@
+"""The demo, played: in a pipe, in a terminal, without git, interrupted, twice in a row."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.workflows.demo.steps import STEPS, THREAD, TRY_NEXT, When
+from program import Run, brenner, files, git
+from terminal import at_terminal
+
+NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+MESSAGES = 19
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def demo(*arguments: str, cwd: Path, **environment: str) -> Run:
+    """Play it where git knows nobody."""
+    return brenner("demo", *arguments, cwd=cwd, **(NOBODY | environment))
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    """A demo that was played once, in a pipe."""
+    outside = tmp_path_factory.mktemp("played")
+    return outside / "demo", demo("demo", cwd=outside)
+
+
+@pytest.fixture
+def copied(played: tuple[Path, Run], tmp_path: Path) -> Path:
+    """What it left behind, to be changed."""
+    return Path(shutil.copytree(played[0], tmp_path / "demo"))
+
+
+def asked(folder: Path, *arguments: str) -> Any:
+    """What a command says in JSON, after the demo."""
+    done = brenner(*arguments, "--json", cwd=folder, **NOBODY)
+    assert done.code == 0, done.out
+    return done.json
+
+
+def check_whole(folder: Path) -> None:
+    """The whole session is there, each message and each version once."""
+    assert len(asked(folder, "mail", "thread", THREAD)["messages"]) == MESSAGES
+    assert asked(folder, "artifact", "verify", THREAD)["ok"] is True
+    versions = asked(folder, "artifact", "history", THREAD)["versions"]
+    assert [version["version"] for version in versions] == [1, 2]
+    assert [version["persistence"]["status"] for version in versions] == ["Draft", "Persisted"]
+    assert len(git("log", "--format=%s", cwd=folder).splitlines()) == 1
+
+
+def rewound(folder: Path, done: int) -> None:
+    """As if it had been interrupted after that many steps."""
+    path = folder / ".brenner" / "demo.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"done": done}), "utf-8")
+
+
+# What is shown, and what is left behind
+
+
+def test_in_a_pipe(played: tuple[Path, Run]) -> None:
+    """Everything on the standard output, in order, and without colour."""
+    _, done = played
+    assert (done.code, done.err) == (0, "")
+    assert "\x1b" not in done.out
+    for words in (
+        "git config user.name 'Brenner demo'",
+        "(adversarial_critic)",
+        "Nobody owes an ACK.",
+        "JSON_SINGLE_QUOTES",
+        "Not sent: 2 errors.\n",
+        "(exit code 1)\n",
+        '"discriminates": "H1 vs H2/H3",',
+        "Published v1",
+        "11 applied, 1 refused, 0 duplicate",
+        "Told RedSky what is wrong with message 10, in message 12.",
+        "predictions: H1 became H3",
+        "predictions: H2 became H4",
+        "# Validation Error",
+        "Will Action",
+        "Published v2",
+        "10 applied, 0 refused, 0 duplicate",
+        "no problems; status active; third alternative: Present",
+        "Committed: artifacts/",
+        "H4  Rewritten ribosomes  killed",
+        "BlueLake  EDIT, message 16",
+        "valid: no problems",
+        "v2  ok",
+        "1 file changed",
+        "Every step ended as it should.",
+    ):
+        assert words in done.out
+    for step in STEPS:
+        is_due = step.when in (When.ALWAYS, When.GIT, When.NO_IDENTITY)
+        assert (f"$ {step.typed}\n" in done.out) is (is_due and bool(step.command)), step
+        assert (f"-- {step.says}\n" in done.out) is (is_due and bool(step.says)), step
+
+
+def test_what_is_left_behind(played: tuple[Path, Run]) -> None:
+    """A session that verifies, one commit of one file, and nothing else in the repository."""
+    folder, _ = played
+    check_whole(folder)
+    lint = asked(folder, "artifact", "lint", THREAD)
+    assert (lint["valid"], lint["violations"]) == (True, [])
+    artifact = asked(folder, "artifact", "show", THREAD)
+    assert artifact["metadata"]["status"] == "active"
+    assert artifact["hypothesis_slate"][3]["killed"]["agent"] == "GreenDog"
+    shown = git("show", "--format=%an <%ae>", "--name-only", "HEAD", cwd=folder).split("\n")
+    assert shown == ["Brenner demo <demo@example.org>", "", f"artifacts/{THREAD}.md", ""]
+    assert git("config", "--local", "user.name", cwd=folder) == "Brenner demo\n"
+
+
+def test_what_to_try_next(copied: Path, played: tuple[Path, Run]) -> None:
+    """What is advised works as it stands, from the folder's name to the end of the session."""
+    folder, done = played
+    advised = re.findall(r"^  (\S.*)$", done.out.rpartition("Try next:\n")[2], re.MULTILINE)
+    assert advised[0] == f"cd {folder}"
+    assert advised[-len(TRY_NEXT) :] == [command for command, _ in TRY_NEXT]
+    script = "\n".join(advised).replace(str(folder), str(copied))
+    typed = subprocess.run(
+        ["sh", "-e", "-c", script],
+        stdin=subprocess.DEVNULL,
+        env=os.environ | NOBODY,
+        capture_output=True,
+        check=False,
+    )
+    assert (typed.returncode, typed.stderr) == (0, b"")
+    assert asked(copied, "artifact", "show", THREAD)["metadata"]["status"] == "closed"
+    assert (copied / "mine.md").exists()
+
+
+# For programs; nothing is made up
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The JSON of a demo in a temporary folder, where much is set that it must not use."""
+    outside = tmp_path_factory.mktemp("told")
+    store = f"sqlite:///{outside}/mail.sqlite3"
+    done = demo(
+        "--json",
+        cwd=outside,
+        TMPDIR=str(outside),
+        BRENNER_STORE=store,
+        AGENT_NAME="Zed",
+        BRENNER_ROSTER_PRESET="none-such",
+        GIT_DIR=str(outside / "elsewhere"),
+    )
+    assert (done.code, done.err) == (0, "")
+    assert not (outside / "mail.sqlite3").exists()
+    assert not (outside / "elsewhere").exists()
+    return done.json
+
+
+def test_every_step_ends_as_it_should(told: Any) -> None:
+    """Each says how it ended and how it should; one is refused, and should be."""
+    assert (told["ok"], told["git"], told["resumed_after"]) == (True, True, None)
+    assert told["thread_id"] == THREAD
+    due = [n for n, step in enumerate(STEPS, 1) if step.when in ("always", When.GIT)]
+    due += [n for n, step in enumerate(STEPS, 1) if step.when is When.NO_IDENTITY]
+    assert [step["step"] for step in told["steps"]] == sorted(due)
+    assert all(step["exit_code"] == step["expected"] and step["ok"] for step in told["steps"])
+    assert [step["exit_code"] for step in told["steps"]].count(1) == 1
+
+
+def test_nothing_is_made_up(told: Any) -> None:
+    """Whoever types the commands that only look gets the same."""
+    folder = Path(told["project"])
+    looking = ("artifact diff", "artifact blame", "artifact lint", "artifact verify")
+    again = [step for step in told["steps"] if str(step["command"])[8:].startswith(looking)]
+    assert len(again) == 4
+    for step in again:
+        done = brenner(*step["command"].split()[1:], cwd=folder, **NOBODY)
+        assert (done.code, done.out + done.err) == (0, step["output"])
+    log = next(step for step in told["steps"] if step["command"] == "git log --stat")
+    assert git("log", "--stat", cwd=folder) == log["output"]
+
+
+# In a terminal
+
+
+def too_wide(lines: list[str]) -> list[str]:
+    """Lines that 80 columns do not hold, but for one in a message, one of git's, and long paths."""
+    exact = ('    "procedure": ', "    artifact(", "$ cd ", "  cd ", "  PATH=", "  alias ")
+    return [line for line in lines if len(line) > 80 and not line.startswith(exact)]
+
+
+def test_in_a_terminal(tmp_path: Path) -> None:
+    """In colour, within 80 columns, and without a pager though somebody sits there."""
+    shown = at_terminal(80, "demo", str(tmp_path / "demo"), **NOBODY)
+    assert "\x1b[1m-- Round 1." in shown
+    plain = _COLOUR.sub("", shown)
+    assert "\x1b" not in plain
+    assert too_wide(plain.splitlines()) == []
+    assert "Every step ended as it should." in plain
+    check_whole(tmp_path / "demo")
+
+
+def test_without_git_and_colour(tmp_path: Path) -> None:
+    """The file is written, and that nothing is committed is said at the start and at the end."""
+    environment = {"PATH": str(tmp_path), "NO_COLOR": "1"}
+    shown = at_terminal(80, "demo", str(tmp_path / "demo"), **environment)
+    assert "\x1b" not in shown
+    assert too_wide(shown.splitlines()) == []
+    assert "-- GIT IS NOT INSTALLED: the artifact will be written" in shown
+    assert "\nGIT IS NOT INSTALLED: nothing was committed.\nEvery step ended" in shown
+    assert not re.search(r"^\$ (git|.* --commit)", shown, re.MULTILINE)
+    assert f"artifacts/{THREAD}.md" in files(tmp_path / "demo")
+    assert not (tmp_path / "demo" / ".git").exists()
+
+
+# Other people's git
+
+
+def test_her_git_stays_as_it_is(tmp_path: Path) -> None:
+    """She signs, and has hooks everywhere: neither stops the demo, and both stay; so her name."""
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    (hooks / "pre-commit").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    (hooks / "pre-commit").chmod(0o755)
+    hers = tmp_path / "gitconfig"
+    hers.write_text(
+        "[user]\nname = Ada\nemail = ada@example.org\n[commit]\ngpgsign = true\n"
+        f"[core]\nhooksPath = {hooks}\n",
+        "utf-8",
+    )
+    before = hers.read_bytes()
+    done = demo("demo", cwd=tmp_path, GIT_CONFIG_GLOBAL=str(hers))
+    assert done.code == 0, done.out
+    assert hers.read_bytes() == before
+    assert "$ git config commit.gpgsign false\n" in done.out
+    assert "$ git config core.hooksPath .git/hooks\n" in done.out
+    assert "git config user.name" not in done.out
+    assert git("log", "--format=%an", cwd=tmp_path / "demo") == "Ada\n"
+
+
+# Twice, and interrupted
+
+
+def test_twice_in_one_folder(played: tuple[Path, Run]) -> None:
+    """The second time it is refused, and changes nothing."""
+    folder, _ = played
+    before = {name: (folder / name).stat().st_mtime_ns for name in files(folder)}
+    done = demo("demo", cwd=folder.parent)
+    assert (done.code, done.out) == (2, "")
+    assert "holds a demo that was played to its end" in done.err
+    assert {name: (folder / name).stat().st_mtime_ns for name in files(folder)} == before
+
+
+def test_every_step_can_be_repeated(copied: Path) -> None:
+    """Whatever was finished and not noted: no message is there twice, nor a commit."""
+    rewound(copied, 0)
+    done = demo("demo", cwd=copied.parent)
+    assert done.code == 0, done.out
+    assert f"A demo was interrupted here, after step 0 of {len(STEPS)}" in done.out
+    assert "Sent before with this key" in done.out
+    check_whole(copied)
+
+
+def test_killed_and_gone_on_with(tmp_path: Path) -> None:
+    """From the step that it was killed in."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "brenner", "demo", "demo"],
+        cwd=tmp_path,
+        env=os.environ | NOBODY,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    for line in process.stdout:
+        if line.startswith("Published v1"):
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    done = demo("demo", "--json", cwd=tmp_path)
+    assert (done.code, done.json["ok"]) == (0, True)
+    assert done.json["steps"][0]["step"] == done.json["resumed_after"] + 1 > 10
+    check_whole(tmp_path / "demo")
+
+
+def test_a_step_that_fails(copied: Path) -> None:
+    """Is named, with what it should have been; the exit code says what kind of failure it was."""
+    number = 1 + next(n for n, step in enumerate(STEPS) if "mail pending" in step.command)
+    (copied / ".brenner" / "mail.sqlite3").write_bytes(b"no store at all" * 100)
+    rewound(copied, number - 1)
+    done = demo("demo", cwd=copied.parent)
+    assert done.code == 3
+    said = f"Step {number} of {len(STEPS)} did not end as it should: exit code 3 instead of 0."
+    assert said in done.err
+    assert f"`brenner demo {copied}` tries it again" in done.err
+    told = demo("demo", "--json", cwd=copied.parent)
+    assert (told.code, told.json["ok"]) == (3, False)
+    assert [(step["step"], step["ok"]) for step in told.json["steps"]] == [(number, False)]
