@@ -8,5 +8,12 @@ pytest.register_assert_rewrite(
     "conformance.mail_expectations",
     "conformance.mail_kind",
     "conformance.mail_scene",
+    "conformance.roster_kind",
+    "conformance.session_actions",
+    "conformance.session_compile",
+    "conformance.session_expectations",
+    "conformance.session_kind",
+    "conformance.session_scene",
+    "conformance.session_shorthand",
     "conformance.thread_kind",
 )

@@ -4,6 +4,7 @@
 `cases/*.toml` hold inputs with the exact result. How both look: README.md beside this file.
 """
 
+import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable
@@ -22,6 +23,10 @@ from conformance.artifact_kind import check_artifact
 from conformance.lint_kind import check_lint
 from conformance.mail_kind import check_mail
 from conformance.mail_shorthand import mail_codes
+from conformance.message_files import changed_message
+from conformance.roster_kind import check_roster
+from conformance.session_kind import check_session
+from conformance.session_shorthand import homes_of, session_codes
 from conformance.thread_kind import check_thread, expected_codes
 from mail.homes import HOMES, Home
 
@@ -47,12 +52,28 @@ def load(folder: str, table: str) -> list[Case]:
 
 REQUIREMENTS = load("requirements", "requirement")
 # Kinds whose codes stand among what their cases state, and how they are read from there.
-CODES_OF: dict[str, Callable[[Case], list[str]]] = {"thread": expected_codes, "mail": mail_codes}
-CASES = [
-    {"codes": CODES_OF[case["kind"]](case)} | case if case["kind"] in CODES_OF else case
-    for case in load("cases", "case")
-]
-MAIL_CASES = [case for case in CASES if case["kind"] == "mail"]
+CODES_OF: dict[str, Callable[[Case], list[str]]] = {
+    "thread": expected_codes,
+    "mail": mail_codes,
+    "session": session_codes,
+}
+
+
+def whole(case: Case) -> Case:
+    """The case with its codes, and with the text of a message file that it gives by its changes."""
+    if case["kind"] in CODES_OF:
+        return {"codes": CODES_OF[case["kind"]](case)} | case
+    if case["kind"] == "file" and "base" in case:
+        return {"input": changed_message(case)} | case
+    return case
+
+
+CASES = [whole(case) for case in load("cases", "case")]
+
+
+def cases_of(*kinds: str) -> list[Case]:
+    """The cases of these kinds."""
+    return [case for case in CASES if case["kind"] in kinds]
 
 
 def message_file(case: Case) -> str:
@@ -79,15 +100,35 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
 
 
 @pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
-@pytest.mark.parametrize("case", MAIL_CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", cases_of("mail"), ids=lambda case: case["name"])
 def test_mail_case(case: Case, home: Home, tmp_path: Path) -> None:
     """The scene goes as it says, wherever the mail lives."""
     check_mail(case, home, tmp_path)
 
 
+@pytest.mark.parametrize("case", cases_of("roster"), ids=lambda case: case["name"])
+def test_roster_case(case: Case, tmp_path: Path) -> None:
+    """The roster is read, found and written as the case says."""
+    check_roster(case, tmp_path)
+
+
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if case["kind"] != "mail"], ids=lambda case: case["name"]
+    ("case", "home"),
+    [(case, home) for case in cases_of("session") for home in homes_of(case)],
+    ids=lambda value: value.name if isinstance(value, Home) else value["name"],
 )
+def test_session_case(
+    case: Case, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session goes as it says, wherever the mail lives."""
+    for name in [name for name in os.environ if name.startswith(("BRENNER_", "GIT_"))]:
+        monkeypatch.delenv(name)
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+    check_session(case, home, tmp_path)
+
+
+@pytest.mark.parametrize("case", cases_of("thread", *CHECKS), ids=lambda case: case["name"])
 def test_case(case: Case) -> None:
     """The case gives exactly its codes, and everything else that it states."""
     if case["kind"] == "thread":
@@ -102,6 +143,8 @@ def test_case(case: Case) -> None:
         assert sorted(d.line or 0 for d in found if d.id == code) == sorted(lines)
     for code, also in case.get("also", {}).items():
         assert [list(d.also) for d in found if d.id == code] == [also] * case["codes"].count(code)
+    for code, severity in case.get("severities", {}).items():
+        assert {d.severity for d in found if d.id == code} == {severity}
     for text in case.get("says", []):
         assert any(text in f"{d.message} {d.fix}" for d in found), text
     if "corrected" in case or case.get("correctable") is not None:
@@ -130,6 +173,12 @@ def _check_correction(case: Case) -> None:
 def _check_deltas(case: Case) -> None:
     deltas = [[d.operation or "", d.section or "", d.valid] for d in _report(case).deltas]
     assert deltas == case["deltas"]
+
+
+def test_kinds_are_known() -> None:
+    """Every case is played by one of the tests above."""
+    kinds = {"mail", "roster", "session", "thread", *CHECKS}
+    assert {case["kind"] for case in CASES} == kinds
 
 
 def fails(case: Case) -> bool:

@@ -25,7 +25,7 @@ Case = dict[str, Any]
 # Said by the state of the entry, and by `rewrites`; not repeated in the lines of a ledger.
 _IMPLIED = {"DUPLICATE_BLOCK", "ID_REWRITTEN"}
 # About a short thread as a whole; beside the point unless the case lists its warnings.
-_UNFINISHED = {"BELOW_MINIMUM", "NO_THIRD_ALTERNATIVE", "NO_SCALE_CHECK", "NO_KICKOFF"}
+UNFINISHED = {"BELOW_MINIMUM", "NO_THIRD_ALTERNATIVE", "NO_SCALE_CHECK", "NO_KICKOFF"}
 
 
 def expected_codes(case: Case) -> list[str]:
@@ -48,16 +48,16 @@ def check_thread(case: Case) -> None:
     results = _played(case)
     last = results[-1]
     entries = [entry for result in results[beginning(case) :] for entry in result.ledger]
-    assert [_line(entry) for entry in entries] == [
+    assert [entry_line(entry) for entry in entries] == [
         " ".join(part + codes) for part, codes in map(_parts, case["ledger"])
     ]
     assert _rewrites(entries) == case.get("rewrites", [])
-    assert [_conflict(conflict) for conflict in last.conflicts] == case.get("conflicts", [])
+    assert [conflict_line(conflict) for conflict in last.conflicts] == case.get("conflicts", [])
     _check_warnings(case, last)
     for path, value in case.get("fields", {}).items():
-        assert _value(last.artifact, path) == value, path
+        assert value_at(last.artifact, path) == value, path
     for path in case.get("absent", []):
-        assert _value(last.artifact, path) is None, path
+        assert value_at(last.artifact, path) is None, path
     for name, value in case.get("metadata", {}).items():
         assert _plain(getattr(last.artifact.metadata, name)) == value, name
     if "shown" in case:
@@ -114,7 +114,7 @@ def _check_counts(result: Merge, unread: list[Posted]) -> None:
             assert codes.count("ID_REWRITTEN") == len(ids)
 
 
-def _line(entry: Entry) -> str:
+def entry_line(entry: Entry) -> str:
     """`4.1 applied H4`, `5.2 refused UNKNOWN_ITEM`, `6.1 applied T2 AMBIGUOUS_ID`."""
     item = [] if entry.state is Outcome.REFUSED else [str(entry.item_id)]
     codes = sorted(found.id for found in entry.diagnostics if found.id not in _IMPLIED)
@@ -130,7 +130,7 @@ def _rewrites(entries: Iterable[Entry]) -> list[str]:
     ]
 
 
-def _conflict(conflict: Conflict) -> str:
+def conflict_line(conflict: Conflict) -> str:
     """`H1.claim: B (Bob 5.1) over A (Ann 4.1)`; `-` for a value that was taken away."""
     sides = [(conflict.value, conflict.source), *conflict.displaced]
     stands, *lost = [
@@ -147,12 +147,12 @@ def _joined(value: object) -> str:
 
 
 def _check_warnings(case: Case, result: Merge) -> None:
-    ignored = set() if "warnings" in case else _UNFINISHED
+    ignored = set() if "warnings" in case else UNFINISHED
     codes = sorted(found.id for found in result.warnings if found.id not in ignored)
     assert codes == sorted(case.get("warnings", []))
 
 
-def _value(artifact: Artifact, path: str) -> object:
+def value_at(artifact: Artifact, path: str) -> object:
     """What stands at `H1` (its title), `H1.claim`, `P1.predictions.H2`; None where nothing does."""
     item_id, *names = path.split(".")
     item = next((item for _, item in artifact.all_items() if item.id == item_id), None)

@@ -1,0 +1,185 @@
+"""What a `session` case may do: one function for each kind of line."""
+
+import io
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+
+from brenner.check.message import check_message
+from brenner.cli.main import run
+from brenner.mail.model import Restored
+from brenner.thread.messages import Message, parse_message_file
+from brenner.workflows.transfer import export_archive, import_archive
+from conformance.mail_shorthand import LETTER, letter, matched
+from conformance.session_compile import adopt, compile_, start, void
+from conformance.session_scene import SessionScene
+from conformance.session_shorthand import (
+    foreign_version,
+    numbers_in,
+    reposted,
+    time_of,
+    written,
+)
+from mail.homes import sqlite_file
+
+Found = re.Match[str]
+_ADDED = re.compile(r"added (\d+), skipped (\d+)")
+
+
+# Mail
+
+
+def write(scene: SessionScene, step: list[str]) -> None:
+    posted = written(step)
+    scene.clock.now = posted.at
+    _store(scene, posted.id, posted.message)
+
+
+def _store(scene: SessionScene, number: int, message: Message) -> None:
+    """Store it as mail of other programs arrives: unchecked."""
+    stored = scene.mailbox.send(message).stored
+    assert stored.arrival == number, "messages are numbered as they arrive"
+
+
+def _letter(scene: SessionScene, found: Found, _: str, lines: Sequence[str]) -> None:
+    scene.mailbox.send(letter(found.string, tuple(lines) or None).message)
+
+
+def _post_foreign(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    number = int(found["number"])
+    scene.clock.now = time_of(number)
+    _store(scene, number, foreign_version(found["sender"], int(found["version"])))
+
+
+def _repost(scene: SessionScene, found: Found, _: str, lines: Sequence[str]) -> None:
+    number = int(found["number"])
+    scene.clock.now = time_of(number)
+    stored = scene.message(int(found["other"]))
+    _store(scene, number, reposted(stored, found["sender"], found["version"], lines))
+
+
+def _go(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    scene.here = found["where"]
+
+
+def _import(scene: SessionScene, _: Found, outcome: str, __: Sequence[str]) -> None:
+    archive = io.BytesIO(b"".join(export_archive(scene.other, "jsonl")))
+    restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl")
+    assert isinstance(restored, Restored), restored
+    added, skipped = matched(_ADDED, outcome).groups()
+    assert (restored.added, restored.skipped) == (int(added), int(skipped))
+
+
+def _take(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    """Take over some of the other store's messages, as if the rest had been lost."""
+    wanted = numbers_in(found["which"])
+    records = [each for each in scene.other.records() if each.stored.arrival in wanted]
+    scene.mailbox.restore(scene.other.agents(), records)
+
+
+def _send_corrected(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    """What the last refusal gave as a message to send."""
+    assert scene.corrected
+    assert check_message(scene.corrected).valid
+    number = int(found["number"])
+    scene.clock.now = time_of(number)
+    _store(scene, number, parse_message_file(scene.corrected).message)
+
+
+def _rename_operator(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    scene.configure(f'operator = "{found["name"]}"\n')
+
+
+# Files, git, commands
+
+
+def _write_file(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    scene.write(found["path"], found["text"])
+
+
+def _edit_file(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    text = (scene.folder / found["path"]).read_bytes().decode()
+    assert text.count(found["old"]) == 1
+    scene.write(found["path"], text.replace(found["old"], found["new"]))
+
+
+def _remove_file(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    (scene.folder / found["path"]).unlink()
+
+
+def _link(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    (scene.folder / found["to"]).mkdir()
+    (scene.folder / found["path"]).symlink_to(found["to"])
+
+
+def _git(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
+    """`init`, `remote` (a bare one to push to), `add PATH`, `commit PATH`."""
+    what, _, path = found["what"].partition(" ")
+    if what == "init":
+        scene.git_init()
+    elif what == "remote":
+        scene.git("init", "--quiet", "--bare", "../remote.git")
+        scene.git("remote", "add", "origin", "../remote.git")
+        scene.git("config", "push.autoSetupRemote", "true")
+    else:
+        scene.git("add", path)
+        if what == "commit":
+            scene.git("commit", "--quiet", "--message", "By hand", "--", path)
+
+
+def _command(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
+    """Run a command as another process would see the mail; it says `--json`."""
+    store = f"sqlite:///{sqlite_file(scene.folder / scene.here)}"
+    words = ["--project", str(scene.folder), "--store", store, "--json"]
+    position = scene.mailbox.position()
+    raw_out, raw_err = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in (raw_out, raw_err))
+    with redirect_stdout(out), redirect_stderr(err):
+        code = run([*words, *shlex.split(found["command"])])
+    said = "".join(each.getvalue().decode() for each in (raw_out, raw_err))
+    exit_code, _, text = outcome.partition(", ")
+    assert f"exit {code}" == exit_code, said
+    assert text in said
+    came = [stored.arrival for stored in scene.mailbox.arrivals(position)]
+    assert came == numbers_in(found["numbers"])
+
+
+_N = r"(?:(?P<numbers>\d+(?:, \d+)*) )?"
+_AS = r"(?: as (?P<actor>\w+))?"
+Action = Callable[[SessionScene, Found, str, Sequence[str]], None]
+ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
+    (
+        re.compile(
+            rf"{_N}(?P<what>compile|publish|complete)(?P<options>(?: --[a-z-]+)*){_AS}"
+            r"(?: at (?P<at>\S+))?"
+        ),
+        compile_,
+    ),
+    (re.compile(rf"{_N}void v(?P<version>\d+){_AS}"), void),
+    (re.compile(rf"{_N}adopt{_AS}"), adopt),
+    (re.compile(rf"{_N}start(?P<flags> .*)"), start),
+    (re.compile(rf"{_N}\$ (?P<command>(?s:.*))"), _command),
+    (
+        re.compile(r"(?P<number>\d+) (?P<sender>[A-Za-z]+) posts v(?P<version>\d+)"),
+        _post_foreign,
+    ),
+    (
+        re.compile(
+            r"(?P<number>\d+) (?P<sender>[A-Za-z]+) reposts (?P<other>\d+)"
+            r"(?: as v(?P<version>\d+))?"
+        ),
+        _repost,
+    ),
+    (re.compile(r"(?P<number>\d+) send corrected"), _send_corrected),
+    (re.compile("(?P<where>home|elsewhere)"), _go),
+    (re.compile("import jsonl"), _import),
+    (re.compile(r"the operator is (?P<name>\w+)"), _rename_operator),
+    (re.compile(r"take (?P<which>\d[\d, ]*)"), _take),
+    (re.compile(r"write (?P<path>\S+): (?P<text>(?s:.*))"), _write_file),
+    (re.compile(r"edit (?P<path>\S+): (?P<old>.*) → (?P<new>.*)"), _edit_file),
+    (re.compile(r"remove (?P<path>\S+)"), _remove_file),
+    (re.compile(r"link (?P<path>\S+): (?P<to>\S+)"), _link),
+    (re.compile(r"git (?P<what>init|remote|(?:add|commit) \S+)"), _git),
+    (LETTER, _letter),
+)
