@@ -10,7 +10,10 @@ from typing import Any, NamedTuple
 
 from parts import need
 
-_OURS = ("AGENT_NAME", "BRENNER_STORE", "NO_COLOR", "GIT_DIR", "GIT_WORK_TREE")
+_OURS = (
+    *("AGENT_NAME", "BRENNER_STORE", "NO_COLOR", "GIT_DIR", "GIT_WORK_TREE"),
+    *("BRENNER_ROSTER", "BRENNER_ROSTER_MODE", "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"),
+)
 # Whoever runs the tests as root may write everywhere; without these powers root may not.
 _POWERS = "-dac_override,-dac_read_search"
 

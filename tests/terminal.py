@@ -24,7 +24,7 @@ def _run(
 ) -> str:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME", "BRENNER_STORE")
+    drop = ("NO_COLOR", "COLUMNS", "AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER")
     env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm"} | environment
     process = subprocess.Popen(
         [sys.executable, "-m", "brenner", *arguments],

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import Profile, Stored
     from brenner.mail.query import Query, parse_query
+    from brenner.roster.model import Mode, Role, Roster, RosterEntry, RosterPreset
+    from brenner.roster.validate import validate_roster, validate_roster_coverage
+    from brenner.session.record import VersionRecord, read_record
     from brenner.thread.content_hash import content_hash
     from brenner.thread.cross_reference import CrossReference, cross_reference
     from brenner.thread.ids import (
@@ -50,8 +53,12 @@ if TYPE_CHECKING:
     from brenner.thread.new_ids import generate_thread_id
     from brenner.thread.posted import Posted
     from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
+    from brenner.workflows.compile import Compiled, CompileOptions
     from brenner.workflows.desk import Desk
+    from brenner.workflows.persist import PersistOptions
     from brenner.workflows.send import Outcome, SendOptions
+    from brenner.workflows.start_session import Started, StartOptions
+    from brenner.workflows.versions import LoadedVersion, Verification
 
 __version__ = "0.1.0"
 
@@ -82,6 +89,9 @@ _HOMES = {
     "brenner.mail.mailbox": ("Mailbox",),
     "brenner.mail.model": ("Profile", "Stored"),
     "brenner.mail.query": ("Query", "parse_query"),
+    "brenner.roster.model": ("Mode", "Role", "Roster", "RosterEntry", "RosterPreset"),
+    "brenner.roster.validate": ("validate_roster", "validate_roster_coverage"),
+    "brenner.session.record": ("VersionRecord", "read_record"),
     "brenner.thread.content_hash": ("content_hash",),
     "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
     "brenner.thread.ids": (
@@ -99,6 +109,10 @@ _HOMES = {
     "brenner.thread.new_ids": ("generate_thread_id",),
     "brenner.thread.posted": ("Posted",),
     "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
+    "brenner.workflows.compile": ("Compiled", "CompileOptions"),
+    "brenner.workflows.persist": ("PersistOptions",),
+    "brenner.workflows.start_session": ("Started", "StartOptions"),
+    "brenner.workflows.versions": ("LoadedVersion", "Verification"),
     "brenner.workflows.desk": ("Desk",),
     "brenner.workflows.send": ("Outcome", "SendOptions"),
 }
@@ -111,6 +125,8 @@ __all__ = [
     "Change",
     "CheckedDelta",
     "Code",
+    "CompileOptions",
+    "Compiled",
     "Conflict",
     "CrossReference",
     "Delta",
@@ -121,28 +137,39 @@ __all__ = [
     "Entry",
     "Item",
     "LintReport",
+    "LoadedVersion",
     "Mailbox",
     "Merge",
     "Message",
     "MessageFile",
     "Metadata",
+    "Mode",
     "Operation",
     "Outcome",
     "ParsedArtifact",
+    "PersistOptions",
     "Posted",
     "Profile",
     "Query",
     "Refused",
     "Report",
+    "Role",
+    "Roster",
+    "RosterEntry",
+    "RosterPreset",
     "SendOptions",
     "Severity",
     "Source",
+    "StartOptions",
+    "Started",
     "State",
     "Stored",
     "Subject",
     "Summary",
     "ThreadKind",
     "Unavailable",
+    "Verification",
+    "VersionRecord",
     "__version__",
     "artifact_json",
     "check_message",
@@ -165,11 +192,14 @@ __all__ = [
     "parse_query",
     "parse_subject",
     "read_deltas",
+    "read_record",
     "render_artifact",
     "render_delta",
     "render_message_file",
     "suggest_thread_id",
     "summary",
+    "validate_roster",
+    "validate_roster_coverage",
 ]
 
 

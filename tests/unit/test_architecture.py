@@ -16,19 +16,20 @@ LAYERS = (
     {"__main__"},
     {"cli"},
     {"workflows"},
-    {"mail"},
+    {"mail", "persist"},
     {"project"},
     {"session"},
     {"check"},
     {"lint"},
     {"artifact"},
     {"delta"},
+    {"roster"},
     {"thread"},
     {"markdown"},
     {"diagnostics"},
     {"grammar", "limits"},
 )
-EDGE = {"cli", "__main__", "workflows", "mail", "project"}
+EDGE = {"cli", "__main__", "workflows", "mail", "persist", "project"}
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {
     *("asyncio", "getpass", "glob", "http", "io", "logging", "multiprocessing"),
@@ -144,6 +145,10 @@ def test_public_surface() -> None:
         *("suggest_thread_id", "summary"),
         *("BrennerError", "Desk", "Mailbox", "Outcome", "Query", "Refused", "SendOptions"),
         *("Profile", "Stored", "Unavailable", "content_hash", "open", "parse_query"),
+        *("Mode", "Role", "Roster", "RosterEntry", "RosterPreset", "validate_roster"),
+        *("validate_roster_coverage", "VersionRecord", "read_record", "Compiled"),
+        *("CompileOptions", "PersistOptions", "Started", "StartOptions", "LoadedVersion"),
+        *("Verification",),
     }
     with pytest.raises(AttributeError):
         _ = brenner.no_such_name

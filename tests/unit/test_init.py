@@ -19,8 +19,8 @@ def test_first_time(tmp_path: Path) -> None:
     first, second = done.out.splitlines()
     assert first == f"Created .brenner/mail.sqlite3 in {tmp_path}; the operator is Operator."
     assert second == (
-        "Next: `brenner mail register NAME` for each agent; `brenner new KICKOFF --as Operator "
-        "--to NAME > kickoff.md`; fill it in; `brenner mail send kickoff.md`."
+        "Next: `brenner session start --question TEXT --context TEXT --to NAME --role ROLE`, "
+        "with `--to` and `--role` for each agent; `--dry-run` shows it first."
     )
     assert files(tmp_path) == STORE
     agents = brenner("mail", "agents", "--json", cwd=tmp_path)

@@ -15,7 +15,7 @@ from brenner.workflows.check_thread import CheckedMessage, check_thread
 def check(settings: Settings, thread_id: str) -> int:
     """Check the thread and say what was found; the exit code."""
     with desk(settings) as here:
-        checked = check_thread(here.mailbox, thread_id)
+        checked = check_thread(here.mailbox, thread_id, here.project.operator)
     whole = _together([each.report for each in checked])
     if settings.as_json:
         write_json(_document(thread_id, checked, whole))

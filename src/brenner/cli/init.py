@@ -79,9 +79,8 @@ def _next(done: Initialised) -> str:
     if done.messages:
         return f"Next: `brenner mail inbox{where}` lists what was sent to you."
     return (
-        f"Next: `brenner mail register NAME{where}` for each agent; `brenner new KICKOFF "
-        f"--as {project.operator} --to NAME > kickoff.md`; fill it in; "
-        f"`brenner mail send kickoff.md{where}`."
+        f"Next: `brenner session start{where} --question TEXT --context TEXT --to NAME --role "
+        "ROLE`, with `--to` and `--role` for each agent; `--dry-run` shows it first."
     )
 
 

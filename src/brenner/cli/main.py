@@ -17,9 +17,11 @@ from brenner.diagnostics.codes import input as codes
 
 COMMANDS = {
     "artifact": Command(
-        "brenner.cli.artifact", "command", "Show, compare and lint artifacts that are files."
+        "brenner.cli.artifact", "command", "Show, compare, verify and lint artifacts."
     ),
     "check": Command("brenner.cli.check", "command", "Check a message before sending it."),
+    "compile": Command("brenner.cli.compile", "command", "Publish the next version of a thread."),
+    "demo": Command("brenner.cli.demo", "command", "Run a whole example session, offline."),
     "doctor": Command("brenner.cli.doctor", "command", "Say what is wrong and how to mend it."),
     "explain": Command(
         "brenner.cli.explain", "command", "Say what a code means and how to mend it."
@@ -27,6 +29,9 @@ COMMANDS = {
     "init": Command("brenner.cli.init", "command", "Set a project up."),
     "mail": Command("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
     "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
+    "orchestrate": Command("brenner.cli.session", "orchestrate", "The same as `session start`."),
+    "roster": Command("brenner.cli.roster", "command", "Say who has which role, and why."),
+    "session": Command("brenner.cli.session", "command", "Start a session, and end it."),
 }
 _INTERRUPTED, _UNAVAILABLE = 130, 3
 _OUT, _ERR = 1, 2  # the descriptors of the two outputs

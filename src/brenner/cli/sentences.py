@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from itertools import cycle
 from shlex import quote
 from typing import TextIO
 
@@ -13,12 +14,24 @@ _MOST_NAMES = 7
 
 def sentence(text: str, out: TextIO) -> str:
     """What was done or found."""
-    return fold([], [Piece(text)], "", out)
+    return fold([], _pieces(text), "", out)
 
 
 def advice(text: str, out: TextIO) -> str:
     """What to do next, or what else there is to know."""
-    return fold([Piece("  ")], [Piece(text)], "  ", out)
+    return fold([Piece("  ")], _pieces(text), "  ", out)
+
+
+def _pieces(text: str) -> list[Piece]:
+    """The text, in which a command between backticks is never folded: one copies it whole."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick that stands for itself
+        return [Piece(text)]
+    return [
+        Piece(f"`{part}`", is_solid=True) if is_code else Piece(part)
+        for part, is_code in zip(parts, cycle((False, True)), strict=False)
+        if part
+    ]
 
 
 def say(text: str, out: TextIO | None = None) -> None:

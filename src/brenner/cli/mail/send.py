@@ -88,7 +88,8 @@ def send(  # noqa: PLR0913  (one parameter per option)
         if isinstance(draft, Diagnostic):
             return _unreadable(draft, "--body", settings)
         actor = settings.actor if draft.name else here.actor
-        options = SendOptions(actor, not no_check, reply_to, key, position)
+        operator = here.project.operator
+        options = SendOptions(actor, not no_check, reply_to, key, position, operator)
         outcome = send_text(here.mailbox, draft.text, options)
     if outcome.sent and is_trial(here):
         with real_desk(here) as here:
