@@ -4,6 +4,7 @@ import platform
 
 import artifact
 import cold_start
+import compile_loop
 import delta_blocks
 import hostile
 import mail_store
@@ -15,7 +16,7 @@ def main() -> None:
     """Run them all."""
     print(f"Python {platform.python_version()} on {platform.machine()}")
     in_memory = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
-    for benchmark in (*in_memory, mail_store):
+    for benchmark in (*in_memory, mail_store, compile_loop):
         benchmark.run()
 
 

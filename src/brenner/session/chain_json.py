@@ -46,8 +46,8 @@ def encode_chain(kept: KeptChain) -> str:
         "writers": chain.writers,
     }
     about = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    text = f"{about}\n{encode_state(chain.state)}"  # one after the other: nothing is escaped twice
-    return _digest(text) + text
+    # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
+    return f"{_digest(about)}{about}\n{encode_state(chain.state)}"
 
 
 def _digest(text: str) -> str:
@@ -64,10 +64,10 @@ def _version(version: Published) -> list[object]:
 
 def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> KeptChain:
     """The chain in a text; `message` finds those that it still needs. ValueError: it is none."""
-    digest, content = text[:_DIGEST], text[_DIGEST:]
-    if _digest(content) != digest:
+    first, _, state = text.partition("\n")
+    digest, about = first[:_DIGEST], first[_DIGEST:]
+    if _digest(about) != digest:
         raise ValueError(digest)
-    about, _, state = content.partition("\n")
     document = json.loads(about)
     if document["format"] != [_FORMAT, __version__]:
         raise ValueError(document["format"])
