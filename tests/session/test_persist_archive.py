@@ -68,7 +68,51 @@ def test_archive_later(bench: Bench) -> None:
     done = bench.persist(2, PersistOptions(commit=True, archive=True))
     assert bench.git("show", "--format=", "--name-only").split() == [ARCHIVE]
     assert done.persistence.commit == bench.git("rev-parse", "HEAD~1").strip()
+    assert done.commit == bench.git("rev-parse", "HEAD").strip()
+    assert done.archive == ARCHIVE
+    assert bench.log()[0] == f"artifact({THREAD}): v2 - mail archive"
     assert len(bench.infos()) == 1
+    assert bench.persist(2, PersistOptions(commit=True, archive=True)) == done._replace(
+        is_new_info=False
+    )
+
+
+def test_an_archive_that_is_there_is_kept_up_to_date(bench: Bench) -> None:
+    """Without being asked again, in the same commit; where there is none, none is made."""
+    assert bench.persist(1).archive is None
+    assert not bench.archive.exists()
+    bench.persist(1, PersistOptions(commit=True, archive=True))
+    bench.check(2)
+    done = bench.persist(2)
+    assert done.archive == ARCHIVE
+    assert done.commit == done.persistence.commit == bench.git("rev-parse", "HEAD").strip()
+    assert bench.git("show", "--format=", "--name-only").split() == [ARCHIVE, PATH]
+    assert len(bench.archive.read_text("utf-8").split('"subject"')) == 5
+    bench.persist(3, PersistOptions())
+    assert len(bench.archive.read_text("utf-8").split('"subject"')) == 7
+    bench.archive.write_text("notes\n", "utf-8")
+    with pytest.raises(Refused) as error:
+        bench.check(3, PersistOptions())
+    assert raised(error) == "ARCHIVE_FILE_FOREIGN"
+
+
+def test_a_clone_verifies_what_the_file_holds(tmp_path: Path, settings: Path) -> None:
+    """Also the versions that came after the one whose archive was asked for."""
+    project, clone = tmp_path / "project", tmp_path / "clone"
+    project.mkdir()
+    git(project, "init", "--quiet")
+    with desk_in(Project(project), None, create=True) as desk:
+        desk.mailbox.register(Profile(ANN))
+        for number in (1, 2, 3):
+            desk.mailbox.send(contribution(ANN, number))
+            wish = PersistOptions(commit=True, archive=number == 1)
+            compile_thread(desk, SESSION, CompileOptions(persist=wish))
+    git(tmp_path, "clone", "--quiet", str(project), str(clone))
+    archive = clone / "artifacts" / f"{SESSION}.mail.jsonl"
+    with desk_in(Project(clone), None, create=True) as desk:
+        found = verify(desk, SESSION, archive)
+    assert found.ok
+    assert [each.number for each in found.versions] == [1, 2, 3]
 
 
 def test_archive_is_one(bench: Bench, tmp_path: Path) -> None:

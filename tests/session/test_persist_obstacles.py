@@ -69,7 +69,8 @@ def test_a_newer_file(bench: Bench) -> None:
     for options in (WRITE, COMMIT, PersistOptions(commit=True, force=True)):
         found = refusal(bench, 2, options).diagnostic
         assert found.id == "ARTIFACT_FILE_NEWER"
-        assert found.message == f"`{PATH}` holds v3, which is newer than v2."
+        said = f"`{PATH}` holds v3, which is newer than v2. Nothing was published."
+        assert found.message == said
 
 
 def test_a_newer_file_that_was_edited(bench: Bench) -> None:

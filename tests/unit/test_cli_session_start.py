@@ -131,6 +131,43 @@ def test_refused_kickoff_leaves_nothing_behind(shell: Shell, asked: list[str]) -
     assert files(shell.folder) == []
 
 
+def test_nobody_has_a_role(shell: Shell, asked: list[str]) -> None:
+    """One error that names `--role`; nothing of guesses that nobody asked for."""
+    alone = asked[: asked.index("--to")]
+    done = shell(*alone, "--to", "Bob")
+    assert done.code == 1
+    first, last = done.err.splitlines()
+    assert first.startswith("kickoff  error HEURISTIC_NAME_UNMATCHED  Bob has no role: ")
+    assert "`--to Bob --role ROLE`" in first
+    assert last == "Nothing was sent: 1 error."
+
+
+def test_unified_beside_a_roster(shell: Shell, asked: list[str]) -> None:
+    """A roster is whole (rule 3); the way to mend it is one that works."""
+    alone = asked[: asked.index("--to")]
+    entry = '[[roster.entries]]\nagentName = "BlueLake"\nrole = "test_designer"\n'
+    (shell.folder / "brenner.toml").write_text(entry, "utf-8")
+    unified = [*alone, "--unified", "--to", "BlueLake", "--to", "Bob"]
+    done = shell(*unified)
+    assert (done.code, "In unified mode any of the three roles will do" in done.err) == (1, True)
+    again = shell(*unified, "--role", "adversarial_critic")
+    assert (again.code, again.err) == (0, "")
+    assert "Sent message 1 to BlueLake and Bob in " in again.out
+    (shell.folder / "brenner.toml").unlink()
+    other = shell(*alone[:-1], "RS-20251230-another-session", *unified[len(alone) :])
+    assert other.code == 0
+    assert "UNIFIED_WITHOUT_ROLES" in other.err
+
+
+def test_another_context_is_told(shell: Shell, asked: list[str]) -> None:
+    """Not ignored in silence: the warning stands beside what was left to send."""
+    assert shell(*asked).code == 0
+    done = shell(*asked, "--context", "Something else is known.")
+    assert done.code == 0
+    assert "kickoff  warning CONTEXT_DIFFERS  Message 1, with which the session began," in done.err
+    assert f"Nothing was left to send in {THREAD}." in done.out
+
+
 def test_another_question(shell: Shell, asked: list[str]) -> None:
     """The question that is there is shown, and how to go on."""
     assert shell(*asked).code == 0

@@ -1,5 +1,6 @@
 """What the documentation shows is what the program does."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 import brenner
 from brenner import limits
+from brenner.cli.main import run
 from terminal import in_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +43,20 @@ def test_readme_excerpt_is_real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             (tmp_path / into).write_text(printed, "utf-8")
         assert ("" if into else printed) == output
     assert ran >= 5
+
+
+def test_json_of_the_readme_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page on message files shows what `check --json` says of it, in the form that it asks."""
+    page = (ROOT / "docs" / "message-files.md").read_text("utf-8")
+    (output,) = [said for command, said in console(page) if "check --json" in command]
+    shown = dict(console(README))
+    (tmp_path / "message.md").write_text(shown["cat message.md"], "utf-8")
+    assert run(["check", "--json", str(tmp_path / "message.md")]) == 1
+    document = json.loads(capsys.readouterr().out)
+    keys = ("id", "line", "block", "field", "also")
+    asked = [document[key] for key in ("valid", "type", "summary", "deltas")]
+    asked += [{key: each.get(key) for key in keys} for each in document["violations"]]
+    assert [json.loads(line) for line in output.splitlines()] == asked
 
 
 def test_readme_is_short() -> None:

@@ -15,7 +15,8 @@ from brenner.thread.messages import Message
 from program import Run, brenner, files, git, powerless
 from terminal import in_terminal
 
-ALWAYS = ["python", "brenner", "sqlite", "git", "project", "settings", "store"]
+PROJECT = ["roster", "source_text", "persisting"]
+ALWAYS = ["python", "brenner", "sqlite", "git", "project", "settings", *PROJECT, "store"]
 INSIDE = ["write", "integrity", "mail", "journal", "operator", "identity", "clock", "acks"]
 DISK = ["file_system", "space"]
 
@@ -70,6 +71,77 @@ def test_nothing_there_yet(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
+def settle(project: Path, text: str) -> None:
+    """Write the settings."""
+    (project / "brenner.toml").write_text(text, "utf-8")
+
+
+ROSTER = '[[roster.entries]]\nagentName = "Ada"\nrole = "test_designer"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "words"),
+    [
+        (ROSTER, "ok", "`brenner.toml`: 1 agent, 0 presets of its own"),
+        (ROSTER.replace("test_designer", "designer"), "problem", "Invalid role for Ada: designer"),
+        (ROSTER.replace("agentName", "agent"), "problem", "`agent` is not it (line 2)."),
+        (ROSTER + 'programme = "x"\n', "warning", "The key `programme`"),
+        ('[roster]\ndefaultPreset = "default-3"\n', "problem", "There is no preset `default-3`."),
+        ('[roster]\ndefaultPreset = "default-3-agent"\n', "ok", "0 agents"),
+        (
+            ROSTER.replace("test_", "") + ROSTER.replace("test_designer", "x"),
+            "problem",
+            "There is more: `brenner roster validate` lists 3 in all.",
+        ),
+    ],
+)
+def test_roster(project: Path, text: str, status: str, words: str) -> None:
+    """What the project's file says is looked at, though nobody is named yet."""
+    settle(project, text)
+    code, checks = examined(project)
+    assert (code, checks["roster"]["status"]) == (3 if status == "problem" else 0, status)
+    assert words in checks["roster"]["detail"]
+
+
+def test_source_text(project: Path) -> None:
+    """It must be there, and have sections to cite."""
+    settle(project, 'source_text = "talks.md"\n')
+    code, checks = examined(project)
+    assert (code, checks["source_text"]["status"]) == (3, "problem")
+    assert checks["source_text"]["id"] == "INVALID_SETTINGS"
+    assert checks["source_text"]["fix"] == (
+        "Bring `talks.md` back, or correct `source_text` in `brenner.toml`."
+    )
+    assert "everything is all right" not in brenner("doctor", cwd=project).out.lower()
+    (project / "talks.md").write_text("# No number\n", "utf-8")
+    code, checks = examined(project)
+    assert (code, checks["source_text"]["status"]) == (0, "warning")
+    (project / "talks.md").write_text("# §41 One\n\n# §42 Two\n\n# §99 Three\n", "utf-8")
+    code, checks = examined(project)
+    assert (code, checks["source_text"]["status"]) == (0, "ok")
+    assert checks["source_text"]["detail"] == "`talks.md`, 3 sections"
+
+
+def test_persisting(project: Path) -> None:
+    """No repository is a problem only where the settings ask for commits."""
+    assert "not committed" in examined(project)[1]["persisting"]["detail"]
+    settle(project, "[persist]\non_complete = true\ncommit = true\n")
+    code, checks = examined(project)
+    assert (code, checks["persisting"]["id"]) == (3, "NOT_A_REPOSITORY")
+    git("init", "--quiet", cwd=project)
+    git("config", "user.name", "Ada", cwd=project)
+    git("config", "user.email", "ada@example.org", cwd=project)
+    code, checks = examined(project)
+    assert (code, checks["persisting"]["status"]) == (0, "ok")
+    assert str(project) in checks["persisting"]["detail"]
+    (project / ".git" / "MERGE_HEAD").write_text("", "utf-8")
+    code, checks = examined(project)
+    assert (code, checks["persisting"]["id"]) == (3, "GIT_OPERATION_IN_PROGRESS")
+    settle(project, "")
+    code, checks = examined(project)
+    assert (code, checks["persisting"]["status"]) == (0, "warning")
+
+
 def test_sound_project(project: Path) -> None:
     """Everything is looked at, everything is ok, nothing changes."""
     before = store_of(project).read_bytes()
@@ -78,7 +150,7 @@ def test_sound_project(project: Path) -> None:
     assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
     assert checks["mail"]["detail"] == "0 messages, 1 agent"
-    assert "format 1" in checks["store"]["detail"]
+    assert "format 2" in checks["store"]["detail"]
     assert store_of(project).read_bytes() == before
     assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 

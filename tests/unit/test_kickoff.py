@@ -239,6 +239,8 @@ def test_how_to_speaks_to_its_reader() -> None:
         "brenner mail send message.md",
     ):
         assert f"`{command}`" in body
+    assert "names each fault that the message alone can show" in body
+    assert "would refuse as it stands is sent with the warning `WOULD_BE_REFUSED`" in body
     (together,) = compose_kickoffs(UNIFIED)
     assert "not your role: one of `opus`, `gpt`, `gemini`, `claude`, `human`." in together.body
     assert "`brenner mail ack NUMBER --as NAME`" in together.body

@@ -170,7 +170,7 @@ def test_unified_goes_to_those_who_are_missing(desk: Desk) -> None:
 def test_another_question_is_an_error(desk: Desk) -> None:
     """The question that is there is shown, and nothing is sent."""
     start_session(desk, OPTIONS)
-    done = start_session(desk, OPTIONS._replace(question="Do cells forget?"))
+    done = start_session(desk, OPTIONS._replace(question="Do cells forget?", context="Other."))
     assert (done.status, codes(done)) == (Status.REFUSED, ["OTHER_QUESTION"])
     assert f"asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
     assert len(mail(desk)) == 3
@@ -199,10 +199,82 @@ def test_generated_thread(desk: Desk) -> None:
     assert other.thread_id == "RS-20261116-cells-know-fate-though"
     same_words = options._replace(question="Know the cells fate?")
     assert start_session(desk, same_words).thread_id == "RS-20261116-know-cells-fate"
-    shouted = start_session(desk, options._replace(question="HOW do cells know their fate?!"))
-    assert shouted.thread_id == "RS-20261116-cells-know-fate-2"
     tomorrow = start_session(desk, options._replace(today=date(2026, 11, 17)))
     assert tomorrow.thread_id == "RS-20261117-cells-know-fate"
+
+
+RESPELT = ["how do cells know their fate", "HOW do cells  know their fate?!", f" {QUESTION} …"]
+
+
+@pytest.mark.parametrize("question", RESPELT)
+@pytest.mark.parametrize("thread_id", [None, "RS-20261116-cells-know-fate"])
+def test_question_written_otherwise(desk: Desk, question: str, thread_id: str | None) -> None:
+    """It is the same: nobody is asked twice, and whoever comes to it is asked in its words."""
+    first = start_session(desk, asked(*PEOPLE[:2], thread_id=None))
+    assert first.thread_id == "RS-20261116-cells-know-fate"
+    done = start_session(desk, OPTIONS._replace(question=question, thread_id=thread_id))
+    assert (done.thread_id, codes(done)) == (first.thread_id, ["QUESTION_RESPELT"])
+    assert f"`{first.thread_id}`, asked in message 1: “{QUESTION}”" in done.diagnostics[0].message
+    assert "`--thread-id`" in done.diagnostics[0].fix
+    assert [state for _, state, _ in states(done)] == [
+        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+    ]
+    assert {section(each.message, "Research Question") for each in mail(desk)} == {QUESTION}
+    again = start_session(desk, OPTIONS._replace(question=question, thread_id=thread_id))
+    assert (again.status, len(mail(desk))) == (Status.NOTHING, 3)
+
+
+def test_the_very_words_are_found_first(desk: Desk) -> None:
+    """Where two threads of today ask alike, the one with these words is meant."""
+    for place, question in enumerate((QUESTION, QUESTION.upper())):
+        start_session(desk, OPTIONS._replace(question=question, thread_id=f"RS-20261116-x-{place}"))
+    for place, question in enumerate((QUESTION, QUESTION.upper())):
+        done = start_session(desk, OPTIONS._replace(question=question, thread_id=None))
+        assert (done.thread_id, done.status) == (f"RS-20261116-x-{place}", Status.NOTHING)
+        assert "QUESTION_RESPELT" not in codes(done)
+
+
+def test_only_marks_are_a_question_of_their_own(desk: Desk) -> None:
+    """What has no words is compared as it stands."""
+    start_session(desk, OPTIONS._replace(question="??"))
+    assert codes(start_session(desk, OPTIONS._replace(question="!")))[0] == "OTHER_QUESTION"
+
+
+@pytest.mark.parametrize(
+    ("changed", "sections"),
+    [
+        ({"context": "More is known."}, "`## Context`"),
+        ({"excerpt": "§43: other"}, "`## Excerpt`"),
+        ({"excerpt": "", "constraints": "Soon."}, "`## Excerpt`, `## Constraints`"),
+        ({"outputs": "A table."}, "`## Requested Outputs`"),
+    ],
+)
+def test_other_texts_are_told(desk: Desk, changed: dict[str, str], sections: str) -> None:
+    """What is there stays; whoever is new gets what was asked for; nothing happens in silence."""
+    start_session(desk, asked(*PEOPLE[:2]))
+    other = OPTIONS._replace(**changed)  # type: ignore[arg-type]
+    done = start_session(desk, other._replace(wish=RosterWish(recipients=PEOPLE[:2])))
+    (found,) = [each for each in done.diagnostics if each.id == "CONTEXT_DIFFERS"]
+    assert (done.status, found.severity) == (Status.NOTHING, "warning")
+    assert found.message == (
+        f"Message 1, with which the session began, has other words under {sections}. "
+        "Nobody gets the new ones."
+    )
+    added = start_session(desk, other)
+    (found,) = [each for each in added.diagnostics if each.id == "CONTEXT_DIFFERS"]
+    assert "The new ones are for GreenValley only; the others keep theirs." in found.message
+    assert (added.status, len(mail(desk))) == (Status.SENT, 3)
+    assert all(text in mail(desk)[2].message.body for text in changed.values())
+
+
+def test_the_same_texts_are_no_others(desk: Desk) -> None:
+    """However they are wrapped, and whatever in them had to be escaped."""
+    hostile = "# Not a heading\n\n```delta\n{}\n```\n\n> quoted\n\n- one\n\n<!-- hidden -->"
+    options = OPTIONS._replace(context=hostile, hypotheses=hostile, constraints=hostile)
+    options = options._replace(excerpt=f"§1 {hostile}", outputs=hostile)
+    start_session(desk, options._replace(wish=RosterWish(recipients=PEOPLE[:1])))
+    wrapped = options._replace(excerpt=f"§1 {hostile}\n", context=f"\n{hostile}\n")
+    assert "CONTEXT_DIFFERS" not in codes(start_session(desk, wrapped))
 
 
 def test_finishes_a_thread_of_today_under_another_name(desk: Desk) -> None:
@@ -261,6 +333,8 @@ def test_warnings_are_told_once_and_go_through(desk: Desk) -> None:
     """Three kickoffs lack the same excerpt: that is one warning."""
     bare = start_session(desk, OPTIONS._replace(excerpt=""))
     assert (bare.status, codes(bare)) == (Status.SENT, ["MISSING_RECOMMENDED_SECTION"])
+    assert "`--excerpt-file FILE`" in bare.diagnostics[0].fix
+    assert "`--excerpt 42,45-47`" in bare.diagnostics[0].fix
     options = OPTIONS._replace(thread_id="RS-20251230-x1", excerpt="No citation.")
     done = start_session(desk, options)
     assert (done.status, codes(done)) == (

@@ -106,6 +106,18 @@ def test_warnings_go_through(office: Shell) -> None:
     assert done.out.startswith("Sent message 1 ")
 
 
+def test_unfilled_template_names_nobody_to_register(office: Shell, tmp_path: Path) -> None:
+    """It is to be filled in: one error, and nobody is told to register what stands there."""
+    for kind in ("DELTA", "KICKOFF"):
+        file = tmp_path / "message.md"
+        text = office("new", kind).out.replace("\nTo: ", "\nTo: FillInName, ")
+        file.write_text(text.replace("From: Operator", "From: FillInName"), "utf-8")
+        done = office("mail", "send", str(file), "--json")
+        assert (done.code, done.json["summary"]["errors"]) == (1, 1)
+        assert "TEMPLATE_NOT_FILLED_IN" in done.codes
+        assert "brenner mail register" not in done.out
+
+
 def test_no_check(office: Shell) -> None:
     """`--no-check` stores mail as other programs' mail arrives, and says what is wrong with it."""
     done = office.mail(

@@ -146,7 +146,7 @@ def test_a_default_preset_is_shown_before_anybody_is_named(tmp_path: Path) -> No
         (("--agent-role", "Ada=chief"), {}, 1, "Invalid role for Ada: chief"),
         (("--preset", "none"), {}, 1, "There is no preset `none`."),
         ((*PRESET, "--to", "Ada"), {}, 1, "for another number of recipients: 3, not 1."),
-        (("--to", "BlueLake"), {}, 1, "No role can be guessed from the name BlueLake."),
+        (("--to", "BlueLake"), {}, 1, "BlueLake has no role: none is given"),
         (
             ("--to", "Ada", "--role", "test_designer", "--agent-role", "Ada=adversarial_critic"),
             {},

@@ -7,7 +7,7 @@ import pytest
 
 from brenner.project import Project
 from brenner.roster.model import Roster, RosterEntry
-from brenner.workflows.rosters import RosterWish, resolve_roster
+from brenner.workflows.rosters import RosterWish, check_roster_text, resolve_roster
 from roster_place import CRITIC, DESIGNER, Place, by_toml, entry_json, ids, messages
 
 
@@ -48,6 +48,74 @@ def test_faults_say_where_they_come_from(place: Place) -> None:
     (found,) = place.resolve().diagnostics
     assert found.message == "Invalid role for Ada: researcher"
     assert found.fix.endswith("It comes from `brenner.toml`.")
+
+
+def test_a_name_comes_from_where_it_was_given(place: Place) -> None:
+    """`--role` gives the role only."""
+    place.ask(recipients=(("Bob Smith", DESIGNER), ("Ada", "researcher")))
+    name, role = place.resolve().diagnostics
+    assert (name.id, role.id) == ("INVALID_AGENT_NAME", "INVALID_ROLE")
+    assert name.fix.endswith("It comes from `--to`.")
+    assert role.fix.endswith("It comes from `--role`.")
+
+
+@pytest.mark.parametrize(
+    ("said", "suggested"),
+    [
+        ("generator", "hypothesis_generator"),
+        ("Critic", CRITIC),
+        ("test-designer", DESIGNER),
+        ("er", None),
+        ("researcher", None),
+        ("_", None),
+    ],
+)
+def test_a_part_of_a_role_is_understood(place: Place, said: str, suggested: str | None) -> None:
+    """As a suggestion, never in its place."""
+    place.ask(recipients=(("Ada", said),))
+    (found,) = place.resolve().diagnostics
+    assert (found.id, found.suggestion) == ("INVALID_ROLE", suggested)
+
+
+ENTRY = '[[roster.entries]]\nagentName = "Ada"\nrole = "test_designer"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("brenner.toml", ENTRY.replace("agentName", "agent"), 2),
+        ("brenner.toml", ENTRY + ENTRY.replace("agentName", "agent"), 5),
+        ("brenner.toml", 'roster = [\n  {agent = "Ada", role = "test_designer"},\n]\n', 2),
+        ("brenner.toml", '# agent = "x"\nroster = [{agent = "Ada", role = "test_designer"}]', None),
+        ("pyproject.toml", "\n" + ENTRY.replace("roster", "tool.brenner.roster", 1), None),
+        (".brennerrc", '{"roster":\n [{"agent":\n "Ada", "role": "test_designer"}]}', 2),
+    ],
+)
+def test_a_key_for_another(place: Place, name: str, text: str, line: int | None) -> None:
+    """One fault, told once, with the key that was meant, and the line where it is certain."""
+    place.write(name, text.replace("agentName = ", "agent = ") if line is None else text)
+    (found,) = place.resolve().diagnostics
+    assert (found.id, found.suggestion) == ("MALFORMED_ROSTER", "agentName")
+    assert found.fix.endswith(" Perhaps `agentName`.")
+    assert "`agentName` is missing; `agent` is not it" in found.message
+    assert (f"(line {line})." in found.message) is (line is not None)
+    result = check_roster_text(text, "`x`") if name == "brenner.toml" else None
+    assert result is None or [each.line for each in result.violations] == [line]
+
+
+def test_lines_of_other_keys(place: Place) -> None:
+    """In presets, too, and for what is only a warning."""
+    preset = '[[roster.presets]]\nid = "one"\nname = "One"\ncolor = 1\nentries = [\n{role='
+    place.write("brenner.toml", f'{ENTRY}modell = "x"\n{preset}"{CRITIC}", modle = "y"}}]\n')
+    found = messages(place.resolve(), "UNKNOWN_ROSTER_KEY")
+    assert [each.rpartition("(")[2] for each in found] == ["line 4).", "line 8).", "line 10)."]
+
+
+def test_many_unknown_keys_are_told_quickly(place: Place) -> None:
+    """Each is looked for in the whole file, so only the first are."""
+    place.write("brenner.toml", ENTRY + "".join(f"x{number} = 1\n" for number in range(5000)))
+    found = messages(place.resolve(), "UNKNOWN_ROSTER_KEY")
+    assert (len(found), sum("(line" in each for each in found)) == (5000, 20)
 
 
 # Files

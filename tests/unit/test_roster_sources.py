@@ -133,6 +133,20 @@ def test_an_entry_is_replaced_whole(place: Place) -> None:
     assert place.resolve().roster.entries == (RosterEntry("Ada", CRITIC),)
 
 
+@pytest.mark.parametrize(
+    ("field", "flag"), [("role", "`--agent-role Ada=ROLE`"), ("program", "`--roster`")]
+)
+def test_which_flag_would_count(place: Place, field: str, flag: str) -> None:
+    """A role is given by one flag, a program by another."""
+    entry = {"agentName": "Ada", "role": CRITIC, "program": "codex-cli"}
+    other = entry | {field: DESIGNER if field == "role" else "other"}
+    place.environ["BRENNER_ROSTER"] = json.dumps([entry])
+    place.ask(roster=json.dumps([other]))
+    (found,) = place.resolve().diagnostics
+    assert found.id == "ROSTER_VALUE_OVERRIDDEN"
+    assert f"give yours as a flag ({flag})" in found.fix
+
+
 # Mode and name
 
 
@@ -195,6 +209,8 @@ def test_the_name_of_the_highest_source(place: Place) -> None:
     assert seen == ["Default 3-Agent Setup", "File", "Session", "Environment", "Variable", "Flag"]
     last = place.resolve()
     assert last.roster.created_at == "2026-01-15"
+    (told, *_) = [each for each in last.diagnostics if each.id == "ROSTER_VALUE_OVERRIDDEN"]
+    assert "--agent-role" not in told.fix
     assert "`Variable` for the name from `BRENNER_ROSTER_NAME` has no effect" in "".join(
         messages(last, "ROSTER_VALUE_OVERRIDDEN")
     )
@@ -352,6 +368,29 @@ def test_a_recipient_without_an_entry(place: Place) -> None:
     for unified in (False, True):
         place.ask(unified=unified)
         assert ids(place.resolve()) == ["INVALID_AGENT_NAME", "MISSING_ROSTER_ENTRY"]
+
+
+def test_a_recipient_without_an_entry_in_unified_mode(place: Place) -> None:
+    """Rule 3 holds; the way to mend it says that any role will do, and one that is given does."""
+    by_toml(place, "Ada", CRITIC)
+    place.ask(unified=True, recipients=(("Ada", None), ("Ben", None)))
+    (found,) = place.resolve().diagnostics
+    assert found.message == "Missing roster entry for recipient: Ben"
+    assert "`--to Ben --role ROLE`" in found.fix
+    assert "In unified mode any of the three roles will do" in found.fix
+    place.ask(recipients=(("Ada", None), ("Ben", DESIGNER)))
+    assert place.resolve().diagnostics == ()
+    place.ask(unified=False, recipients=(("Ada", None), ("Ben", None)))
+    assert "unified" not in place.resolve().diagnostics[0].fix
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_role_and_nothing_to_guess(place: Place, count: int) -> None:
+    """One error for each that names `--role`; nobody has asked for guesses, so none is told of."""
+    place.ask(recipients=(("Bob", None), ("Eve", None))[:count])
+    resolved = place.resolve()
+    assert ids(resolved) == ["HEURISTIC_NAME_UNMATCHED"] * count
+    assert "`--to Bob --role ROLE`" in resolved.diagnostics[0].fix
 
 
 def test_no_roster_at_all(place: Place) -> None:

@@ -82,7 +82,12 @@ def _persisted(done: Compiled) -> dict[str, object] | None:
     if done.persisted is None:
         return None
     info = done.persisted.info
-    return {"words": done.persisted.words, "message_id": info.id if info else None}
+    return {
+        "words": done.persisted.words,
+        "message_id": info.id if info else None,
+        "commit": done.persisted.commit,
+        "archive": done.persisted.archive,
+    }
 
 
 def section_counts(artifact: Artifact) -> dict[str, int]:
@@ -113,8 +118,9 @@ def _write(done: Compiled) -> None:
         to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
         say(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
     if done.failed:
-        write_error(done.failed)
-    advise(_what_next(done))
+        write_error(done.failed)  # what it says to do comes last
+    else:
+        advise(_what_next(done))
 
 
 def _what_happened(done: Compiled) -> str:
@@ -231,9 +237,12 @@ def _write_persisted(done: Compiled) -> None:
         return
     for found in persisted.notes:
         write_diagnostics([found], "brenner", sys.stderr)
-    commit = f", commit {persisted.persistence.commit[:10]}" if persisted.persistence.commit else ""
+    made = persisted.commit or persisted.persistence.commit
+    commit = f", commit {made[:10]}" if made else ""
+    archive = f"; {persisted.archive} holds its mail" if persisted.archive else ""
     told = f"; message {persisted.info.id} says so" if persisted.info else ""
-    say(f"{persisted.words}: {persisted.persistence.path} holds v{done.version}{commit}{told}.")
+    path = persisted.persistence.path
+    say(f"{persisted.words}: {path} holds v{done.version}{commit}{archive}{told}.")
 
 
 def _what_next(done: Compiled) -> str:

@@ -18,6 +18,7 @@ _USAGE = {
     codes.UNKNOWN_STORE.id,
     MALFORMED_ROSTER.id,
 }
+_GIVEN = "The message that does it, from here to the end:"
 _IN_SETTINGS = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}
 
 
@@ -35,15 +36,25 @@ def write_error(error: BrennerError) -> None:
     """What went wrong, and what belongs to it: a difference, what git said, what to send."""
     found = error.diagnostic
     write_diagnostics([found], place_of(found.id), sys.stderr)
-    for text in (*error.details, found.repaired):
-        if text:
-            sys.stderr.write(indented(text))
+    for text in filter(None, error.details):
+        sys.stderr.write(indented(text))
+    if found.repaired:
+        sys.stderr.write(f"\n{_GIVEN}\n\n{_shown(found.repaired)}")
 
 
 def indented(text: str) -> str:
-    """A text as it may be shown: lines stay lines, what is hidden is spelled out."""
+    """A text as it may be shown beside a diagnostic."""
+    return _shown(text, " " * 6)
+
+
+def _shown(text: str, margin: str = "") -> str:
+    """Lines stay lines and tabs stay tabs; what else is hidden is spelled out."""
     lines = text.rstrip("\n").split("\n")
-    return "".join(f"      {visible(line, len(line) + 1)}\n" for line in lines)
+    return "".join(f"{margin}{_line(line)}\n" for line in lines)
+
+
+def _line(line: str) -> str:
+    return "\t".join(visible(part, len(part) + 1) for part in line.split("\t"))
 
 
 def exit_code(error: BrennerError) -> int:

@@ -11,7 +11,9 @@ from brenner.cli.failures import place_of
 from brenner.cli.folding import Piece, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
+from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Summary
+from brenner.mail.names import name_refusal
 from brenner.project import SETTINGS_FILE, Project, find_project
 from brenner.workflows.init_project import Initialised, init_project
 from brenner.workflows.surroundings import counted
@@ -45,9 +47,15 @@ def command(settings: Settings, operator: str | None) -> int:
 
 
 def _check_operator(project: Project, operator: str | None) -> None:
-    """Settings that are there are the author's; nobody else writes into them."""
+    """Settings that are there are the author's; nobody else writes into them.
+
+    What is no name is refused first: nobody is told to write it there.
+    """
     is_there = os.path.lexists(project.folder / SETTINGS_FILE)
-    if is_there and operator not in (None, project.operator):
+    if is_there and operator is not None and operator != project.operator:
+        found = name_refusal(operator, ())
+        if found:
+            raise Refused(found)
         message = (
             f"{project.folder / SETTINGS_FILE} is there already and is not overwritten. "
             f'Write `operator = "{operator}"` into it, then run `brenner init`.'

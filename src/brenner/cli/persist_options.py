@@ -11,7 +11,9 @@ _OPTIONS = (
     click.option("--persist", is_flag=True, help="Write the version to artifacts/THREAD.md."),
     click.option("--commit", is_flag=True, help="Commit that file, and nothing else."),
     click.option("--push", is_flag=True, help="Push the branch afterwards."),
-    click.option("--archive", is_flag=True, help="Put the thread's mail beside the artifact."),
+    click.option(
+        "--archive", is_flag=True, help="Put the thread's mail beside the artifact, from now on."
+    ),
     click.option("--force", is_flag=True, help="Write over changes made by hand in the file."),
 )
 _ASKED = ("persist", "commit", "push", "archive")

@@ -16,6 +16,7 @@ from brenner.diagnostics.codes import (
     mail,
     merge,
     message_body,
+    persisting,
     publish,
     roster,
     search,
@@ -44,6 +45,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Kickoffs": kickoff.CODES,
     "Publishing": publish.CODES,
     "Versions": (*versions.CODES, *artifact_commands.CODES),
+    "Persisting": persisting.CODES,
     "Git": git.CODES,
     "Stores and settings": store.CODES,
 }

@@ -1,7 +1,6 @@
 """The artifact as a file: the version's text and the id of its message; what a file there is."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
@@ -176,19 +175,13 @@ def _edited(
     from brenner.artifact.hand_edits import are_contained, hand_edits
     from brenner.artifact.parse import parse_artifact
     from brenner.artifact.unified import unified
+    from brenner.persist.remarks import unread
 
     before = parse_artifact(base)
     edits = hand_edits(before.artifact, found.artifact)
-    unread = _unread(before, found)
-    if not unread and are_contained(edits, parse_artifact(version.text).artifact):
+    lost = unread(before, found)
+    if not lost and are_contained(edits, parse_artifact(version.text).artifact):
         return None
     name = cross_reference(version.thread_id).artifact_path
     difference = unified(plain(base), plain(text), f"v{number}", name)
-    return Edited(number, edits, difference, (*edits.other, *unread))
-
-
-def _unread(before: "ParsedArtifact", after: "ParsedArtifact") -> tuple[str, ...]:
-    """What stands in the file now and is in no field, so that no artifact would have it."""
-    known = Counter(found.message for found in before.diagnostics)
-    new = Counter(found.message for found in after.diagnostics) - known
-    return tuple(new)
+    return Edited(number, edits, difference, (*edits.other, *lost))

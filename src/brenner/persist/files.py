@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from stat import S_IMODE
 
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.project import OWN_FOLDER, Project
@@ -115,18 +115,42 @@ def _not_written(path: Path, error: OSError) -> Unavailable:
     return Unavailable(codes.ARTIFACT_NOT_WRITTEN.at(path=str(path), reason=reason))
 
 
+# In our own folder, which git leaves alone
+
+
+def write_own(project: Project, thread_id: str, ending: str, data: bytes) -> Path:
+    """Write a file about a thread there, whole or not at all; several may do so at once."""
+    path = project.folder / OWN_FOLDER / _own_name(thread_id, ending)
+    try:
+        _make_own_folder(path.parent, project)
+        _put(path, data)
+    except OSError as error:
+        raise _not_written(path, error) from None
+    return path
+
+
+def _own_name(thread_id: str, ending: str) -> str:
+    name = f"{thread_id}.{ending}"
+    is_short = len(name) <= MOST_FILE_NAME_BYTES
+    return name if is_short else f"{sha256(thread_id.encode()).hexdigest()}.{ending}"
+
+
+def _make_own_folder(folder: Path, project: Project) -> None:
+    _make_folder(folder)
+    ignore = project.folder / OWN_FOLDER / ".gitignore"
+    if not ignore.exists():
+        _put(ignore, _IGNORE_EVERYTHING)
+
+
 # Locking
 
 
 @contextmanager
 def locked(project: Project, thread_id: str) -> Iterator[None]:
     """Alone with the files of a thread. The lock ends with the process, whatever ends it."""
-    own = project.folder / OWN_FOLDER
-    path = own / _LOCKS / _lock_name(thread_id)
+    path = project.folder / OWN_FOLDER / _LOCKS / _own_name(thread_id, "lock")
     try:
-        _make_folder(path.parent)
-        if not (own / ".gitignore").exists():
-            _put(own / ".gitignore", _IGNORE_EVERYTHING)
+        _make_own_folder(path.parent, project)
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _USUAL_MODE)
     except OSError as error:
         raise _not_written(path, error) from None
@@ -135,12 +159,6 @@ def locked(project: Project, thread_id: str) -> Iterator[None]:
         yield
     finally:
         os.close(number)
-
-
-def _lock_name(thread_id: str) -> str:
-    name = f"{thread_id}.lock"
-    is_short = len(name) <= MOST_FILE_NAME_BYTES
-    return name if is_short else f"{sha256(thread_id.encode()).hexdigest()}.lock"
 
 
 def _wait_for(number: int, path: Path, thread_id: str) -> None:

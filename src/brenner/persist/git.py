@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import git as codes
-from brenner.diagnostics.codes.publish import NOT_A_REPOSITORY
+from brenner.diagnostics.codes.persisting import NOT_A_REPOSITORY
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.persist.git_process import Done, ask, failed, in_short
+from brenner.persist.ignored import exemption_from, rule_against
+from brenner.persist.places import typed
 
 _NOT_ONE = "not a git repository (or any"
 # What git keeps while it is in the middle of something, and what that is called
@@ -98,9 +100,9 @@ class Repository(NamedTuple):
         """Whether the latest commit has exactly these files."""
         return self.committed(files) == self.blobs_of(files)
 
-    def brought_in(self, path: str) -> str:
-        """The latest commit that has changed a file."""
-        return self.ask("rev-list", "-1", "HEAD", "--", literal(path)).text
+    def brought_in(self, *paths: str) -> str:
+        """The latest commit that has changed one of these files."""
+        return self.ask("rev-list", "-1", "HEAD", "--", *map(literal, paths)).text
 
     def branch(self) -> str | None:
         """The branch that is checked out; None for a detached HEAD."""
@@ -123,13 +125,19 @@ class Repository(NamedTuple):
             self._check_not_ignored(path)
         return self.notes()
 
+    def ignores(self, path: str) -> bool:
+        """Whether git is told to ignore a file, and does."""
+        return rule_against(self.top, path) is not None
+
     def _check_not_ignored(self, path: str) -> None:
-        asked = os.fsencode(path) + b"\0"
-        done = ask(self.top, "check-ignore", "--verbose", "-z", "--stdin", stdin=asked)
-        if done.code == 0:  # 1: it is not ignored, or is committed already
-            source, line, rule, *_ = os.fsdecode(done.out).split("\0")
-            where = f"`{source}`, line {line}, has the rule `{rule}`"
-            raise Unavailable(codes.ARTIFACT_IGNORED.at(path=path, rule=where))
+        rule = rule_against(self.top, path)
+        if rule is None:
+            return
+        where = f"`{rule.source}`, line {rule.line}, has the rule `{rule.pattern}`"
+        let = exemption_from(self.top, path, rule)
+        lines = ", ".join(f"`{line}`" for line in let.lines)
+        words = {"path": path, "rule": where, "file": typed(self.top / let.file), "lines": lines}
+        raise Unavailable(codes.ARTIFACT_IGNORED.at(None, **words))
 
     def notes(self) -> tuple[Diagnostic, ...]:
         """What whoever commits here should know."""

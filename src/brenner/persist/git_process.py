@@ -17,12 +17,14 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import git as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import MOST_CHARACTERS, visible
 
 QUERY_SECONDS = 30
 COMMIT_SECONDS = 600  # hooks may run a whole test suite
 PUSH_SECONDS = 600
 _PATIENCE = 5  # seconds in which git may tidy up before it is killed
 _MOST_SAID = 64 * 1024
+_NEXT = " / "
 _FROM_ELSEWHERE = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"),
@@ -53,8 +55,12 @@ class Done(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What there is to read about a failure: hooks and git speak on either output."""
-        return f"{self.err}\n{self.out.decode('utf-8', 'replace')}".strip()
+        """What there is to read about a failure: hooks and git speak on either output.
+
+        Git parts columns by tabs, for programs; for people a blank does.
+        """
+        both = f"{self.err}\n{self.out.decode('utf-8', 'replace')}"
+        return both.replace("\t", " ").strip()
 
 
 class GitFailed(Unavailable):
@@ -66,8 +72,9 @@ class GitFailed(Unavailable):
 
     @property
     def details(self) -> tuple[str, ...]:
-        """What git said, whole."""
-        return (self.output,)
+        """What git said, whole, unless the message has all of it."""
+        is_told = visible(_on_one_line(self.output)) in self.diagnostic.message
+        return () if is_told else (self.output,)
 
 
 def ask(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
@@ -155,6 +162,12 @@ def failed(done: Done, *arguments: str) -> GitFailed:
 
 
 def in_short(done: Done) -> str:
-    """What was said, on one line."""
-    lines = [line.strip() for line in done.said.splitlines()]
-    return " / ".join(filter(None, lines)) or f"it said nothing, exit code {done.code}."
+    """What was said, on one line; where that is too long, how it began."""
+    words = _on_one_line(done.said)
+    if not words:
+        return f"it said nothing, exit code {done.code}."
+    return words if len(words) <= MOST_CHARACTERS else f"{words.partition(_NEXT)[0]} …"
+
+
+def _on_one_line(said: str) -> str:
+    return _NEXT.join(filter(None, (line.strip() for line in said.splitlines())))

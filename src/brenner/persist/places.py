@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.project import Project
@@ -62,6 +62,15 @@ def check_writable(file: Path, name: str) -> None:
     folder = file.parent if os.path.isdir(file.parent) else file.parent.parent
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         _forbidden(name, f"you may not write to `{folder}`")
+
+
+def typed(path: Path) -> str:
+    """A path as one types it where one is: from here, or else whole."""
+    try:
+        here = Path(os.path.realpath(os.getcwd()))  # noqa: PTH109
+        return str(Path(os.path.realpath(path)).relative_to(here))
+    except (OSError, ValueError):
+        return str(path)
 
 
 def is_in_repository(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from shlex import quote
 from typing import NamedTuple, NoReturn
 
 from brenner.diagnostics.codes import git as codes
@@ -27,40 +28,60 @@ def destination_of(repository: Repository) -> Destination:
     More than git would do is never done: a branch without an upstream is not given one.
     """
     branch = repository.branch()
-    if branch is None:
-        _nowhere("no branch is checked out (a detached HEAD)")
     remotes = [line for line in repository.ask("remote").text.split("\n") if line]
+    usual = "origin" if "origin" in remotes or len(remotes) != 1 else remotes[0]
+    if branch is None:
+        advice = "`git switch --create NAME` makes a branch of where you are"
+        first = f"; then {_first_push(repository, usual, 'NAME')}" if remotes else ""
+        _nowhere("no branch is checked out (a detached HEAD)", advice + first)
+    first = _first_push(repository, usual, branch)
     if not remotes:
-        _nowhere("the repository has no remote")
+        advice = "`git remote add origin URL` says where the other repository is"
+        _nowhere("the repository has no remote", f"{advice}; then {first}")
     said = _settings(repository)
-    usual = "origin" if "origin" in remotes or len(remotes) > 1 else remotes[0]
     upstream = said.get(f"branch.{branch}.remote", usual)
     remote = said.get(f"branch.{branch}.pushremote") or said.get("remote.pushdefault") or upstream
     if remote == ".":
-        _nowhere(f"the upstream of the branch `{branch}` is a branch of this repository")
-    return Destination(remote, branch, _ref_of(branch, said, is_other=remote != upstream))
+        reason = f"the upstream of the branch `{branch}` is a branch of this repository"
+        _nowhere(reason, first)
+    ref = _ref_of(branch, said, first, is_other=remote != upstream)
+    return Destination(remote, branch, ref)
 
 
-def _ref_of(branch: str, said: Mapping[str, str], *, is_other: bool) -> str:
-    """What the branch is called there; `is_other`: where one pushes is not where one pulls."""
+def _ref_of(branch: str, said: Mapping[str, str], first: str, *, is_other: bool) -> str:
+    """What the branch is called there; `is_other`: where one pushes is not where one pulls.
+
+    `first` tells how a destination is given.
+    """
     own = f"refs/heads/{branch}"
     how = said.get("push.default", "simple")
     if how == "nothing":
-        _nowhere("`push.default` is `nothing`")
+        advice = "`git config push.default simple` lets this repository push as git usually does"
+        _nowhere("`push.default` is `nothing`", advice)
     if is_other or how in _SAME_NAME:
         return own
     there = said.get(f"branch.{branch}.merge")
     if there is None and said.get("push.autosetupremote") == "true":
         return own
     if there is None:
-        _nowhere(f"the branch `{branch}` has no upstream")
+        _nowhere(f"the branch `{branch}` has no upstream", first)
     if there != own and how == "simple":
-        _nowhere(f"the upstream of the branch `{branch}` has another name")
+        reason = f"the upstream of the branch `{branch}` has another name, `{there}`"
+        advice = "`git config push.default upstream` lets it go there"
+        _nowhere(reason, f"{advice}; or, for a branch of its own name, {first}")
     return there
 
 
-def _nowhere(reason: str) -> NoReturn:
-    raise Unavailable(codes.NO_PUSH_DESTINATION.at(reason=reason))
+def _first_push(repository: Repository, remote: str, branch: str) -> str:
+    """How a branch is given a destination; it needs a commit for that."""
+    command = f"`git push --set-upstream {quote(remote)} {quote(branch)}`"
+    if repository.has_commits():
+        return f"{command} makes the branch there, once"
+    return f"run this command without `--push`, for the first commit, and then {command}"
+
+
+def _nowhere(reason: str, advice: str) -> NoReturn:
+    raise Unavailable(codes.NO_PUSH_DESTINATION.at(reason=reason, advice=advice))
 
 
 def _settings(repository: Repository) -> dict[str, str]:

@@ -29,11 +29,15 @@ class Origin(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What one place says. `typed` is the source in which somebody typed or chose it just now."""
+    """What one place says. `typed` is the source in which somebody typed or chose it just now.
+
+    `names` are the words for the place of its names, where they are not with the rest.
+    """
 
     origin: Origin
     stated: Stated
     typed: Source | None = None
+    names: str | None = None
 
 
 class Choice(NamedTuple):

@@ -30,7 +30,7 @@ def flag_layers(
     pairs, found = _pairs(agent_roles)
     mode = Stated(mode=Mode.UNIFIED.value) if unified else Stated()
     layers = (
-        _layer("`--role`", Stated(_entries(by_role))),
+        _layer("`--role`", Stated(_entries(by_role)))._replace(names="`--to`"),
         _layer("`--agent-role`", Stated(_entries(pairs))),
         _layer("`--unified`", mode),
     )

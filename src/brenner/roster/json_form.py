@@ -6,13 +6,13 @@ warning, found apart, because the roster can be read all the same.
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.diagnostics.nearest import perhaps
 from brenner.diagnostics.visible import visible
+from brenner.roster.meant import meant
 from brenner.roster.model import Mode, PresetEntry, Roster, RosterEntry, RosterPreset, Stated
 from brenner.roster.validate import is_sound, role_faults
 
@@ -27,6 +27,7 @@ _ENTRY = {
     "model": "model",
     "notes": "notes",
 }
+_NEEDED, _NEEDED_OF_A_PLACE = ("agentName", "role"), ("role",)
 _PLACE = {key: name for key, name in _ENTRY.items() if key != "agentName"}
 _ROSTER = {"mode": "mode", "name": "name", "createdAt": "created_at"}
 _PRESET = {"id": "id", "name": "name", "description": "description"}
@@ -89,7 +90,7 @@ def read_stated(value: object, source: str) -> Stated | tuple[Diagnostic, ...]:
         reading.refuse(f"it is {_kind(value)}, not a list of entries or an object")
         return tuple(reading.found)
     texts = reading.texts(said, _ROSTER)
-    entries = reading.entries(said.get(_ENTRIES), _ENTRY, ("agentName", "role"))
+    entries = reading.entries(said.get(_ENTRIES), _ENTRY, _NEEDED)
     if reading.found:
         return tuple(reading.found)
     return Stated(tuple(_entry(each) for each in entries), **texts)
@@ -102,7 +103,7 @@ def read_preset(value: object, source: str) -> RosterPreset | tuple[Diagnostic, 
         reading.refuse(f"a preset is {_kind(value)}, not an object")
         return tuple(reading.found)
     texts = reading.texts(value, _PRESET, ("id", "name"))
-    entries = reading.entries(value.get(_ENTRIES), _PLACE, ("role",))
+    entries = reading.entries(value.get(_ENTRIES), _PLACE, _NEEDED_OF_A_PLACE)
     names = reading.names(value.get(_PLACEHOLDERS))
     places = tuple(PresetEntry(*_entry({"agent_name": "", **each})[1:]) for each in entries)
     if value.get(_ENTRIES) in (None, [], ()):
@@ -132,6 +133,18 @@ class _Reading:
     def refuse(self, reason: str) -> None:
         self.found.append(codes.MALFORMED_ROSTER.at(source=self.source, reason=reason))
 
+    def missing(self, key: str, instead: str | None, number: int | None) -> None:
+        """That a key is missing, with the one that stands there in its place."""
+        where = f"entry {number}: " if number else ""
+        if instead is None:
+            self.refuse(f"{where}`{key}` is missing")
+            return
+        self.refuse(f"{where}`{key}` is missing; `{visible(instead)}` is not it")
+        found = self.found[-1]
+        near = perhaps(key)
+        place = f"{_ENTRIES}.{number}.{instead}" if number else instead
+        self.found[-1] = found._replace(fix=f"{found.fix}{near}", suggestion=key, field=place)
+
     def entries(self, value: object, keys: Mapping[str, str], needed: Sequence[str]) -> list[Texts]:
         if value is None:
             return []
@@ -141,7 +154,7 @@ class _Reading:
         read = []
         for number, entry in enumerate(value, 1):
             if isinstance(entry, Mapping):
-                read.append(self.texts(entry, keys, needed, f"entry {number}: "))
+                read.append(self.texts(entry, keys, needed, number))
             else:
                 self.refuse(f"entry {number} is {_kind(entry)}, not an object")
         return read
@@ -151,14 +164,15 @@ class _Reading:
         said: Mapping[str, object],
         keys: Mapping[str, str],
         needed: Sequence[str] = (),
-        where: str = "",
+        number: int | None = None,
     ) -> Texts:
-        """Each field as text, None where it is absent or empty."""
+        """Each field as text, None where it is absent or empty; `number` is that of an entry."""
         texts: Texts = {}
+        where = f"entry {number}: " if number else ""
         for key, name in keys.items():
             value = said.get(key)
             if value in (None, "") and key in needed:
-                self.refuse(f"{where}`{key}` is missing{_instead(key, said, keys)}")
+                self.missing(key, _instead(key, said, tuple(keys)), number)
             texts[name] = self.text(value, f"{where}`{key}`") or None
         return texts
 
@@ -187,11 +201,12 @@ class _Reading:
         return tuple(name for name in read if name is not None)
 
 
-def _instead(key: str, said: Mapping[str, object], keys: Mapping[str, str]) -> str:
-    """The key that was probably meant for the one that is missing."""
-    others = [str(other) for other in said if other not in keys]
-    near = nearest(key, others)
-    return f"; `{visible(near)}` is not it" if near else ""
+def _instead(key: str, said: Mapping[str, object], keys: Sequence[str]) -> str | None:
+    """The key that somebody wrote for the one that is missing."""
+    if said.get(key) not in (None, ""):
+        return None
+    others = (str(other) for other in said if other not in keys)
+    return next((other for other in others if meant(other, keys) == key), None)
 
 
 def _kind(value: object) -> str:
@@ -214,36 +229,44 @@ def _kind(value: object) -> str:
 def unread_keys(value: object, source: str, also: tuple[str, ...] = ()) -> tuple[Diagnostic, ...]:
     """A warning for each key of a roster that is not known; `also` are read by others."""
     said = {_ENTRIES: value} if isinstance(value, list | tuple) else value
-    return _unread(said, (*ROSTER_KEYS, *also), tuple(_ENTRY), source)
+    return _unread(said, (*ROSTER_KEYS, *also), (tuple(_ENTRY), _NEEDED), source)
 
 
 def unread_preset_keys(value: object, source: str) -> tuple[Diagnostic, ...]:
     """A warning for each key of a preset that is not known."""
-    return _unread(value, PRESET_KEYS, tuple(_PLACE), source)
+    return _unread(value, PRESET_KEYS, (tuple(_PLACE), _NEEDED_OF_A_PLACE), source)
 
 
 def unknown_keys(
-    value: Mapping[str, object], known: Sequence[str], source: str
+    value: Mapping[str, object], known: Sequence[str], source: str, within: str = ""
 ) -> tuple[Diagnostic, ...]:
     """A warning for each key that is not known, with the one that was probably meant."""
     return tuple(
         codes.UNKNOWN_ROSTER_KEY.at(
-            key=str(key), source=source, suggestion=perhaps(nearest(str(key), known))
-        )
+            key=str(key), source=source, suggestion=perhaps(meant(str(key), known))
+        )._replace(field=f"{within}{key}")
         for key in value
         if key not in known
     )
 
 
 def _unread(
-    value: object, known: Sequence[str], known_of_entries: Sequence[str], source: str
+    value: object,
+    known: Sequence[str],
+    of_entries: tuple[Sequence[str], Sequence[str]],
+    source: str,
 ) -> tuple[Diagnostic, ...]:
+    """`of_entries` are the keys that an entry may have, and those that it must have."""
     if not isinstance(value, Mapping):
         return ()
+    known_there, needed = of_entries
     entries = value.get(_ENTRIES)
-    of_entries = (
-        unknown_keys(entry, known_of_entries, f"{source}, entry {number}")
-        for number, entry in enumerate(entries if isinstance(entries, list | tuple) else (), 1)
-        if isinstance(entry, Mapping)
-    )
-    return (*unknown_keys(value, known, source), *chain.from_iterable(of_entries))
+    found: list[Diagnostic] = []
+    for number, entry in enumerate(entries if isinstance(entries, list | tuple) else (), 1):
+        if isinstance(entry, Mapping):
+            # What stands for a key that is missing was told with it.
+            told = {_instead(key, entry, known_there) for key in needed}
+            rest = {key: each for key, each in entry.items() if key not in told}
+            place = f"{source}, entry {number}"
+            found += unknown_keys(rest, known_there, place, f"{_ENTRIES}.{number}.")
+    return (*unknown_keys(value, known, source), *found)

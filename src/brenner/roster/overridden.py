@@ -30,10 +30,11 @@ def _lost_values(
     lost: RosterEntry, won: RosterEntry, from_: Origin, winner: Origin
 ) -> Iterator[Diagnostic]:
     """The first value of the entry that the winner has otherwise."""
-    for value, other in zip(lost[1:], won[1:], strict=True):
+    for field, value, other in zip(RosterEntry._fields[1:], lost[1:], won[1:], strict=True):
         if value is not None and value != other:
             reason = f"{winner.label} says {f'`{other}`' if other else 'nothing of the kind'}"
-            yield no_effect(value, lost.agent_name, from_, reason)
+            flag = f"`--agent-role {lost.agent_name}=ROLE`" if field == "role" else "`--roster`"
+            yield no_effect(value, lost.agent_name, from_, reason, flag)
             return
 
 
@@ -47,11 +48,11 @@ def _lost_header(layer: Layer, header: Mapping[str, Layer]) -> Iterator[Diagnost
             other = getattr(winner.stated, field)
             if other != value:
                 reason = f"{winner.origin.label} says `{other}`"
-                yield no_effect(value, f"the {field}", layer.origin, reason)
+                yield no_effect(value, f"the {field}", layer.origin, reason, "`--roster`")
 
 
-def no_effect(value: str, name: str, origin: Origin, reason: str) -> Diagnostic:
-    """That a value has none, and why."""
+def no_effect(value: str, name: str, origin: Origin, reason: str, flag: str) -> Diagnostic:
+    """That a value has none, why, and by which flag it would have."""
     return codes.ROSTER_VALUE_OVERRIDDEN.at(
-        value=value, name=name, source=origin.label, reason=reason
+        value=value, name=name, source=origin.label, reason=reason, flag=flag
     )

@@ -77,11 +77,15 @@ def _presets(value: object, label: str, found: list[Diagnostic]) -> list[RosterP
     for number, each in enumerate(value, 1):
         place = f"{label}, preset {number}"
         preset = read_preset(each, place)
-        found += unread_preset_keys(each, place)
+        odd = [*unread_preset_keys(each, place)]
         if isinstance(preset, RosterPreset):
             presets.append(preset)
         else:
-            found += preset
+            odd += preset
+        found += (
+            one._replace(field=f"{_PRESETS}.{number}.{one.field}") if one.field else one
+            for one in odd
+        )
     return presets
 
 

@@ -44,12 +44,14 @@ def resolve(claims: Claims) -> Resolved:
     header = _header(layers)
     found = [*_faults(layers), *picked.found, *overridden(layers, entries, origins, header)]
     said = {field: getattr(layer.stated, field) for field, layer in header.items()}
-    if not entries and "mode" not in said and not picked.is_refused:
-        found.append(codes.NO_ROSTER.at())
+    is_none = not entries and "mode" not in said and not picked.is_refused
+    if is_none:
         said["mode"] = Mode.HEURISTIC.value
     roster = Roster(entries, **said)
     if not picked.is_refused:
         roster, added, more = _completed(roster, recipients)
+        if is_none:
+            more = _without_a_roster(more, is_guessed=bool(added) or not recipients)
         origins |= added
         found += more
     return Resolved(
@@ -102,12 +104,12 @@ def _is_lost(other: Choice, choice: Choice) -> bool:
 
 def _lost_choice(other: Choice, choice: Choice) -> Diagnostic:
     reason = f"{choice.origin.label} says `{choice.preset}`"
-    return no_effect(other.preset, "the preset", other.origin, reason)
+    return no_effect(other.preset, "the preset", other.origin, reason, "`--preset`")
 
 
 def _needless(choice: Choice) -> Diagnostic:
     reason = "everybody has a role without it"
-    return no_effect(choice.preset, "the preset", choice.origin, reason)
+    return no_effect(choice.preset, "the preset", choice.origin, reason, "`--preset`")
 
 
 # Layers upon each other
@@ -153,7 +155,9 @@ def _faults(layers: Sequence[Layer]) -> Iterator[Diagnostic]:
     """What is wrong in any layer, also where a higher one makes up for it."""
     for layer in layers:
         for found in stated_faults(layer.stated):
-            yield found._replace(fix=f"{found.fix} It comes from {layer.origin.label}.")
+            is_name = found.code is input_codes.INVALID_AGENT_NAME
+            label = layer.names if is_name and layer.names else layer.origin.label
+            yield found._replace(fix=f"{found.fix} It comes from {label}.")
 
 
 def _completed(
@@ -177,6 +181,13 @@ def _completed(
     order = dict.fromkeys((*recipients, *known))
     whole = roster._replace(entries=tuple(known[name] for name in order if name in known))
     return whole, dict.fromkeys(added, origin), found + _coverage(whole, recipients)
+
+
+def _without_a_roster(found: list[Diagnostic], *, is_guessed: bool) -> list[Diagnostic]:
+    """The documented warning; whose names tell nothing has asked for no guess, and lacks a role."""
+    if is_guessed:
+        return [codes.NO_ROSTER.at(), *found]
+    return [each for each in found if each.code is not codes.HEURISTIC_MODE_DEPRECATED]
 
 
 def _coverage(roster: Roster, recipients: Sequence[str]) -> list[Diagnostic]:

@@ -9,7 +9,13 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.roster.heuristic import role_of_name
+from brenner.roster.meant import meant
 from brenner.roster.model import MODES, ROLES, Mode, Roster, Stated
+
+_ANY_ROLE = (
+    "In unified mode any of the three roles will do: all get the same prompt, but who stands in a "
+    "roster has one."
+)
 
 
 class ValidationResult(NamedTuple):
@@ -42,7 +48,10 @@ def validate_roster_coverage(roster: Roster, recipients: Sequence[str]) -> Valid
             for name in missing
             if role_of_name(name) is None
         )
-    return ValidationResult.of(codes.MISSING_ROSTER_ENTRY.at(name=name) for name in missing)
+    found = (codes.MISSING_ROSTER_ENTRY.at(name=name) for name in missing)
+    if roster.mode != Mode.UNIFIED:
+        return ValidationResult.of(found)
+    return ValidationResult.of(each._replace(fix=f"{each.fix} {_ANY_ROLE}") for each in found)
 
 
 def _faults(roster: Roster) -> Iterator[Diagnostic]:
@@ -75,7 +84,7 @@ def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
 def role_faults(name: str, role: str) -> Iterator[Diagnostic]:
     """Nothing, or that the role is not one of the three."""
     if role not in ROLES:
-        near = perhaps(nearest(role, ROLES))
+        near = perhaps(meant(role, ROLES))
         yield codes.INVALID_ROLE.at(name=name, role=role, suggestion=near)
 
 

@@ -227,7 +227,9 @@ class _Compile:
                 persisted = persist(self.desk, version, texts, wish, recipients)
                 result = result._replace(persisted=persisted, persistence=persisted.persistence)
             if self.options.notify:
-                result = result._replace(notified=notify(self.desk, self._refused(result)))
+                result = result._replace(
+                    notified=notify(self.desk, self._refused(result), result.version or 0)
+                )
         except BrennerError as error:
             failed = error
             result = result._replace(persistence=self._persistence(result.text))

@@ -32,6 +32,7 @@ from brenner.workflows.access import (
 )
 from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending
+from brenner.workflows.project_files import persisting_check, roster_check, source_text_check
 from brenner.workflows.surroundings import (
     OK,
     PROBLEM,
@@ -80,6 +81,10 @@ def examine(visit: Visit) -> Iterator[Check]:
     yield git_check(store if isinstance(store, Path) else None)
     yield Check("project", OK, f"{project.folder} ({project.folder_from})")
     yield from _settings(project)
+    if not any(found.severity is ERROR for found in project.diagnostics):
+        yield roster_check(project)
+        yield source_text_check(project)
+        yield persisting_check(project)
     if isinstance(store, Path):
         yield from _mail(visit, store)
     else:

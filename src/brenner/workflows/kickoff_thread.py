@@ -22,10 +22,11 @@ from brenner.thread.new_ids import generate_thread_id
 from brenner.thread.types import KICKOFF
 
 _MOST_TRIES = 200
+_END_MARKS = " ?!.…"
 
 
 class Asked(NamedTuple):
-    """A KICKOFF with a question, its words in one line, and the roster that it tells."""
+    """A KICKOFF with a question, as it was written, and the roster that it tells."""
 
     stored: Stored
     question: str
@@ -38,7 +39,7 @@ class KickoffThread:
     def __init__(self, mailbox: Mailbox, thread_id: str, question: str) -> None:
         self.thread_id = thread_id
         self._mailbox = mailbox
-        self._question = one_line(question)
+        self._question = question
         self._asked: list[Asked] = []
         self._position = 0
         self._arrival = 0
@@ -61,7 +62,23 @@ class KickoffThread:
     @property
     def has_the_question(self) -> bool:
         """Whether it is about the question that is to be asked."""
-        return bool(self._asked) and self._first.question == self._question
+        return bool(self._asked) and is_same_question(self._first.question, self._question)
+
+    @property
+    def has_its_words(self) -> bool:
+        """Whether it asks in the very words in which the question is to be asked."""
+        return bool(self._asked) and one_line(self._first.question) == one_line(self._question)
+
+    @property
+    def other_words(self) -> str | None:
+        """The question in the thread's words, where it has the question in others."""
+        is_respelt = self.has_the_question and not self.has_its_words
+        return self._first.question if is_respelt else None
+
+    @property
+    def first(self) -> Stored | None:
+        """The kickoff with which the session began."""
+        return self._first.stored if self._asked else None
 
     def conflict(self) -> Diagnostic | None:
         """That it is about another question; None where it is not."""
@@ -69,7 +86,16 @@ class KickoffThread:
             return None
         first = self._first
         return codes.OTHER_QUESTION.at(
-            thread_id=self.thread_id, id=first.stored.id, question=first.question
+            thread_id=self.thread_id, id=first.stored.id, question=one_line(first.question)
+        )
+
+    def respelt(self) -> Diagnostic | None:
+        """That its question is the one that is to be asked, in other letters; None where not."""
+        words = self.other_words
+        if words is None:
+            return None
+        return codes.QUESTION_RESPELT.at(
+            thread_id=self.thread_id, id=self._first.stored.id, question=one_line(words)
         )
 
     def reached(self) -> dict[str, Asked]:
@@ -77,7 +103,7 @@ class KickoffThread:
         return {
             name: each
             for each in reversed(self._asked)
-            if each.question == self._question
+            if is_same_question(each.question, self._question)
             for name in each.stored.message.recipients
         }
 
@@ -111,17 +137,31 @@ class KickoffThread:
 
 
 def thread_of_today(mailbox: Mailbox, question: str, asked: str, today: date) -> KickoffThread:
-    """A thread of today that has this very question, else a new one, named after it.
+    """A thread of today that has this question, best in these words; else a new one.
 
-    `asked` is the question as the kickoff says it.
+    `asked` is the question as the kickoff says it. A new thread is named after it.
     """
     threads = [each.thread_id for each in mailbox.threads()]
+    alike: KickoffThread | None = None
     for thread_id in threads:
         if thread_id.startswith(f"RS-{today:%Y%m%d}-"):
             thread = KickoffThread(mailbox, thread_id, asked)
-            if thread.has_the_question:
+            if thread.has_its_words:
                 return thread
+            alike = alike or (thread if thread.has_the_question else None)
+    if alike is not None:
+        return alike
     return KickoffThread(mailbox, generate_thread_id(question, today, set(threads)), asked)
+
+
+def is_same_question(one: str, other: str) -> bool:
+    """Whether they have the same words; case, blanks and the marks at the end do not count."""
+    return _compared(one) == _compared(other)
+
+
+def _compared(question: str) -> str:
+    words = one_line(question)
+    return (words.rstrip(_END_MARKS) or words).casefold()
 
 
 def _asked(messages: tuple[Stored, ...]) -> Iterator[Asked]:
@@ -129,4 +169,4 @@ def _asked(messages: tuple[Stored, ...]) -> Iterator[Asked]:
         if stored.type == KICKOFF.name:
             brought = read_posted(stored.posted)
             if isinstance(brought, Kickoff) and brought.question:
-                yield Asked(stored, one_line(brought.question), brought.roster)
+                yield Asked(stored, brought.question, brought.roster)

@@ -6,7 +6,7 @@ is finished by doing all of it again.
 
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.persist.artifact_file import Versions, VersionText, filed
@@ -15,12 +15,13 @@ from brenner.persist.places import Place, place_of
 from brenner.persist.states import Persistence, persistence_of, persistences
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist_checks import (
-    EditedByHand,
     Home,
     PersistOptions,
     check_files,
     check_repository,
+    has_archive,
 )
+from brenner.workflows.persist_edits import EditedByHand
 from brenner.workflows.persist_info import COMMITTED, PUSHED, WRITTEN, info_message, send_info
 
 __all__ = [
@@ -38,24 +39,43 @@ __all__ = [
 
 
 class Persisted(NamedTuple):
-    """What was done: `words` says how far it came, `info` is the message that says so."""
+    """What was done: `words` says how far it came, `info` is the message that says so.
+
+    `archive` is the path of the thread's mail, where it was written along. `commit` is the latest
+    one that brought in the file or the archive; the one of `persistence` brought in the version.
+    """
 
     persistence: Persistence
     words: str
     info: Stored | None
     is_new_info: bool
     notes: tuple[Diagnostic, ...]
+    archive: str | None = None
+    commit: str | None = None
 
 
 def check_persistable(
     desk: Desk, version: VersionText, versions: Versions, options: PersistOptions
 ) -> None:
-    """Raise what can be known to fail, before anything is posted. Nothing is written."""
-    place = place_of(desk.project, version.thread_id)
-    check_files(desk, version, versions, options, place)
-    if options.is_commit:
-        names = [place.file.name, *([place.archive.name] if options.archive else [])]
-        check_repository(desk.project, place, options, dict.fromkeys(names, b""))
+    """Raise what can be known to fail, before anything is posted, and say that nothing was.
+
+    Nothing is written but the message that would bring a person's edits in.
+    """
+    try:
+        place = place_of(desk.project, version.thread_id)
+        check_files(desk, version, versions, options, place)
+        if options.is_commit:
+            archive = [place.archive.name] if has_archive(options, place) else []
+            names = [place.file.name, *archive]
+            check_repository(desk.project, place, options, dict.fromkeys(names, b""))
+    except BrennerError as error:
+        found = error.diagnostic
+        end = "" if found.message.endswith((".", "!", "?", "…")) else "."
+        error.diagnostic = found._replace(message=f"{found.message}{end} {_NOTHING}")
+        raise
+
+
+_NOTHING = "Nothing was published."
 
 
 def persist(
@@ -77,7 +97,7 @@ def persist(
         for name, data in files.items():
             if not is_written(place.folder / name, data):
                 write_whole(place.folder / name, data)
-        persistence, failure = _in_git(desk, version, place, files, home)
+        persistence, commit, failure = _in_git(desk, version, place, home)
         words = _words(home, failure)
         message = info_message(version, place.name, words, persistence.commit if home else None)
         message = message._replace(sender=desk.actor, recipients=recipients)
@@ -85,7 +105,8 @@ def persist(
     if failure:
         raise failure
     notes = home.notes if home else ()
-    return Persisted(persistence, words, sent.stored, sent.is_new, notes)
+    archive = place.archive_name if place.archive.name in files else None
+    return Persisted(persistence, words, sent.stored, sent.is_new, notes, archive, commit)
 
 
 def _files(
@@ -93,34 +114,42 @@ def _files(
 ) -> dict[str, bytes]:
     """What is to be written, by the names of the files."""
     files = {place.file.name: filed(place.file, version).encode()}
-    if options.archive:
+    if has_archive(options, place):
         from brenner.workflows.thread_archive import thread_archive
 
         files[place.archive.name] = thread_archive(desk.mailbox, version)
     return files
 
 
+_ARCHIVE_ALONE = "mail archive"  # the summary of a commit that has nothing else
+
+
 def _in_git(
-    desk: Desk, version: VersionText, place: Place, files: dict[str, bytes], home: Home | None
-) -> tuple[Persistence, Unavailable | None]:
-    """Commit and push as far as wanted; how far it came, and why the push failed, if it did."""
+    desk: Desk, version: VersionText, place: Place, home: Home | None
+) -> tuple[Persistence, str | None, Unavailable | None]:
+    """Commit and push as far as wanted; how far it came, the commit, why the push failed."""
     if home is None:
-        return persistence_of(desk.project, version.thread_id, version.text), None
+        persistence = persistence_of(desk.project, version.thread_id, version.text)
+        return persistence, persistence.commit, None
     from brenner.persist.commit import commit_message, commit_only
     from brenner.persist.push import push
 
     repository = home.repository
-    paths = {repository.path_of(place.folder / name): data for name, data in files.items()}
-    message = commit_message(version.thread_id, version.number, version.summary)
-    commit_only(repository, paths, message)
-    commit = repository.brought_in(repository.path_of(place.file))
+    path = repository.path_of(place.file)
+    is_there = repository.has({path: home.contents[path]})
+    summary = _ARCHIVE_ALONE if is_there else version.summary
+    commit_only(
+        repository, home.contents, commit_message(version.thread_id, version.number, summary)
+    )
+    commit = repository.brought_in(path)
     failure = None
     try:
         if home.destination:
             push(repository, home.destination)
     except Unavailable as error:
         failure = error
-    return Persistence("Persisted", place.name, commit), failure
+    latest = repository.brought_in(*home.contents)
+    return Persistence("Persisted", place.name, commit), latest, failure
 
 
 def _words(home: Home | None, failure: Unavailable | None) -> str:

@@ -1,13 +1,15 @@
 """What can be known to fail before a version is persisted: its path, its file, its repository."""
 
+# Where one may not look, os.path says no and pathlib raises.
+
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.persist.artifact_file import (
-    Edited,
     Foreign,
     Newer,
     Obstacle,
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class PersistOptions(NamedTuple):
-    """How far to go. A push needs a commit, so it means one. `force` gives up what is there."""
+    """How far to go. A push needs a commit, so it means one. `force` gives up what is there.
+
+    An archive that is there already is kept up to date also where nobody asks for one.
+    """
 
     commit: bool = False
     push: bool = False
@@ -36,30 +41,6 @@ class PersistOptions(NamedTuple):
     def is_commit(self) -> bool:
         """Whether a commit is wanted."""
         return self.commit or self.push
-
-
-class EditedByHand(Refused):
-    """The file has changes that are in no version. Its diagnostic's `repaired` is the message
-    that would bring them in, where a delta can.
-
-    `difference` is what `diff -u` says of the version and the file; `others` are the changes that
-    no delta can make, in words.
-    """
-
-    def __init__(
-        self, diagnostic: Diagnostic, difference: str, others: tuple[str, ...] = ()
-    ) -> None:
-        super().__init__(diagnostic)
-        self.difference = difference
-        self.others = others
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """What differs, and which of it no delta can bring in."""
-        return (
-            self.difference,
-            *(f"No delta can make this change: {each}" for each in self.others),
-        )
 
 
 # The files
@@ -73,8 +54,16 @@ def check_files(
     found = obstacle(place.file, version, versions)
     if isinstance(found, Newer) or (found and not options.force):
         raise _refusal(desk, version, place, found)
-    if options.archive:
+    if has_archive(options, place):
         _check_archive(desk, version.thread_id, options, place)
+
+
+def has_archive(options: PersistOptions, place: Place) -> bool:
+    """Whether the archive is written: where it is asked for, and where there is one already.
+
+    One that stays behind would verify less than the file holds, and nobody would notice.
+    """
+    return options.archive or os.path.lexists(place.archive)
 
 
 def _check_archive(desk: Desk, thread_id: str, options: PersistOptions, place: Place) -> None:
@@ -92,31 +81,23 @@ def _refusal(desk: Desk, version: VersionText, place: Place, found: Obstacle) ->
         return Refused(codes.ARTIFACT_FILE_NEWER.at(None, **words))
     if isinstance(found, Foreign):
         return Refused(codes.ARTIFACT_FILE_FOREIGN.at(path=place.name, reason=found.reason))
-    diagnostic = codes.ARTIFACT_FILE_EDITED.at(path=place.name)
-    repaired = _human_delta(desk, version.thread_id, found)
-    return EditedByHand(diagnostic._replace(repaired=repaired), found.difference, found.others)
+    from brenner.workflows.persist_edits import edited_by_hand
 
-
-def _human_delta(desk: Desk, thread_id: str, found: Edited) -> str | None:
-    """The message that would bring the changes in, as far as deltas can make them."""
-    if not found.edits.deltas:
-        return None
-    from brenner.artifact.hand_edits import human_delta
-
-    arrived = desk.mailbox.thread_arrivals(thread_id, 0)
-    writers = dict.fromkeys(stored.message.sender for stored in arrived)
-    others = tuple(name for name in writers if name != desk.actor)
-    return human_delta(found.edits, thread_id, found.base, desk.actor, others or (desk.actor,))
+    return edited_by_hand(desk, version.thread_id, place.name, found)
 
 
 # The repository
 
 
 class Home(NamedTuple):
-    """Where the commit goes; `notes` are what whoever commits there should know."""
+    """Where the commit goes, and what is committed: contents by their paths in the repository.
+
+    `notes` are what whoever commits there should know.
+    """
 
     repository: "Repository"
     destination: "Destination | None"
+    contents: Mapping[str, bytes]
     notes: tuple[Diagnostic, ...]
 
 
@@ -138,6 +119,9 @@ def check_repository(
         repository = repository._replace(outer=repository.outer or own)
     destination = destination_of(repository) if options.push else None
     contents = {repository.path_of(place.folder / name): data for name, data in files.items()}
+    archive = repository.path_of(place.archive)
+    if archive in contents and not options.archive and repository.ignores(archive):
+        del contents[archive]  # it is there, and not meant for the repository
     is_done = repository.has(contents)
     notes = repository.notes() if is_done else repository.check(contents)
-    return Home(repository, destination, notes)
+    return Home(repository, destination, contents, notes)

@@ -12,14 +12,21 @@ from brenner.workflows.desk import Desk
 from brenner.workflows.once import send_once
 
 
-def notify(desk: Desk, ledger: Iterable[Entry]) -> tuple[Sent, ...]:
-    """Mail the Validation Error reply for every message with refused blocks that has none yet."""
+def notify(desk: Desk, ledger: Iterable[Entry], latest: int) -> tuple[Sent, ...]:
+    """Mail the Validation Error reply for every message with refused blocks that has none yet.
+
+    `latest` is the version that the thread has come to; 0 before the first.
+    """
     by_message: dict[int, list[Entry]] = {}
     for entry in ledger:
         if entry.state is Outcome.REFUSED:
             by_message.setdefault(entry.message_id, []).append(entry)
     replies = _Replies(desk)
-    sent = [_notify(desk, number, entries, replies) for number, entries in by_message.items()]
+    sent = []
+    for number, entries in by_message.items():
+        posted = desk.mailbox.message(number).posted
+        reply = compose_refusal(posted, tuple(entries), desk.actor, latest)
+        sent.append(_send(desk, number, reply, replies))
     return tuple(each for each in sent if each.is_new)
 
 
@@ -39,10 +46,8 @@ class _Replies:
         return self._found.get((message_id, reply.subject))
 
 
-def _notify(desk: Desk, message_id: int, entries: list[Entry], replies: _Replies) -> Sent:
+def _send(desk: Desk, message_id: int, reply: Message, replies: _Replies) -> Sent:
     """What a message says never changes, so neither does what is refused in it: one reply does."""
-    posted = desk.mailbox.message(message_id).posted
-    reply = compose_refusal(posted, tuple(entries), desk.actor)
     return send_once(
         desk.mailbox,
         reply,

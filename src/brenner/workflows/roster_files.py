@@ -11,6 +11,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.project import SETTINGS_FILE
 from brenner.roster.decode import decode_either, decode_json, decode_toml
 from brenner.roster.json_form import unknown_keys
+from brenner.roster.lines import in_words
 from brenner.roster.settings import RosterSettings, has_roster, read_settings
 
 CONFIG_TS = "brenner.config.ts"
@@ -66,7 +67,8 @@ def project_settings(folder: Path) -> RosterSettings | None:
         if isinstance(tables, Mapping) and has_roster(tables):
             odd = () if name == SETTINGS_FILE else unknown_keys(tables, _TOP, label)
             settings = read_settings(tables, label)
-            return settings._replace(found=(*settings.found, *odd))
+            found = in_words((*settings.found, *odd), text if isinstance(text, str) else "")
+            return settings._replace(found=found)
     return None
 
 

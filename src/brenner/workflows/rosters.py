@@ -9,8 +9,9 @@ from brenner.project import Project
 from brenner.roster.decode import decode_either
 from brenner.roster.flags import Recipient, flag_layers
 from brenner.roster.json_form import read_roster, read_stated, unknown_keys, unread_keys
+from brenner.roster.lines import in_the_file
 from brenner.roster.model import Mode, Roster, RosterPreset, Stated
-from brenner.roster.presets import BUILT_IN
+from brenner.roster.presets import BUILT_IN, find_preset
 from brenner.roster.settings import RosterSettings, has_roster, read_settings
 from brenner.roster.sources import Choice, Claims, Layer, Origin, Resolved, Source, resolve
 from brenner.roster.validate import ValidationResult, stated_faults, validate_roster
@@ -87,11 +88,35 @@ def check_roster_text(text: str, source: str) -> ValidationResult:
         return ValidationResult.of([value])
     if has_roster(value) and isinstance(value, Mapping):
         settings = read_settings(value, source)
-        return ValidationResult.of([*settings.found, *stated_faults(settings.stated)])
+        found = [*settings.found, *stated_faults(settings.stated)]
+        return ValidationResult.of(in_the_file(found, text))
     roster = read_roster(value, source)
-    if not isinstance(roster, Roster):
-        return ValidationResult.of(roster)
-    return ValidationResult.of([*validate_roster(roster).violations, *unread_keys(value, source)])
+    faults = validate_roster(roster).violations if isinstance(roster, Roster) else roster
+    return ValidationResult.of(in_the_file([*faults, *unread_keys(value, source)], text))
+
+
+class ProjectRoster(NamedTuple):
+    """What a project's file says of rosters. `label` is the file, in words, if any says it."""
+
+    label: str | None
+    agents: int
+    presets: int
+    found: tuple[Diagnostic, ...]
+
+
+def look_at_project_roster(project: Project) -> ProjectRoster:
+    """What the project's file says, with everything that is wrong in it, whoever is named."""
+    settings = project_settings(project.folder)
+    if settings is None:
+        return ProjectRoster(None, 0, 0, ())
+    found = [*settings.found, *stated_faults(settings.stated)]
+    if settings.default is not None and not any(each.is_default for each in _listed(settings)):
+        known = {each.preset.id: each.preset for each in _listed(settings)}
+        missing = find_preset(settings.default, known)
+        found += [missing] if isinstance(missing, Diagnostic) else []
+    return ProjectRoster(
+        settings.label, len(settings.stated.entries), len(settings.presets), tuple(found)
+    )
 
 
 def _listed(settings: RosterSettings) -> tuple[ListedPreset, ...]:

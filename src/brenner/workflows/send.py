@@ -25,6 +25,7 @@ from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.project import OPERATOR
 from brenner.session.acknowledgements import UNREADABLE, named_messages
 from brenner.thread.messages import Message, parse_message_file
+from brenner.thread.types import UNFILLED_NAME
 
 
 class SendOptions(NamedTuple):
@@ -119,16 +120,21 @@ def _with(report: Report, found: list[Diagnostic]) -> Report:
 def _in_this_mailbox(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
     """What only the mailbox can tell: whether everybody named is known.
 
-    A name that cannot be one is told by the check of the message, and so are missing headers.
+    A name that cannot be one is told by the check of the message, and so are missing headers. What
+    a template left to be filled in is nobody to be registered.
     """
     known = {agent.name for agent in mailbox.agents()}
-    if AGENT_NAME.fullmatch(message.sender):
+    if _is_a_name(message.sender):
         sender = unknown_sender(message.sender, known)
         yield from [sender] if sender else []
-    recipients = tuple(filter(AGENT_NAME.fullmatch, message.recipients))
+    recipients = tuple(filter(_is_a_name, message.recipients))
     yield from unknown_recipients(message._replace(recipients=recipients), known)
     if message.sender and not message.recipients:
         yield codes.SENT_TO_NOBODY.at()
+
+
+def _is_a_name(word: str) -> bool:
+    return word != UNFILLED_NAME and AGENT_NAME.fullmatch(word) is not None
 
 
 def _misnamed(mailbox: Mailbox, ack: Message, named: tuple[int, ...]) -> Iterator[Diagnostic]:

@@ -10,10 +10,8 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.check.message import check_message
 from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE, NO_SOURCE_TEXT, ROLE_CHANGED
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
-from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT, TEMPLATE_NOT_FILLED_IN
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
@@ -26,9 +24,9 @@ from brenner.session.excerpt import excerpt_of, within_limit
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded
 from brenner.thread.ids import ThreadKind, check_thread_id, classify_thread_id, is_valid
-from brenner.thread.messages import Message, render_message_file
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
+from brenner.workflows.kickoff_texts import about_messages, told_otherwise
 from brenner.workflows.kickoff_thread import KickoffThread, thread_of_today
 from brenner.workflows.rosters import RosterWish, resolve_roster
 from brenner.workflows.send_kickoffs import (
@@ -106,9 +104,13 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
         plan = _plan(desk, options, resolved)
         base = 0 if thread.is_new else _latest(desk, thread.thread_id)
         plan = plan._replace(thread_id=thread.thread_id, excerpt=excerpt, base=base)
+        plan = plan._replace(question=thread.other_words or options.question)
         messages = compose_kickoffs(plan)
         kickoffs = [each for message in messages for each in addressed(message, thread, roster)]
-        found += (*_about_messages(messages), *_changed_roles(kickoffs, roster))
+        found += (*about_messages(messages), *_changed_roles(kickoffs, roster))
+        has_outputs = bool(options.outputs.strip())
+        for message in messages[:1]:
+            found += told_otherwise(thread, message, kickoffs, has_outputs=has_outputs)
     started = Started(
         thread.thread_id if thread else None,
         Status.DRY_RUN if options.dry_run else Status.REFUSED,
@@ -140,7 +142,8 @@ def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, li
     asked = embedded(options.question)
     if thread_id is None:
         today = options.today or datetime.now(UTC).date()
-        return thread_of_today(desk.mailbox, options.question, asked, today), []
+        thread = thread_of_today(desk.mailbox, options.question, asked, today)
+        return thread, _as_list(thread.respelt())
     found = check_thread_id(thread_id)
     if not is_valid(thread_id):
         return None, found
@@ -148,8 +151,11 @@ def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, li
         reason = "it names no bead but a session or a topic, which `--thread-id` takes"
         return None, [INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")]
     thread = KickoffThread(desk.mailbox, thread_id, asked)
-    conflict = thread.conflict()
-    return thread, [*found, *([conflict] if conflict else [])]
+    return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.respelt())]
+
+
+def _as_list(found: Diagnostic | None) -> list[Diagnostic]:
+    return [found] if found else []
 
 
 def _excerpt(desk: Desk, options: StartOptions) -> tuple[str, list[Diagnostic]]:
@@ -205,30 +211,6 @@ def _plan(desk: Desk, options: StartOptions, resolved: Resolved) -> KickoffPlan:
 def _latest(desk: Desk, thread_id: str) -> int:
     """The version that a contribution to an older thread builds on."""
     return load_chain(desk.mailbox, thread_id, desk.project.operator).chain.number
-
-
-def _about_messages(messages: Iterable[Message]) -> Iterator[Diagnostic]:
-    """What the check says of the kickoffs; lines count in their bodies.
-
-    They share what the operator wrote, so that what is wrong with several of them is told once.
-    """
-    told: set[str] = set()
-    for message in messages:
-        found = [each for each in _about(message) if each.id not in told]
-        told |= {each.id for each in found}
-        yield from found
-
-
-def _about(message: Message) -> Iterator[Diagnostic]:
-    text = render_message_file(message)
-    lines_before = text.partition("\n\n")[0].count("\n") + 2
-    for found in check_message(text, message.sender).violations:
-        line = max(0, (found.line or 0) - lines_before) or None
-        if found.code is PLACEHOLDER_LEFT:
-            places = f"line {line}" if line else "in its subject"
-            yield TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
-        else:
-            yield found._replace(line=line)
 
 
 def _once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

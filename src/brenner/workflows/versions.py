@@ -111,13 +111,20 @@ def _state_of(desk: Desk, thread_id: str, number: int) -> State:
 def _notes(desk: Desk, chain: Chain, target: Target) -> tuple[Diagnostic, ...]:
     """What the reader should know beside the version: messages that are none, a later file."""
     notes = [*chain.new_others(), *_broken(chain)]
-    on_disk = _file(desk, target.thread_id)
-    held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
-    if target.version is None and held is not None and held > chain.number:
-        path = cross_reference(chain.thread_id).artifact_path
-        words = {"path": path, "value": str(held), "version": str(chain.number)}
-        notes.append(codes.FILE_AHEAD_OF_MAIL.at(None, **words))
+    if target.version is None:
+        notes += _ahead(desk, chain.thread_id, chain.number)
     return tuple(notes)
+
+
+def _ahead(desk: Desk, thread_id: str, number: int) -> list[Diagnostic]:
+    """That the file holds a later version than the mail."""
+    on_disk = _file(desk, thread_id)
+    held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
+    if held is None or held <= number:
+        return []
+    path = cross_reference(thread_id).artifact_path
+    words = {"path": path, "value": str(held), "version": str(number)}
+    return [codes.FILE_AHEAD_OF_MAIL.at(None, **words)]
 
 
 def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:
@@ -248,7 +255,9 @@ def verify(desk: Desk, thread_id: str, archive: Path | None = None) -> Verificat
     chain = replay_chain(mailbox, thread_id, desk.project.operator, watch)
     if chain.broken:
         found.append(_verified(chain.broken.candidate, chain.broken.difference))
-    return Verification(thread_id, tuple(found), chain.broken is None, chain.others())
+    last = found[-1].number if found else 0
+    notes = chain.others() if archive is None else (*chain.others(), *_ahead(desk, thread_id, last))
+    return Verification(thread_id, tuple(found), chain.broken is None, notes)
 
 
 def _verified(candidate: Candidate, difference: str) -> VerifiedVersion:

@@ -51,11 +51,14 @@ ARTIFACT_IGNORED = Code(
     severity=ERROR,
     title="Git is told to ignore the artifact",
     message="Git ignores `{path}`: {rule}.",
-    fix="Take the rule out, or add `!{path}` after it. Or leave out `--commit` and `--push`.",
+    fix="Take the rule out. Or let this file pass: add at the end of `{file}`, each on a line of "
+    "its own, {lines}. Or leave out `--commit` and `--push`.",
     why="Somebody has said that the file is not to be committed. That is not overruled in silence.",
     spec=_SPEC,
     example=Example(
-        "text", ".gitignore:\nartifacts/", ".gitignore:\n(without the line `artifacts/`)"
+        "text",
+        ".gitignore:\nartifacts/",
+        ".gitignore:\nartifacts/\n!/artifacts/\n/artifacts/*\n!/artifacts/RS-20251230-cell-fate.md",
     ),
 )
 GIT_OPERATION_IN_PROGRESS = Code(
@@ -193,8 +196,7 @@ NO_PUSH_DESTINATION = Code(
     severity=ERROR,
     title="There is nowhere to push to",
     message="`--push` has nowhere to push to: {reason}.",
-    fix="Set the branch's destination once with `git push --set-upstream REMOTE BRANCH`, or leave "
-    "out `--push`.",
+    fix="Say where it goes: {advice}. Or leave out `--push`.",
     why="Where your work goes is your decision, so no destination is guessed. This is found out "
     "before the version is posted.",
     spec=_SPEC,
@@ -205,11 +207,11 @@ PUSH_REJECTED = Code(
     severity=ERROR,
     title="The push was rejected",
     message="The version is committed, but `{remote}` has rejected the push: {reason}",
-    fix="Take over what is new there (`git pull --rebase`), then run the same command again: it "
-    "pushes, and says so in the thread.",
+    fix="Take over what is new there (`git pull --rebase --autostash`), then run the same command "
+    "again: it pushes, and says so in the thread.",
     why="The other repository has commits that yours has not. They are never overwritten.",
     spec=_SPEC,
-    example=Example("text", _PUSH, f"git pull --rebase\n{_PUSH}"),
+    example=Example("text", _PUSH, f"git pull --rebase --autostash\n{_PUSH}"),
 )
 PUSH_FAILED = Code(
     id="PUSH_FAILED",

@@ -1,6 +1,6 @@
 """Codes of kickoffs: what keeps a session from being started (message document; ruling R15)."""
 
-from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
 _EXCERPT = "message_body_schema_v0.1, KICKOFF Messages; companion, Anchors"
 _START = "rulings, Small decisions: `session start` on an existing thread"
@@ -21,6 +21,41 @@ OTHER_QUESTION = Code(
         "brenner session start --thread-id RS-20251230-cell-fate --question 'Do cells forget?'\n"
         "(the thread asks how cells decide their fate)",
         "brenner session start --question 'Do cells forget?'",
+    ),
+)
+QUESTION_RESPELT = Code(
+    id="QUESTION_RESPELT",
+    severity=INFO,
+    title="The question is that of a session, written otherwise",
+    message="The question is taken for that of `{thread_id}`, asked in message {id}: “{question}”",
+    fix="Nothing has to be done: the words of that message stand. For a session of its own name "
+    "its thread with `--thread-id`.",
+    why="Two questions that differ only in case, blanks or the marks at their end are one. A "
+    "second session would ask everybody twice.",
+    spec=f"{_START}; R15",
+    example=Example(
+        "text",
+        "brenner session start --question 'how do cells know their fate' …\n"
+        "(a session of today asks: How do cells know their fate?)",
+        "brenner session start --question 'How do cells know their fate?' …",
+    ),
+)
+CONTEXT_DIFFERS = Code(
+    id="CONTEXT_DIFFERS",
+    severity=WARNING,
+    title="The kickoff says something else than the thread's first one",
+    message="Message {id}, with which the session began, has other words under {sections}. "
+    "{effect}",
+    fix="For the same kickoff give the same texts. If something has changed, tell everybody: send "
+    "an INFO message in the thread; the artifact's context is changed by a DELTA that edits `RT`.",
+    why="What was sent stays as it is, and the artifact takes its context from the first kickoff. "
+    "Agents that were told different things work on different things.",
+    spec=f"{_START}; R15",
+    example=Example(
+        "text",
+        "brenner session start --question 'How do cells know their fate?' --context 'More.' …\n"
+        "(the session began with another context)",
+        "brenner session start --question 'How do cells know their fate?' --context @file.md …",
     ),
 )
 KICKOFF_INCOMPLETE = Code(
@@ -101,6 +136,8 @@ NO_SOURCE_TEXT = Code(
 
 CODES = (
     OTHER_QUESTION,
+    QUESTION_RESPELT,
+    CONTEXT_DIFFERS,
     KICKOFF_INCOMPLETE,
     ROLE_CHANGED,
     INVALID_SECTIONS,

@@ -192,8 +192,8 @@ KILL_OVER_UNSEEN_EDITS = Code(
     severity=INFO,
     title="An item was killed by somebody who had not seen its latest edits",
     message="{name} killed `{id}` without having seen these edits: {edits}.",
-    fix="Read the edits: `brenner artifact blame THREAD {id} --history`. If they answer the reason for the KILL, send the item "
-    "again, as improved, with an ADD.",
+    fix="Read the edits: `brenner artifact blame THREAD {id} --history`. If they answer the reason "
+    "for the KILL, send the item again, as improved, with an ADD.",
     why="A KILL beats every EDIT. But the item may have been mended just before, and then the "
     "reason no longer holds.",
     spec="companion, Merging; R12",

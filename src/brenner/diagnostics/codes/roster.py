@@ -216,8 +216,8 @@ HEURISTIC_MODE_DEPRECATED = Code(
 HEURISTIC_NAME_UNMATCHED = Code(
     id="HEURISTIC_NAME_UNMATCHED",
     severity=ERROR,
-    title="No role can be guessed from the name",
-    message="No role can be guessed from the name {name}.",
+    title="An agent has no role, and its name tells none",
+    message="{name} has no role: none is given, and none can be guessed from the name.",
     fix="Give the role: `--to {name} --role ROLE`, where ROLE is `hypothesis_generator`, "
     "`test_designer` or `adversarial_critic`.",
     why="Without a roster only a name that tells the program or the model has a role. Any other "
@@ -230,8 +230,8 @@ ROSTER_VALUE_OVERRIDDEN = Code(
     severity=WARNING,
     title="A value that was given has no effect",
     message="`{value}` for {name} from {source} has no effect: {reason}.",
-    fix="Change it there, or give yours as a flag (`--agent-role NAME=ROLE`), which beats all "
-    "others. `brenner roster show` says where each entry comes from.",
+    fix="Change it there, or give yours as a flag ({flag}), which beats all others. "
+    "`brenner roster show` says where each entry comes from.",
     why="Flags beat the environment, then come the session, the project file and the preset. "
     "Whoever typed something that lost should know.",
     spec=_SOURCES,

@@ -129,8 +129,8 @@ INVALID_SETTINGS = Code(
     severity=ERROR,
     title="The settings cannot be read",
     message="The settings in `{path}` cannot be used: {reason}.",
-    fix='Write TOML, one setting a line, as in `operator = "Operator"` or '
-    "`ack_deadline_hours = 24`.",
+    fix="Correct that setting, or take it out. The file is TOML, one setting a line, as in "
+    '`operator = "Operator"` or `ack_deadline_hours = 24`.',
     why="With settings that are half read, mail could go to another store, or under another name.",
     spec=_SETTINGS,
     example=Example("text", "operator = Ada", 'operator = "Ada"'),

@@ -1,0 +1,92 @@
+"""What is wrong or odd in the texts of kickoffs: each alone, and beside the thread's first one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from brenner.check.message import check_message
+from brenner.diagnostics.codes.kickoff import CONTEXT_DIFFERS
+from brenner.diagnostics.codes.message_body import (
+    MISSING_RECOMMENDED_SECTION,
+    PLACEHOLDER_LEFT,
+    TEMPLATE_NOT_FILLED_IN,
+)
+from brenner.diagnostics.model import Diagnostic
+from brenner.markdown.blocks import blocks
+from brenner.session.user_text import one_line
+from brenner.thread.messages import Message, render_message_file
+from brenner.thread.sections import Section, find_section, is_seen, sections
+from brenner.workflows.kickoff_thread import KickoffThread
+from brenner.workflows.send_kickoffs import Addressed, State
+
+_COMPARED = ("Context", "Excerpt", "Initial Hypotheses", "Constraints")
+_OUTPUTS = "Requested Outputs"
+_EXCERPT = (
+    "Better give the passages that agents shall cite: `--excerpt-file FILE`, or for sections of "
+    "the project's source text `--excerpt 42,45-47`."
+)
+
+
+def about_messages(messages: Iterable[Message]) -> Iterator[Diagnostic]:
+    """What the check says of the kickoffs; lines count in their bodies.
+
+    They share what the operator wrote, so that what is wrong with several of them is told once.
+    """
+    told: set[str] = set()
+    for message in messages:
+        found = [each for each in _about(message) if each.id not in told]
+        told |= {each.id for each in found}
+        yield from found
+
+
+def _about(message: Message) -> Iterator[Diagnostic]:
+    text = render_message_file(message)
+    lines_before = text.partition("\n\n")[0].count("\n") + 2
+    for found in check_message(text, message.sender).violations:
+        line = max(0, (found.line or 0) - lines_before) or None
+        if found.code is PLACEHOLDER_LEFT:
+            places = f"line {line}" if line else "in its subject"
+            yield TEMPLATE_NOT_FILLED_IN.at(line, placeholders=places)
+        elif found.code is MISSING_RECOMMENDED_SECTION:  # a kickoff has but one, the excerpt
+            yield found._replace(line=line, fix=_EXCERPT)
+        else:
+            yield found._replace(line=line)
+
+
+def told_otherwise(
+    thread: KickoffThread, message: Message, kickoffs: Iterable[Addressed], *, has_outputs: bool
+) -> Iterator[Diagnostic]:
+    """A warning where the texts are not those of the kickoff with which the session began.
+
+    `message` is any of the new ones; they differ only in what belongs to a role, as do the outputs
+    that are asked for where the operator says nothing of them.
+    """
+    first = thread.first
+    if first is None or not thread.has_the_question:
+        return
+    names = [*_COMPARED, *([_OUTPUTS] if has_outputs else [])]
+    before, now = (_texts(each.body, names) for each in (first.message, message))
+    others = [name for name in names if now[name] != before[name]]
+    if not others:
+        return
+    missing = [
+        name
+        for each in kickoffs
+        if each.state is State.NOT_SENT
+        for name in each.message.recipients
+    ]
+    effect = "Nobody gets the new ones."
+    if missing:
+        effect = f"The new ones are for {', '.join(missing)} only; the others keep theirs."
+    words = ", ".join(f"`## {name}`" for name in others)
+    yield CONTEXT_DIFFERS.at(id=first.id, sections=words, effect=effect)
+
+
+def _texts(body: str, names: Iterable[str]) -> Mapping[str, str]:
+    """What stands under these headings, each on one line; nothing where there is none."""
+    lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    found = sections(blocks(body))
+    return {name: _text(find_section(found, name), lines) for name in names}
+
+
+def _text(section: Section | None, lines: list[str]) -> str:
+    seen = [block for block in section.contents if is_seen(block)] if section else []
+    return one_line("\n".join(lines[seen[0].line - 1 : seen[-1].end])) if seen else ""
