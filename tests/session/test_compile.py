@@ -21,6 +21,7 @@ from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.chains import filed, load_chain
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledger_of
 from brenner.workflows.persist import PersistOptions
 from brenner.workflows.versions import Target, history, load_version, parse_target, verify
 from brenner.workflows.void_version import void_version
@@ -498,3 +499,27 @@ def test_an_imported_thread_knows_its_own_operator(desk: Desk, tmp_path: Path) -
     agent = desk._replace(project=desk.project._replace(operator=BEA), actor=BEA)
     void_version(agent, THREAD, 1, "I am the operator now")
     assert history(desk, THREAD).versions  # nobody else hears of it
+
+
+def test_an_import_that_renumbers_shows_the_ids_of_this_store(desk: Desk, tmp_path: Path) -> None:
+    """In the ledger, in blame and in conflicts; a version is rebuilt with those of its record."""
+    first = contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    second = contribute(desk, ANN, edit("H1", claim="Steep"), base="v1")
+    third = contribute(desk, BEA, edit("H1", claim="Flat"), base="v1")
+    compiled(desk)
+    other = MemoryMailbox()
+    other.register(Profile("Operator"))
+    for _ in range(9):
+        other.send(Message("RS-20251230-elsewhere", "Operator", ("Operator",), "INFO: x", "x"))
+    moved = dict(other.restore(desk.mailbox.agents(), desk.mailbox.records()).renumbered)
+    here = desk._replace(mailbox=other)
+    state = load_version(here, Target(THREAD), with_state=True).state
+    assert state
+    claims = [each.source.message_id for each in state.blame["H1"]["claim",].history()]
+    assert claims == [moved[each.id] for each in (third, second, first)]
+    (conflict,) = state.conflicts
+    assert conflict.source.message_id == moved[third.id]
+    assert [each.source.message_id for each in conflict.displaced] == [moved[second.id]]
+    assert {entry.message_id for entry in ledger_of(here, THREAD, 1)} == {moved[first.id]}
+    assert verify(here, THREAD).ok

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from typing import NamedTuple, NoReturn, cast
 
 from brenner.artifact.conflicts import Conflict
-from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import Merge, merge
 from brenner.artifact.merging.circles import Elsewhere
 from brenner.artifact.model import Artifact
@@ -248,24 +247,3 @@ def _time(text: str) -> datetime:
 def read_message(filed: Filed) -> ReadMessage:
     """How a record names a message that was read."""
     return ReadMessage(filed.content_hash, filed.posted.id, iso(filed.posted.at))
-
-
-def local_ledger(candidate: Candidate, rebuilt: Rebuilt) -> tuple[Entry, ...]:
-    """What became of every block of a version, with the ids of its messages in this store."""
-    if rebuilt.merged is None:
-        return ()
-    messages = candidate.record.messages if candidate.record else ()
-    pairs = zip(messages, rebuilt.read, strict=True)
-    here = {entry.id: filed.posted.id for entry, filed in pairs}
-    if all(there == local for there, local in here.items()):
-        return rebuilt.merged.ledger
-    return tuple(
-        entry._replace(
-            message_id=here[entry.message_id],
-            diagnostics=tuple(
-                found._replace(message_id=here.get(found.message_id or 0))
-                for found in entry.diagnostics
-            ),
-        )
-        for entry in rebuilt.merged.ledger
-    )

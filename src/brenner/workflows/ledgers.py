@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry
-from brenner.session.rebuild import Candidate, Rebuilt, local_ledger
+from brenner.session.local_ids import local_ledger
+from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 

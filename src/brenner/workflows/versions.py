@@ -14,6 +14,7 @@ from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored
 from brenner.session.chain import Broken, Chain
+from brenner.session.local_ids import ids_of, local_state
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import is_valid
@@ -82,9 +83,19 @@ def load_version(desk: Desk, target: Target, *, with_state: bool = False) -> Loa
     )
     if not with_state:
         return loaded
-    is_latest = number == chain.number
-    state = chain.state if is_latest else _state_of(desk, target.thread_id, number)
+    is_known = number == chain.number and _has_its_ids(chain)
+    state = chain.state if is_known else _state_of(desk, target.thread_id, number)
     return loaded._replace(state=state, artifact=state.artifact)
+
+
+def _has_its_ids(chain: Chain) -> bool:
+    """Whether every version has the id that it was posted with: none was renumbered by an import,
+    and so no message that it has read.
+    """
+    posted = {version.number: version.message_id for version in chain.state.versions}
+    return all(
+        posted.get(each.number, each.message_id) == each.message_id for each in chain.versions
+    )
 
 
 def _has_mail(mailbox: Mailbox, thread_id: str) -> bool:
@@ -98,11 +109,14 @@ def _known(chain: Chain) -> str:
 
 
 def _state_of(desk: Desk, thread_id: str, number: int) -> State:
-    """The state of a version, which is rebuilt."""
+    """The state of a version, which is rebuilt; messages have the ids of this store in it."""
     found: dict[int, State] = {}
+    ids: dict[tuple[int, int], int] = {}
 
     def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
-        found[candidate.number] = rebuilt.state
+        ids.update(ids_of(candidate, rebuilt))
+        if candidate.number == number:
+            found[number] = local_state(rebuilt.state, ids)
 
     replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
     return found[number]
