@@ -189,7 +189,7 @@ def test_refused_blocks() -> None:
         "- Message 7, block 1, line 7, BlueLake: KILL, hypothesis_slate, H4\n"
         "  - AMBIGUOUS_TARGET (line 11): The target `H4` is “Epigenetic memory” by v1, but "
     )
-    assert "Send the block for the item that you meant;" in text
+    assert "Where both readings are given, send one of them as it is." in text
     assert names(REFUSED)[-3:] == ["Refused Blocks", "Full Artifact", "Record"]
 
 
