@@ -98,6 +98,8 @@ class _Commit:
                 extra={"GIT_TRACE2_EVENT": trace.name},
             )
             hook = failed_hook(Path(trace.name).read_bytes()) if done.code else None
+        if done.code and not self._missing():
+            return True  # another git, left over from a killed process, was quicker
         if done.code and hook:
             found = codes.HOOK_FAILED.at(hook=hook, reason=in_short(done))
             raise GitFailed(found, done.said)
