@@ -9,6 +9,7 @@ from brenner.artifact.render import render_artifact
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent, Stored
+from brenner.persist.artifact_file import same_version
 from brenner.project import PersistSettings, Project
 from brenner.session import propose as proposing
 from brenner.session.chain_messages import candidate_of
@@ -125,9 +126,10 @@ def test_closing_and_reopening(desk: Desk) -> None:
     assert verify(desk, THREAD).ok
 
 
-def first_version(desk: Desk) -> tuple[Stored, VersionRecord]:
-    """The first COMPILED message of the thread, and its record."""
-    first = next(each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED")
+def first_version(desk: Desk, message: Stored | None = None) -> tuple[Stored, VersionRecord]:
+    """The first COMPILED message of the thread, or this one, and its record."""
+    compiled = [each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED"]
+    first = message or compiled[0]
     found = candidate_of(filed(first))
     assert isinstance(found, Candidate)
     assert found.record
@@ -392,12 +394,24 @@ def test_nobody_but_the_operator_adopts(desk: Desk) -> None:
     assert {found.id for found in done.notes} == {"COMPILED_WITHOUT_RECORD", "VOID_VERSION"}
 
 
-def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(desk: Desk) -> None:
-    other = write(desk, BEA, "COMPILED: v4 all of it", FOREIGN.format(artifact=ARTIFACT))
-    contribute(desk, ANN, add("Lineage"))
+def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """Not even where the operator posts it: a delta would count as read that nobody has read."""
+    foreign = FOREIGN.format(artifact=ARTIFACT)
+    with a_desk(tmp_path / "twin") as twin:
+        write(twin, BEA, "COMPILED: v4 all of it", foreign)
+        adoption = adopt_thread(twin, THREAD).message
+        _, record = first_version(twin, adoption)
+    write(desk, BEA, "COMPILED: v4 all of it", foreign)
+    late = contribute(desk, ANN, add("Lineage"))
+    greedy = record._replace(messages=(read_message(filed(late)),))
+    body = adoption.message.body.replace(render_record(record), render_record(greedy))
+    write(desk, "Operator", adoption.message.subject, body)
+    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
+    void_version(desk, THREAD, 5, "It takes too much as read")
     adopt_thread(desk, THREAD)
     assert [entry.state.value for entry in compiled(desk).ledger] == ["applied"]
-    assert other.id < desk.mailbox.position()
 
 
 ARTIFACT = "---\nsession_id: x\nversion: 4\n---\n\n# Brenner Protocol Artifact: x\n"
@@ -447,7 +461,9 @@ def test_a_configured_milestone_that_was_interrupted_is_finished(desk: Desk) -> 
 
 
 def test_the_file_of_a_void_version_is_in_nobodys_way(desk: Desk) -> None:
+    """Neither where its number is given again, nor where an earlier version is the latest now."""
     wish = PersistOptions()
+    file = desk.project.folder / "artifacts" / f"{THREAD}.md"
     contribute(desk, ANN, add("Gradient"))
     first = compiled(desk, persist=wish)
     contribute(desk, ANN, add("Lineage"))
@@ -455,9 +471,13 @@ def test_the_file_of_a_void_version_is_in_nobodys_way(desk: Desk) -> None:
     void_version(desk, THREAD, 2, "")
     again = compiled(desk, persist=wish)
     assert (again.version, again.persistence.status) == (2, "Pending")
-    void_version(desk, THREAD, 2, "")
-    with_less = desk.project.folder / "artifacts" / f"{THREAD}.md"
-    assert first.text != with_less.read_text("utf-8")
+    assert same_version(file.read_text("utf-8"), again.text)
+    closed = compiled(desk, close=True, persist=wish)
+    void_version(desk, THREAD, 3, "")
+    back = compiled(desk, persist=wish)
+    assert (back.status, back.version, back.persistence.status) == (Status.NOTHING, 2, "Pending")
+    assert same_version(file.read_text("utf-8"), again.text)
+    assert len({first.text, again.text, closed.text}) == 3
 
 
 def test_messages_of_which_none_applies_hold_up_nobody(

@@ -19,7 +19,7 @@ from brenner.session.compiled_sections import has_third_alternative, statistics
 from brenner.workflows.compile import Compiled, Status
 
 FINE, CONTENT = 0, 1
-_MOST_CONFLICTS = 20
+_MOST_CONFLICTS, _MOST_ITEMS = 20, 8
 _QUIET = {
     *("BELOW_MINIMUM", "NO_SCALE_CHECK", "NO_THIRD_ALTERNATIVE", "DUPLICATE_BLOCK", "ID_REWRITTEN")
 }
@@ -158,7 +158,8 @@ def _contributors(done: Compiled) -> list[Piece]:
     for each in done.contributors:
         if not each.deltas:
             continue
-        items = f" ({', '.join(each.items[:8])}{', …' * (len(each.items) > 8)})"  # noqa: PLR2004
+        more = ", …" * (len(each.items) > _MOST_ITEMS)
+        items = f" ({', '.join(each.items[:_MOST_ITEMS])}{more})"
         said = f" {each.deltas}{items if each.items else ''}"
         pieces += [Piece(", ")] if pieces else []
         pieces += [agent_piece(each.agent), Piece(said)]

@@ -147,7 +147,7 @@ class _Compile:
         publication = publication_of(chain, proposal, self.compiler, recipients)
         message = compose_compiled(publication)
         rebuilt = verified(chain, message)
-        too_large = size_note(publication)
+        too_large = None if proposal.text in message.body else size_note(publication)
         wish = self._wish(proposal.number, is_end=proposal.status == "closed")
         if wish:
             version = self._version(proposal.number, 0, proposal.text, message)
@@ -262,6 +262,6 @@ class _Compile:
             lint=proposal.lint,
             contributors=proposal.contributors,
             notes=self.chain.new_others(),
-            persistence=self._persistence(proposal.text),
+            persistence=Persistence("Draft", cross_reference(self.chain.thread_id).artifact_path),
             left=proposal.left,
         )

@@ -2,14 +2,13 @@
 
 import click
 
+from brenner.cli.compile_options import compile_options
 from brenner.cli.compile_report import ALWAYS, report
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, note_done
-from brenner.cli.persist_options import persist_options
 from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.persist import PersistOptions
 from brenner.workflows.void_version import check_operator
 
 
@@ -23,23 +22,18 @@ from brenner.workflows.void_version import check_operator
     ),
 )
 @click.argument("thread", metavar="THREAD")
-@click.option("--dry-run", is_flag=True, help="Show what would be published; post nothing.")
-@click.option("--strict", is_flag=True, help="Publish only if no block is refused and lint passes.")
-@click.option("--reopen", is_flag=True, help="Close again a session that has unread deltas.")
-@click.option("--notify", is_flag=True, help="Mail the authors of refused blocks what is wrong.")
-@persist_options
+@compile_options
 @common_options
-def complete(settings: Settings, thread: str, persist: PersistOptions | None, **flags: bool) -> int:
+def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
     """Publish one last version of THREAD, with the status `closed`.
 
     It has everything that no version has read so far. Later deltas are compiled only with
     `brenner compile --reopen`. A session that is closed is left as it is, and persisted where
     asked for. Exit code 1: there is no version to close.
     """
-    options = CompileOptions(persist=persist, close=True, **flags)
     with desk(settings) as here:
         check_operator(here, "complete a session")
-        done = compile_thread(here, thread, options)
+        done = compile_thread(here, thread, options._replace(close=True))
     if not options.dry_run:
         note_done()
     return report(done, as_json=settings.as_json)
