@@ -5,11 +5,9 @@ the same folder. What is left of each copy is for the test to look at.
 """
 
 import json
-import os
 import shutil
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +22,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.project import Project
 from brenner.thread.content_hash import content_hash
 from mail.fault_mail import ANN, BEA, letter
+from mail.processes import in_child
 from mail.watched_disk import FailsAt, KilledAt, watch_disk, watch_system
 
 _MOST_STEPS = 1_000
@@ -79,7 +78,7 @@ def killed_at_every_step(template: str, remains: str, work: str) -> None:
     """Kill the process at its first step, at its second, … until it gets to its end."""
     for step in range(1, _MOST_STEPS):
         folder = _copy(template, remains, step)
-        status = _in_child(lambda: _killed(folder, WORKS[work], step))  # noqa: B023  (at once)
+        status = in_child(lambda: _killed(folder, WORKS[work], step))  # noqa: B023  (at once)
         if status == 0:
             return
         if status != signal.SIGKILL:
@@ -99,7 +98,7 @@ def fails_at_every_step(template: str, remains: str, error: str, stays: str, kin
     for step in range(1, _MOST_STEPS):
         folder = _copy(template, remains, step)
         watch = FailsAt(step, getattr(apsw, error), stays=bool(stays), kinds={kind})
-        if _in_child(lambda: _failing(folder, watch)):  # noqa: B023  (at once)
+        if in_child(lambda: _failing(folder, watch)):  # noqa: B023  (at once)
             sys.exit(f"step {step} has an error of its own")
         if (folder / "no fault").exists():
             return
@@ -128,18 +127,3 @@ def _copy(template: str, remains: str, step: int) -> Path:
     folder = Path(remains, f"{step:04}")
     shutil.copytree(template, folder)
     return folder
-
-
-def _in_child(work: Callable[[], None]) -> int:
-    """How a child ended that did this work: 0, 1, or a signal."""
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-    try:
-        work()
-    except BaseException:  # noqa: BLE001  (the test shows it)
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)

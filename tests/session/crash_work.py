@@ -4,17 +4,16 @@ Each attempt is made in a child of its own on a copy of the same project. Steps 
 does to its files, what this program does to others, and each start of git.
 """
 
-import os
 import shutil
 import signal
 import sys
-import traceback
 from pathlib import Path
 
 from brenner.project import Project
 from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in
 from brenner.workflows.persist import PersistOptions
+from mail.processes import in_child
 from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
 from session.desks import THREAD
 
@@ -33,7 +32,7 @@ def killed_at(template: str, remains: str, first: str, stride: str) -> None:
     for step in range(int(first), _MOST_STEPS, int(stride)):
         folder = Path(remains, f"{step:04}")
         shutil.copytree(template, folder, symlinks=True)
-        status = _in_child(folder, step)
+        status = in_child(lambda: _killed(folder, step))  # noqa: B023  (at once)
         if status == 0:
             return
         if status != signal.SIGKILL:
@@ -41,20 +40,12 @@ def killed_at(template: str, remains: str, first: str, stride: str) -> None:
     sys.exit("there is no end")
 
 
-def _in_child(folder: Path, step: int) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            watch = KilledAt(step)
-            watch_disk(watch)
-            watch_system(folder, watch)
-            watch_programs(watch)
-            compile_all(folder)
-            os._exit(0)
-        except BaseException:  # noqa: BLE001  (a child must not go on as its parent)
-            traceback.print_exc()
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) * -1
+def _killed(folder: Path, step: int) -> None:
+    watch = KilledAt(step)
+    watch_disk(watch)
+    watch_system(folder, watch)
+    watch_programs(watch)
+    compile_all(folder)
 
 
 def watch_programs(watch: Watch) -> None:

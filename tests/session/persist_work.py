@@ -5,7 +5,6 @@ import resource
 import shutil
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -17,7 +16,7 @@ from brenner.persist import commit, history, push  # noqa: F401  (imported late 
 from brenner.persist.files import locked
 from brenner.project import Project
 from brenner.workflows.persist import PersistOptions, persist, persistence_of
-from mail.processes import held_back, say
+from mail.processes import held_back, in_child, say
 from session.repositories import ANN, BEA, Bench, text_of
 
 NOBODY = 65534
@@ -89,7 +88,7 @@ def killed_at_every_step(template: str, remains: str, options: str) -> None:
     for step in range(1, _MOST_STEPS):
         folder = Path(remains, f"{step:04}")
         shutil.copytree(template, folder, symlinks=True)
-        status = _in_child(lambda: _killed(folder / "project", options_of(options), step))  # noqa: B023
+        status = in_child(lambda: _killed(folder / "project", options_of(options), step))  # noqa: B023
         if status == 0:
             say(step)
             return
@@ -149,18 +148,3 @@ def killed_as_soon_as(folder: str, command: str) -> None:
 
     sys.setprofile(watch)
     persist(bench.desk, version, bench.text, PersistOptions(commit=True), (ANN, BEA))
-
-
-def _in_child(work: Callable[[], None]) -> int:
-    """How a child ended that did this work: 0, 1, or a signal."""
-    child = os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-    try:
-        work()
-    except BaseException:  # noqa: BLE001  (the test shows it)
-        traceback.print_exc()
-        sys.stderr.flush()
-        os._exit(1)
-    os._exit(0)
