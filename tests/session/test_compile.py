@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from brenner.artifact.merge import merge
+from brenner.artifact.merging.circles import Elsewhere, Node
 from brenner.artifact.render import render_artifact
+from brenner.artifact.state import empty_state
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent, Stored
@@ -543,3 +546,18 @@ def test_an_import_that_renumbers_shows_the_ids_of_this_store(desk: Desk, tmp_pa
     assert [each.source.message_id for each in conflict.displaced] == [moved[second.id]]
     assert {entry.message_id for entry in ledger_of(here, THREAD, 1)} == {moved[first.id]}
     assert verify(here, THREAD).ok
+
+
+def test_a_reference_that_other_sessions_keep_out_is_left_out_again(desk: Desk) -> None:
+    """Who rebuilds a version knows no other session: the record says what was left out."""
+    reference = {"session": "RS-20251228-initial", "item": "H1", "relation": "refines"}
+    posted = [contribute(desk, ANN, add("Gradient", references=[reference])).posted]
+    there = {Node("RS-20251228-initial", "H1"): [Node(THREAD, "H1")]}
+    first = merge(empty_state(THREAD), posted, elsewhere=Elsewhere(there))
+    assert [each.item for each in first.left_out] == ["H1"]
+    again = merge(
+        empty_state(THREAD), posted, elsewhere=Elsewhere(left_out=frozenset(first.left_out))
+    )
+    assert render_artifact(again.artifact) == render_artifact(first.artifact)
+    without = merge(empty_state(THREAD), posted)
+    assert render_artifact(without.artifact) != render_artifact(first.artifact)

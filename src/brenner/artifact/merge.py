@@ -4,7 +4,7 @@ A pure function: the same input gives the same output, byte for byte. Messages a
 order of R9 and taken one after the other, whatever order they come in.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
@@ -83,20 +83,10 @@ def merge_read(
     for each in brought:
         current.take(each)
     after = current.end()
+    agents = after.artifact.metadata.agents or None if roster is None else roster
     warnings = (
         *current.warnings,
-        *unknown_agents(current.senders, _agents(after, roster), operator),
+        *unknown_agents(current.senders, agents, operator),
         *shortcomings(after.artifact, after.has_question),
     )
     return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out))
-
-
-def _agents(state: State, roster: Collection[str] | None) -> Collection[str] | None:
-    """The names of the session's roster, where it has one (R15: the latest kickoff's)."""
-    if roster is not None:
-        return roster
-    entries = state.artifact.metadata.roster.get("entries")
-    if not isinstance(entries, list):
-        return None
-    names = [entry.get("agentName") for entry in entries if isinstance(entry, Mapping)]
-    return [name for name in names if isinstance(name, str)] or None

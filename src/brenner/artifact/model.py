@@ -101,6 +101,14 @@ class Metadata(NamedTuple):
     research_program: Mapping[str, JSON] = NOTHING
     extra: Mapping[str, JSON] = NOTHING
 
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names in the session's roster, in its order; whatever else stands there aside."""
+        entries = self.roster.get("entries")
+        listed = entries if isinstance(entries, list) else []
+        names = [entry.get("agentName") for entry in listed if isinstance(entry, Mapping)]
+        return tuple(name for name in names if isinstance(name, str))
+
 
 ITEM_SECTIONS: tuple[Section, ...] = tuple(
     section for section in SECTIONS.values() if section is not RESEARCH_THREAD

@@ -53,11 +53,9 @@ def recipients_of(desk: Desk, chain: Chain, artifact: Artifact) -> tuple[str, ..
 
     The sender gets it only if nobody else is left: a message must reach somebody.
     """
-    entries = artifact.metadata.roster.get("entries")
-    listed = entries if isinstance(entries, list) else []
-    roster = [str(entry.get("agentName")) for entry in listed if isinstance(entry, dict)]
     known = {agent.name for agent in desk.mailbox.agents()}
-    everybody = [name for name in dict.fromkeys((*roster, *chain.writers)) if name in known]
+    named = dict.fromkeys((*artifact.metadata.agents, *chain.writers))
+    everybody = [name for name in named if name in known]
     return tuple(name for name in everybody if name != desk.actor) or (desk.actor,)
 
 
