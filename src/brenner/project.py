@@ -17,6 +17,14 @@ from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
+from brenner.store_address import (
+    AgentMailAddress,
+    AgentMailSettings,
+    SqliteAddress,
+    StoreAddress,
+    parse_store,
+    shown,
+)
 
 OPERATOR = "Operator"
 ACK_DEADLINE = timedelta(hours=24)
@@ -57,6 +65,7 @@ class Project(NamedTuple):
     ack_deadline: timedelta = ACK_DEADLINE
     source_text: str | None = None
     persist: PersistSettings = PersistSettings()
+    agent_mail: AgentMailSettings = AgentMailSettings()
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
@@ -84,6 +93,7 @@ def look_at_project(
     A setting that is wrong has its default.
     """
     project = _nearest() if explicit is None else _asked_for(explicit)
+    project = project._replace(agent_mail=_agent_mail(environ))
     file = project.folder / SETTINGS_FILE
     if os.path.lexists(file):
         project = _with_settings(project, file)
@@ -96,13 +106,21 @@ def look_at_project(
     return project
 
 
-def store_path(project: Project) -> Path:
-    """The file of the embedded store; a store of another kind is refused."""
+def store_address(project: Project) -> StoreAddress:
+    """Where the mail is; what is left out of the address of an Agent Mail server is filled in."""
     store = _DEFAULT_STORE if project.store is None else project.store
-    path = _file_of(store)
-    if path is None:
-        raise Refused(codes.UNKNOWN_STORE.at(url=without_password(store)))
-    file = project.folder / os.path.expanduser(path)
+    address = parse_store(store)
+    if address is None:
+        raise Refused(codes.UNKNOWN_STORE.at(url=shown(store)))
+    if isinstance(address, AgentMailAddress):
+        key = address.project or str(project.folder)
+        return AgentMailAddress(address.url or project.agent_mail.url, key)
+    return address
+
+
+def store_file(project: Project, address: SqliteAddress) -> Path:
+    """The file of an embedded store."""
+    file = project.folder / os.path.expanduser(address.path)
     try:
         str(file).encode()
     except UnicodeEncodeError:
@@ -111,13 +129,14 @@ def store_path(project: Project) -> Path:
     return file
 
 
-def without_password(url: str) -> str:
-    """The address of a store as it may be shown."""
-    scheme, separator, rest = url.partition("://")
-    if not separator or scheme == "sqlite":
-        return url
-    place = rest.partition("?")[0]
-    return f"{scheme}://{'…@' * ('@' in place)}{place.rpartition('@')[2]}"
+def _agent_mail(environ: Mapping[str, str]) -> AgentMailSettings:
+    """What the surroundings say of an Agent Mail server."""
+    known = AgentMailSettings()
+    return AgentMailSettings(
+        environ.get("AGENT_MAIL_BASE_URL") or known.base_url,
+        environ.get("AGENT_MAIL_PATH") or known.path,
+        environ.get("AGENT_MAIL_BEARER_TOKEN") or None,
+    )
 
 
 def _here() -> str:
@@ -147,20 +166,12 @@ def _nearest() -> Project:
     return Project(here, folder_from="no folder upwards from here is a project")
 
 
-def _file_of(url: str) -> str | None:
-    """The path in `sqlite:///PATH`; None for everything else."""
-    path = url.removeprefix(_SQLITE)
-    # A mailbox in memory would be gone with the command that wrote to it.
-    is_file = path not in (url, "", "/", ":memory:") and "\0" not in path
-    return path if is_file else None
-
-
 def _anchored(url: str, base: Path | None = None) -> str:
     """A relative path is relative to where it is said: to `base`, or to here."""
-    path = _file_of(url)
-    if path is None:
+    address = parse_store(url)
+    if not isinstance(address, SqliteAddress):
         return url
-    path = os.path.expanduser(path)
+    path = os.path.expanduser(address.path)
     return _SQLITE + (path if os.path.isabs(path) else os.path.join(base or _here(), path))
 
 

@@ -15,9 +15,10 @@ from brenner.project import (
     Project,
     find_project,
     look_at_project,
-    store_path,
-    without_password,
+    store_address,
 )
+from brenner.store_address import shown
+from stores import store_path
 from strategies import any_text
 
 NOBODY: dict[str, str] = {}
@@ -337,7 +338,7 @@ def test_home(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_store(here: Path, url: str) -> None:
     """Refused: mail must not go where nobody looks for it."""
     with pytest.raises(Refused) as caught:
-        store_path(find_project(None, NOBODY, url))
+        store_address(find_project(None, NOBODY, url))
     found = caught.value.diagnostic
     assert found.id == "UNKNOWN_STORE"
     assert "PostgreSQL and Agent Mail are not there yet" in found.fix
@@ -354,7 +355,7 @@ def test_path_that_is_not_utf8(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "expected"),
     [
         ("postgresql://ada:secret@db/x", "postgresql://…@db/x"),
         ("postgresql://ada:se@cr/et@db/x?password=secret", "postgresql://…@db/x"),
@@ -362,11 +363,11 @@ def test_path_that_is_not_utf8(here: Path) -> None:
         ("sqlite://a@b", "sqlite://a@b"),
     ],
 )
-def test_passwords_are_not_shown(url: str, shown: str) -> None:
+def test_passwords_are_not_shown(url: str, expected: str) -> None:
     """An address goes to logs and to other people."""
-    assert without_password(url) == shown
+    assert shown(url) == expected
     with pytest.raises(Refused) as caught:
-        store_path(Project(Path("/x"), url))
+        store_address(Project(Path("/x"), url))
     assert "secret" not in caught.value.diagnostic.message
 
 

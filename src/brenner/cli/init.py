@@ -69,7 +69,7 @@ def _did(done: Initialised) -> str:
     if not done.created:
         mail = f"{counted(done.messages, 'message')} and {counted(done.agents, 'agent')}"
         return f"Everything is there already: {mail} in {done.store}; the operator is {operator}."
-    names = " and ".join(_seen_from(folder, path) for path in done.created)
+    names = " and ".join(_seen_from(folder, name) for name in done.created)
     return f"Created {names} in {folder}; the operator is {operator}."
 
 
@@ -78,7 +78,7 @@ def _next(done: Initialised) -> str:
     project = done.project
     if project.store_from == "--store":
         return (
-            f'Next: write `store = "sqlite:///{done.store}"` into {SETTINGS_FILE}, or set '
+            f'Next: write `store = "{project.store}"` into {SETTINGS_FILE}, or set '
             "BRENNER_STORE, so that every command uses this store."
         )
     if not done.created and project.folder_from != "--project" and _is_elsewhere(project):
@@ -100,17 +100,17 @@ def _is_elsewhere(project: Project) -> bool:
         return True
 
 
-def _seen_from(folder: Path, path: Path) -> str:
-    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+def _seen_from(folder: Path, name: str) -> str:
+    return name.removeprefix(f"{folder}/")
 
 
 def _to_json(done: Initialised) -> dict[str, object]:
     project = done.project
     return {
         "project": str(project.folder),
-        "store": str(done.store),
+        "store": done.store,
         "operator": project.operator,
-        "created": [str(path) for path in done.created],
+        "created": list(done.created),
         "messages": done.messages,
         "agents": done.agents,
         "violations": [found.to_json() for found in project.diagnostics],

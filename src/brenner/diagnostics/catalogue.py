@@ -20,6 +20,7 @@ from brenner.diagnostics.codes import (
     publish,
     roster,
     search,
+    servers,
     store,
     thread_subject,
     versions,
@@ -48,6 +49,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Persisting": persisting.CODES,
     "Git": git.CODES,
     "Stores and settings": store.CODES,
+    "Servers": servers.CODES,
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

@@ -4,6 +4,7 @@ The tree:
     BrennerError            carries the diagnostic that says what, where and how to mend it
     ├── Refused             the request cannot be granted as things stand: nothing was done
     └── Unavailable         the world is broken: no store, no disk, no server, no permission
+        └── Uncertain       the answer got lost: it may have been done, or not
 """
 
 from brenner.diagnostics.model import Diagnostic
@@ -28,3 +29,7 @@ class Refused(BrennerError):
 
 class Unavailable(BrennerError):
     """Something outside cannot be used now."""
+
+
+class Uncertain(Unavailable):
+    """A server was lost after it was asked to store something, and cannot be asked any more."""

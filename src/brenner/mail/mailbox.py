@@ -1,13 +1,18 @@
 """The mailbox: one small interface, the same for every home that mail can have.
 
 All of it is synchronous. A request that cannot be granted raises `Refused`, a home that cannot be
-used raises `Unavailable` (brenner.diagnostics.errors); then nothing has been done. Names, threads
-and ids that are asked about and not known are refused too, never answered with nothing.
+used raises `Unavailable` (brenner.diagnostics.errors); then nothing has been done. Only where it
+raises `Uncertain` nobody knows. Names, threads and ids that are asked about and not known are
+refused too, never answered with nothing.
+
+Not every home can do everything: what one `lacks` it says, with the reason. Then it refuses
+(`HOME_CANNOT`), or does what is said at the ability.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, Self
 
+from brenner.mail.abilities import Lacks
 from brenner.mail.model import (
     Agent,
     Debt,
@@ -32,6 +37,11 @@ EVERYTHING = InboxFilter()
 
 class Mailbox(Protocol):
     """The mail of one project."""
+
+    @property
+    def lacks(self) -> Lacks:
+        """What this home cannot do, and why."""
+        ...
 
     # Agents
 

@@ -13,6 +13,7 @@ from typing import Self
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail import registering, rules
+from brenner.mail.abilities import NOTHING_LACKS
 from brenner.mail.clock import Clock, system_clock
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
@@ -47,6 +48,8 @@ _CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
 
 class MemoryMailbox:
     """A mailbox that ends with the program."""
+
+    lacks = NOTHING_LACKS
 
     def __init__(self, clock: Clock = system_clock) -> None:
         self._clock = clock

@@ -1,15 +1,156 @@
-"""The mailbox of a project, wherever its mail lives."""
+"""The mailbox of a project, wherever its mail lives.
+
+Each kind of home is imported when it is used: who has an embedded store pays for no other.
+"""
 
 import os
 from pathlib import Path
+from typing import Protocol
 
+from brenner.diagnostics.codes.servers import OPERATOR_NEEDS_NAME
+from brenner.diagnostics.errors import Refused
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mail.sqlite.database import check_no_log, flush_folder, translated
-from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OWN_FOLDER, Project, store_path
+from brenner.project import OPERATOR, OWN_FOLDER, Project, store_address, store_file
+from brenner.store_address import AgentMailAddress, PostgresAddress, shown
 
 _IGNORE_EVERYTHING = "*\n"
+_TASK = "operator"
+
+
+class Store(Protocol):
+    """Where the mail of a project is, or is going to be."""
+
+    @property
+    def shown(self) -> str:
+        """How it is called before people: no secret is in it."""
+        ...
+
+    def is_there(self) -> bool:
+        """Whether there is one; where nobody can tell, that is raised."""
+        ...
+
+    def open(self) -> Mailbox:
+        """The mailbox in a store that is there."""
+        ...
+
+    def create(self) -> Mailbox:
+        """The mailbox, made where there is none."""
+        ...
+
+
+class SqliteStore:
+    """A file."""
+
+    def __init__(self, path: Path, own_folder: Path) -> None:
+        self.path = path
+        self._own_folder = own_folder
+
+    @property
+    def shown(self) -> str:
+        return str(self.path)
+
+    def is_there(self) -> bool:
+        """Whether something has that name; a link that leads nowhere counts.
+
+        Where one may not look, that is said: nobody knows then whether there is mail.
+        """
+        from brenner.mail.sqlite.database import check_no_log, translated
+
+        with translated(self.path):
+            try:
+                os.lstat(self.path)
+            except (FileNotFoundError, NotADirectoryError):
+                check_no_log(self.path)
+                return False
+            return True
+
+    def open(self) -> Mailbox:
+        from brenner.mail.sqlite.mailbox import SqliteMailbox
+
+        return SqliteMailbox.open(self.path)
+
+    def create(self) -> Mailbox:
+        from brenner.mail.sqlite.mailbox import SqliteMailbox
+
+        if not self.is_there():
+            self._make_folder()
+        return SqliteMailbox.create(self.path)
+
+    def _make_folder(self) -> None:
+        """The folder of the store; our own one tells git to leave it alone."""
+        from brenner.mail.sqlite.database import flush_folder, translated
+
+        with translated(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            flush_folder(self.path.parent.parent)
+            ignore = self._own_folder / ".gitignore"
+            if self.path.parent == self._own_folder and not ignore.exists():
+                ignore.write_text(_IGNORE_EVERYTHING, "utf-8")
+
+
+class PostgresStore:
+    """A schema in a database."""
+
+    def __init__(self, address: PostgresAddress) -> None:
+        self.address = address
+
+    @property
+    def shown(self) -> str:
+        return shown(self.address.url)
+
+    def is_there(self) -> bool:
+        from brenner.mail.postgresql.mailbox import PostgresMailbox
+
+        return PostgresMailbox.is_there(self.address)
+
+    def open(self) -> Mailbox:
+        from brenner.mail.postgresql.mailbox import PostgresMailbox
+
+        return PostgresMailbox.open(self.address)
+
+    def create(self) -> Mailbox:
+        from brenner.mail.postgresql.mailbox import PostgresMailbox
+
+        return PostgresMailbox.create(self.address)
+
+
+class AgentMailStore:
+    """A project on an Agent Mail server."""
+
+    def __init__(self, address: AgentMailAddress, token: str | None) -> None:
+        self.address = address
+        self._token = token
+
+    @property
+    def shown(self) -> str:
+        return f"{self.address.url} (project {self.address.project})"
+
+    def is_there(self) -> bool:
+        from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+
+        return AgentMailMailbox.is_there(self.address, self._token)
+
+    def open(self) -> Mailbox:
+        from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+
+        return AgentMailMailbox.open(self.address, self._token)
+
+    def create(self) -> Mailbox:
+        from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+
+        return AgentMailMailbox.create(self.address, self._token)
+
+
+def store_of(project: Project) -> Store:
+    """Where the mail of a project is; nothing is looked at yet."""
+    address = store_address(project)
+    if isinstance(address, PostgresAddress):
+        return PostgresStore(address)
+    if isinstance(address, AgentMailAddress):
+        return AgentMailStore(address, project.agent_mail.token)
+    return SqliteStore(store_file(project, address), project.folder / OWN_FOLDER)
 
 
 def open_mailbox(project: Project, *, create: bool) -> Mailbox:
@@ -18,46 +159,24 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
     Only who is going to write makes a store; who reads where there is none finds no mail. A
     mailbox for writing knows the operator.
     """
-    path = store_path(project)
-    if not create and not _is_there(path):
-        with translated(path):
-            check_no_log(path)
-        from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
+    store = store_of(project)
+    if create:
+        return _with_operator(store.create(), project, store)
+    if store.is_there():
+        return store.open()
+    from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
 
-        return MemoryMailbox()
-    if not create:
-        return SqliteMailbox.open(path)
-    if not _is_there(path):
-        _make_folder(path, project)
-    mailbox = SqliteMailbox.create(path)
+    return MemoryMailbox()
+
+
+def _with_operator(mailbox: Mailbox, project: Project, store: Store) -> Mailbox:
+    name = project.operator
     try:
-        if all(agent.name != project.operator for agent in mailbox.agents()):
-            mailbox.register(Profile(project.operator, task="operator"), update=True)
+        if all(agent.name != name for agent in mailbox.agents()):
+            if name == OPERATOR and Ability.OWN_NAMES in mailbox.lacks:
+                raise Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name))
+            mailbox.register(Profile(name, task=_TASK), update=True)
     except BaseException:
         mailbox.close()
         raise
     return mailbox
-
-
-def _is_there(path: Path) -> bool:
-    """Whether something has that name; a link that leads nowhere counts.
-
-    Where one may not look, that is said: nobody knows then whether there is mail.
-    """
-    with translated(path):
-        try:
-            os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        return True
-
-
-def _make_folder(path: Path, project: Project) -> None:
-    """The folder of the store; our own one tells git to leave it alone."""
-    with translated(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        flush_folder(path.parent.parent)
-        own = project.folder / OWN_FOLDER
-        ignore = own / ".gitignore"
-        if path.parent == own and not ignore.exists():
-            ignore.write_text(_IGNORE_EVERYTHING, "utf-8")

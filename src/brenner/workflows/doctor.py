@@ -17,8 +17,9 @@ from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.names import name_refusal
+from brenner.mail.open import SqliteStore, store_of
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import SETTINGS_FILE, Project, store_path
+from brenner.project import SETTINGS_FILE, Project
 from brenner.thread.posted import iso
 from brenner.workflows.access import (
     Obstacle,
@@ -103,9 +104,10 @@ def _store_of(project: Project) -> Path | Check:
         detail = f"It was not looked at: `{SETTINGS_FILE}` may say where it is."
         return Check("store", WARNING, detail, f"Mend `{SETTINGS_FILE}` first.")
     try:
-        return store_path(project)
+        store = store_of(project)
     except BrennerError as error:
         return Check.of("store", error.diagnostic)
+    return store.path if isinstance(store, SqliteStore) else Check("store", OK, store.shown)
 
 
 def _settings(project: Project) -> Iterator[Check]:

@@ -1,8 +1,6 @@
 """Setting a project up: its mailbox, its operator and, where asked for, its settings."""
 # Where one may not look, os.path says no and pathlib raises.
-# ruff: noqa: PTH110
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +9,8 @@ from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.names import name_refusal
-from brenner.mail.open import open_mailbox
-from brenner.project import SETTINGS_FILE, Project, store_path
+from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
+from brenner.project import SETTINGS_FILE, Project
 from brenner.workflows.access import why_no_folder
 
 _OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
@@ -22,8 +20,8 @@ class Initialised(NamedTuple):
     """A project that is ready. `created` is what was not there before."""
 
     project: Project
-    store: Path
-    created: tuple[Path, ...]
+    store: str
+    created: tuple[str, ...]
     messages: int
     agents: int
 
@@ -34,9 +32,9 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
     A mailbox that is opened for writing knows the operator, so opening it is all. An operator of
     another name than the project's needs settings, and there must be none yet.
     """
-    store = store_path(project)
+    store = store_of(project)
     check_folder(store)
-    created = () if os.path.exists(store) else (store,)
+    created = () if store.is_there() else (store.shown,)
     if operator is None or operator == project.operator:
         return _with_mailbox(project, store, created)
     found = name_refusal(operator, ())
@@ -44,7 +42,8 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
         raise Refused(found)
     settings = _write_settings(project, operator)
     try:
-        return _with_mailbox(project._replace(operator=operator), store, (*created, settings))
+        named = project._replace(operator=operator)
+        return _with_mailbox(named, store, (*created, str(settings)))
     except BrennerError:
         settings.unlink(missing_ok=True)
         raise
@@ -64,20 +63,21 @@ def about_operator(found: Diagnostic) -> Diagnostic:
     return found._replace(fix=fix)
 
 
-def check_folder(store: Path) -> None:
+def check_folder(store: Store) -> None:
     """A folder that leads nowhere is not a project without mail: a disk may not be mounted."""
-    reason = why_no_folder(store)
+    reason = why_no_folder(store.path) if isinstance(store, SqliteStore) else None
     if reason:
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(store), reason=reason))
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
 
 
-def _with_mailbox(project: Project, store: Path, created: tuple[Path, ...]) -> Initialised:
+def _with_mailbox(project: Project, store: Store, created: tuple[str, ...]) -> Initialised:
     try:
         mailbox = open_mailbox(project, create=True)
     except Refused as refused:
         raise Refused(about_operator(refused.diagnostic)) from None
     with mailbox:
-        return Initialised(project, store, created, mailbox.position(), len(mailbox.agents()))
+        messages, agents = mailbox.position(), len(mailbox.agents())
+        return Initialised(project, store.shown, created, messages, agents)
 
 
 def _write_settings(project: Project, operator: str) -> Path:

@@ -10,7 +10,8 @@ from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Profile
-from brenner.project import Project, find_project, store_path
+from brenner.mail.open import store_of
+from brenner.project import Project, find_project
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.init_project import about_operator, check_folder
 
@@ -29,7 +30,7 @@ def desk_to_try(settings: Settings) -> Desk:
     was done there `is_trial`, and is done again at the `real_desk`.
     """
     project = _project(settings)
-    has_store = os.path.lexists(store_path(project))
+    has_store = store_of(project).is_there()
     here = _sit_down(project, settings.actor, create=has_store)
     if not has_store:
         with _about_operator():
@@ -58,7 +59,7 @@ def _project(settings: Settings) -> Project:
 
 
 def _sit_down(project: Project, actor: str | None, *, create: bool) -> Desk:
-    check_folder(store_path(project))
+    check_folder(store_of(project))
     with _about_operator():
         return desk_in(project, actor, create=create)
 

@@ -19,7 +19,8 @@ from brenner.cli.sentences import advice, as_option, sentence
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.model import InboxFilter, InboxPage, Received
-from brenner.project import Project, store_path
+from brenner.mail.open import store_of
+from brenner.project import Project
 from brenner.workflows.desk import Desk
 
 _TOLD_AFTER = 1.0  # seconds of waiting that nobody needs to be told of
@@ -153,7 +154,7 @@ def _store_comes(project: Project, end: float) -> bool:
     """Whether the project's store is there by the end of the wait; reading does not make one."""
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _LOOKED_FOR_STORE))
-        if store_path(project).exists():
+        if store_of(project).is_there():
             return True
     return False
 

@@ -118,8 +118,9 @@ UNKNOWN_STORE = Code(
     severity=ERROR,
     title="There is no such kind of store",
     message="`{url}` is not a store that this version of Brenner can use.",
-    fix="Write `sqlite:///PATH`, or leave the store out to use the one inside the project. "
-    "PostgreSQL and Agent Mail are not there yet.",
+    fix="Write `sqlite:///PATH`, `postgresql://HOST/DATABASE`, `agent-mail+http://HOST:PORT/mcp/` "
+    "or `agent-mail`; or leave the store out to use the one inside the project. A token does not "
+    "belong into the address but into `AGENT_MAIL_BEARER_TOKEN`.",
     why="Falling back to another store would put mail where nobody looks for it.",
     spec=_STORE,
     example=Example("text", "--store mail.sqlite3", "--store sqlite:///mail.sqlite3"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from brenner.mail import registering, rules
+from brenner.mail.abilities import NOTHING_LACKS
 from brenner.mail.clock import Clock, system_clock
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
@@ -38,6 +39,8 @@ _LOOK_EVERY = 0.025  # seconds; a look costs some twenty microseconds
 
 class SqliteMailbox:
     """A mailbox in a file."""
+
+    lacks = NOTHING_LACKS
 
     def __init__(self, database: Database, clock: Clock = system_clock) -> None:
         self.database = database
