@@ -1,18 +1,23 @@
 # Two commands are all one needs: `make demo` shows the program, `make test` proves it.
-# Both set everything up by themselves in .venv.
+# Both set everything up by themselves in .venv; the tests also start an Agent Mail server, which
+# has an environment of its own because it brings half a gigabyte that is none of ours.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+AGENT_MAIL := .venv-agent-mail
+AGENT_MAIL_VERSION := 0.1.19
+PIP_OPTIONS := --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
 
-.PHONY: demo test bench fuzz docs lint format clean
+.PHONY: demo test bench fuzz docs lint format clean agent-mail
 
 demo: $(VENV)/.runtime
 	@$(BIN)/brenner demo
 
 test: $(VENV)/.dev
 	@sh tools/debian_packages.sh
+	@$(MAKE) --no-print-directory agent-mail
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n auto -q
 
@@ -23,6 +28,7 @@ lint: $(VENV)/.dev
 	$(BIN)/python tools/code_pages.py --check
 
 bench: $(VENV)/.dev
+	@$(MAKE) --no-print-directory agent-mail
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python benchmarks/run.py
 
@@ -38,14 +44,20 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(AGENT_MAIL) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# Without the Agent Mail server, tests that need it skip; with CI=true nothing may be missing.
+agent-mail:
+	@$(MAKE) --no-print-directory --silent $(AGENT_MAIL)/.$(AGENT_MAIL_VERSION) || { \
+	  echo "MISSING, and tests that need it will not run: an Agent Mail server (mcp_mail $(AGENT_MAIL_VERSION))"; \
+	  [ "$$CI" != true ]; }
 
 # Some systems ship a venv without pip: then the pip outside fills it.
-$(BIN)/python:
-	@echo "Setting up $(VENV) …"
-	@$(PYTHON) -m venv $(VENV) || \
-	  { rm -rf $(VENV); $(PYTHON) -m venv --without-pip $(VENV) && \
-	    $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+%/bin/python:
+	@echo "Setting up $* …"
+	@$(PYTHON) -m venv $* || \
+	  { rm -rf $*; $(PYTHON) -m venv --without-pip $* && \
+	    $(PYTHON) -m pip --python $@ install --quiet pip; }
 
 # Bytecode is compiled here because editable installs are not, and it is half of the start-up.
 $(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
@@ -56,4 +68,12 @@ $(VENV)/.runtime: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	@PIP_CONSTRAINT=constraints.txt $(PIP) install --editable '.[dev]'
 	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+# Not with our constraints: it is a program of others. Without bytecode it starts thrice as slowly;
+# some of the files that come with it are no Python and do not compile.
+$(AGENT_MAIL)/.$(AGENT_MAIL_VERSION): $(AGENT_MAIL)/bin/python
+	@echo "Installing mcp_mail $(AGENT_MAIL_VERSION) into $(AGENT_MAIL), for the tests …"
+	@$(AGENT_MAIL)/bin/python -m pip $(PIP_OPTIONS) install mcp_mail==$(AGENT_MAIL_VERSION)
+	@$(AGENT_MAIL)/bin/python -m compileall -q -j 0 $(AGENT_MAIL)/lib >/dev/null 2>&1 || true
 	@touch $@

@@ -3,8 +3,8 @@
 # named, and the tests that need it skip (or, with CI=true, fail).
 set -eu
 
-# program:package
-needed="git:git tmux:tmux"
+# program:package. PostgreSQL comes with a wheel, but that one does not know TLS.
+needed="git:git tmux:tmux openssl:openssl pg_createcluster:postgresql"
 
 missing=""
 for pair in $needed; do
