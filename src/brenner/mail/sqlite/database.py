@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -19,6 +19,8 @@ import apsw
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Code, Diagnostic
+from brenner.mail.sql.database import Damaged, Value
+from brenner.mail.sqlite.index import WordIndex
 
 APPLICATION_ID = 0x42524E52  # BRNR
 _BUSY_SECONDS = 60
@@ -30,8 +32,6 @@ _PRAGMAS = """
     PRAGMA trusted_schema = OFF;
     PRAGMA cell_size_check = ON;
 """
-Rows = apsw.Cursor
-Value = str | bytes | int | float | None
 
 
 @cache
@@ -46,6 +46,7 @@ class Database:
 
     def __init__(self, path: Path, connection: apsw.Connection) -> None:
         self.path = path
+        self.index = WordIndex(self)
         self._connection = connection
         self._lock = threading.RLock()
         self._known = 0
@@ -130,12 +131,16 @@ class Database:
         """The number of the file's format."""
         return int(str(self._connection.pragma("user_version")))
 
-    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> Rows:
+    def execute(self, sql: str, values: tuple[Value, ...] = ()) -> apsw.Cursor:
         """Run a statement."""
         return self._connection.execute(sql, values)
 
+    def indexed_by(self, name: str) -> str:
+        """The words that make a statement use that index."""
+        return f"INDEXED BY {name}"
+
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, what: str = "") -> Iterator[None]:  # noqa: ARG002  a disk answers
         """All of what is done inside, or nothing.
 
         A newer program may have migrated the file since it was opened here.
@@ -167,6 +172,19 @@ class Database:
 
     def _is_inside(self) -> bool:
         return self._connection.in_transaction
+
+    def moment(self) -> Self:
+        """The mail as it is now, on a connection of its own.
+
+        What happens in the mailbox meanwhile is not held up, and not seen.
+        """
+        moment = self.open(self.path)
+        moment.hold()
+        return moment
+
+    def translated(self) -> AbstractContextManager[None]:
+        """Turn what SQLite and the system raise into what we raise."""
+        return translated(self.path)
 
     def hold(self) -> None:
         """See this moment from now on, until the connection is closed."""
@@ -278,7 +296,7 @@ class _Patience:
 # no row is a fault of the program, and raised as it is.
 _MEANINGS: tuple[tuple[tuple[type[Exception], ...], Code], ...] = (
     ((apsw.NotADBError, apsw.CorruptError, apsw.FormatError, apsw.SQLError), codes.STORE_CORRUPT),
-    ((UnicodeDecodeError,), codes.STORE_CORRUPT),
+    ((UnicodeDecodeError, Damaged), codes.STORE_CORRUPT),
     ((apsw.FullError,), codes.STORE_FULL),
     ((apsw.ReadOnlyError,), codes.STORE_READ_ONLY),
     ((apsw.BusyError, apsw.LockedError, apsw.ProtocolError), codes.STORE_BUSY),
@@ -292,14 +310,14 @@ def translated(path: Path) -> Iterator[None]:
     """Turn what SQLite and the system raise into what we raise."""
     try:
         yield
-    except (apsw.Error, OSError, UnicodeDecodeError) as error:
+    except (apsw.Error, OSError, UnicodeDecodeError, Damaged) as error:
         found = _diagnosis(str(path), error)
         if found is None:
             raise
         raise Unavailable(found) from error
 
 
-def _diagnosis(path: str, error: apsw.Error | OSError | UnicodeDecodeError) -> Diagnostic | None:
+def _diagnosis(path: str, error: Exception) -> Diagnostic | None:
     reason = str(error) or type(error).__name__
     if isinstance(error, OSError):
         reason = error.strerror or reason

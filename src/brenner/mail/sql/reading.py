@@ -13,14 +13,14 @@ from brenner.mail.model import (
     ThreadSummary,
 )
 from brenner.mail.rules import grouped_debts, order
-from brenner.mail.sqlite.database import Database, Value
-from brenner.mail.sqlite.rows import (
+from brenner.mail.sql.database import Database, Statements, Value
+from brenner.mail.sql.rows import (
     COLUMN_COUNT,
     COLUMNS,
     SELECT,
-    bounded,
     message_row,
     microseconds,
+    most,
     number_of_agent,
     number_of_thread,
     stored_of,
@@ -30,11 +30,9 @@ from brenner.mail.sqlite.rows import (
 )
 from brenner.thread.types import TYPES
 
-_ALL = -1  # what SQLite takes for no limit
-
 
 def thread_page(
-    database: Database, thread_id: str, limit: int | None, before: int | None, after: int | None
+    database: Statements, thread_id: str, limit: int | None, before: int | None, after: int | None
 ) -> ThreadPage:
     """Part of a thread, in its order."""
     row = thread_row(database, thread_id)
@@ -51,7 +49,7 @@ def thread_page(
     places = [part for _, place in borders for part in place]
     rows = database.execute(
         f"{SELECT} WHERE m.thread = ?{inside} ORDER BY m.at {direction}, m.id {direction} LIMIT ?",
-        (thread, *places, _ALL if limit is None else bounded(limit)),
+        (thread, *places, most(limit)),
     )
     messages = sorted(map(stored_of, rows), key=order)
     if not messages:
@@ -64,7 +62,7 @@ def thread_page(
     )
 
 
-def _border(database: Database, thread_id: str, message_id: int) -> tuple[int, int]:
+def _border(database: Statements, thread_id: str, message_id: int) -> tuple[int, int]:
     """The place in its order of a message that must be in the thread."""
     stored = message_row(database, message_id)
     if stored.message.thread_id != thread_id:
@@ -76,7 +74,7 @@ def _place(stored: Stored) -> tuple[int, int]:
     return microseconds(stored.at), stored.id
 
 
-def _has(database: Database, thread: int, sign: str, place: tuple[int, int]) -> bool:
+def _has(database: Statements, thread: int, sign: str, place: tuple[int, int]) -> bool:
     """Whether the thread has a message on that side of a place."""
     return bool(
         database.execute(
@@ -86,18 +84,18 @@ def _has(database: Database, thread: int, sign: str, place: tuple[int, int]) -> 
     )
 
 
-def thread_position(database: Database, thread_id: str) -> int:
+def thread_position(database: Statements, thread_id: str) -> int:
     """How many messages a thread has."""
     row = thread_row(database, thread_id)
     return row[1] if row else 0
 
 
-def thread_summaries(database: Database, limit: int | None) -> tuple[ThreadSummary, ...]:
+def thread_summaries(database: Statements, limit: int | None) -> tuple[ThreadSummary, ...]:
     """All threads, the one with the newest message first."""
     rows = database.execute(
         "SELECT name, position, first_at, last_at FROM threads"
         " ORDER BY last_at DESC, last_id DESC LIMIT ?",
-        (_ALL if limit is None else bounded(limit),),
+        (most(limit),),
     )
     return tuple(
         ThreadSummary(str(name), whole(position), time_of(first), time_of(last))
@@ -112,11 +110,11 @@ def inbox_page(
     recipient = number_of_agent(database, name)
     thread = None if wanted.thread_id is None else number_of_thread(database, wanted.thread_id)
     place = _place(message_row(database, before)) if before is not None else None
-    most = _ALL if limit is None else bounded(limit + 1)
+    asked = most(None if limit is None else limit + 1)
     found: list[Received] = []
     for each in _types(wanted):
         conditions, values = _inbox_conditions(wanted, each, thread, place)
-        found += _received(database, conditions, (recipient, *values, most))
+        found += _received(database, conditions, (recipient, *values, asked))
     found.sort(key=lambda received: order(received.stored), reverse=True)
     return InboxPage(tuple(found[:limit]), limit is not None and len(found) > limit)
 
@@ -154,16 +152,16 @@ _INDEXES = (
 )
 
 
-def _indexed(conditions: str) -> str:
+def _indexed(database: Database, conditions: str) -> str:
     names = [name for condition, name in _INDEXES if condition in conditions]
-    return f"INDEXED BY {names[0]}" if names else ""
+    return database.indexed_by(names[0]) if names else ""
 
 
 def _received(database: Database, conditions: str, values: tuple[Value, ...]) -> list[Received]:
     rows = database.execute(
         f"SELECT {COLUMNS}, d.read_at IS NOT NULL, d.owes_ack"
-        f" FROM deliveries d {_indexed(conditions)} CROSS JOIN messages m ON m.id = d.message"
-        f" WHERE {conditions} ORDER BY d.at DESC, d.message DESC LIMIT ?",
+        f" FROM deliveries d {_indexed(database, conditions)} CROSS JOIN messages m"
+        f" WHERE m.id = d.message AND {conditions} ORDER BY d.at DESC, d.message DESC LIMIT ?",
         values,
     )
     return [
@@ -177,14 +175,14 @@ def _received(database: Database, conditions: str, values: tuple[Value, ...]) ->
 def unread(database: Database, name: str) -> int:
     """How many messages somebody has not read."""
     row = database.execute(
-        "SELECT count(*) FROM deliveries INDEXED BY deliveries_unread"
+        f"SELECT count(*) FROM deliveries {database.indexed_by('deliveries_unread')}"
         " WHERE recipient = ? AND read_at IS NULL",
         (number_of_agent(database, name),),
     ).fetchall()[0]
     return whole(row[0])
 
 
-def deliveries(database: Database, stored: Stored) -> tuple[Delivery, ...]:
+def deliveries(database: Statements, stored: Stored) -> tuple[Delivery, ...]:
     """What became of a message at each recipient, in the order in which they were named."""
     rows = database.execute(
         "SELECT a.name, d.read_at, d.owes_ack, d.acknowledged_by FROM deliveries d"
@@ -215,9 +213,9 @@ def debts(database: Database, debtor: str | None, thread_id: str | None) -> tupl
         conditions += " AND d.thread = ?"
         values.append(number_of_thread(database, thread_id))
     rows = database.execute(
-        f"SELECT {COLUMNS}, a.name FROM deliveries d INDEXED BY {index}"
-        " CROSS JOIN messages m ON m.id = d.message"
-        f" JOIN agents a ON a.number = d.recipient WHERE {conditions}",
+        f"SELECT {COLUMNS}, a.name FROM deliveries d {database.indexed_by(index)}"
+        " CROSS JOIN messages m JOIN agents a ON a.number = d.recipient"
+        f" WHERE m.id = d.message AND {conditions}",
         tuple(values),
     )
     return grouped_debts((str(row[COLUMN_COUNT]), stored_of(row[:COLUMN_COUNT])) for row in rows)

@@ -2,21 +2,20 @@
 
 from datetime import UTC, datetime, timedelta
 
-from apsw import CorruptError
-
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Agent, Stored
 from brenner.mail.rules import no_such_agent, unknown_thread
-from brenner.mail.sqlite.database import Database, Value
+from brenner.mail.sql.database import Damaged, Row, Statements
 from brenner.thread.messages import Message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+ALL = 2**62  # more than any store has
 
 COLUMNS = """
     m.id, m.at, m.thread_id, m.sender, m.recipients, m.subject, m.body, m.ack_required,
-    hex(m.hash), m.arrival, m.origin_id, m.reply_to, m.acknowledges, m.is_local
+    m.hash, m.arrival, m.origin_id, m.reply_to, m.acknowledges, m.is_local
 """
 SELECT = f"SELECT {COLUMNS} FROM messages m"
 COLUMN_COUNT = 14
@@ -33,18 +32,26 @@ def time_of(value: object) -> datetime:
         return _EPOCH + timedelta(microseconds=whole(value))
     except OverflowError as error:
         message = f"{value!r} is no time"
-        raise CorruptError(message) from error
+        raise Damaged(message) from error
 
 
 def whole(value: object) -> int:
-    """A number, as the schema promises; else another program has been at the file."""
+    """A number, as the schema promises."""
     if not isinstance(value, int):
         message = f"a whole number was expected, not {value!r}"
-        raise CorruptError(message)
+        raise Damaged(message)
     return value
 
 
-def stored_of(row: tuple[Value, ...]) -> Stored:
+def hash_of(value: object) -> str:
+    """A hash as it is written."""
+    if not isinstance(value, bytes):
+        message = f"a hash was expected, not {value!r}"
+        raise Damaged(message)
+    return value.hex()
+
+
+def stored_of(row: Row) -> Stored:
     """A message from its columns, in the order of `COLUMNS`."""
     ack_required = row[7]
     message = Message(
@@ -59,7 +66,7 @@ def stored_of(row: tuple[Value, ...]) -> Stored:
         id=whole(row[0]),
         at=time_of(row[1]),
         message=message,
-        content_hash=str(row[8]).lower(),
+        content_hash=hash_of(row[8]),
         arrival=whole(row[9]),
         origin_id=whole(row[10]),
         reply_to=None if row[11] is None else whole(row[11]),
@@ -73,7 +80,7 @@ def joined(parts: tuple[str, ...] | tuple[int, ...]) -> str:
     return ",".join(map(str, parts))
 
 
-def message_row(database: Database, message_id: int) -> Stored:
+def message_row(database: Statements, message_id: int) -> Stored:
     """The message of that id."""
     row = database.execute(f"{SELECT} WHERE m.id = ?", (bounded(message_id),)).fetchone()
     if row is None:
@@ -82,11 +89,16 @@ def message_row(database: Database, message_id: int) -> Stored:
 
 
 def bounded(number: int) -> int:
-    """A number that SQLite can compare; no id is outside."""
-    return max(-1, min(number, 2**62))
+    """A number that a database can compare; no id is outside."""
+    return max(-1, min(number, ALL))
 
 
-def agent_rows(database: Database) -> tuple[Agent, ...]:
+def most(limit: int | None) -> int:
+    """A limit as a database takes it."""
+    return ALL if limit is None else max(0, min(limit, ALL))
+
+
+def agent_rows(database: Statements) -> tuple[Agent, ...]:
     """Everybody known, by name."""
     rows = database.execute(
         "SELECT name, program, model, task, registered_at FROM agents ORDER BY name"
@@ -97,7 +109,7 @@ def agent_rows(database: Database) -> tuple[Agent, ...]:
     )
 
 
-def names(database: Database) -> dict[str, int]:
+def names(database: Statements) -> dict[str, int]:
     """Every name with its number."""
     return {
         str(name): whole(number)
@@ -105,7 +117,7 @@ def names(database: Database) -> dict[str, int]:
     }
 
 
-def number_of_agent(database: Database, name: str) -> int:
+def number_of_agent(database: Statements, name: str) -> int:
     """The number of a name that must be known."""
     known = names(database)
     if name not in known:
@@ -113,15 +125,21 @@ def number_of_agent(database: Database, name: str) -> int:
     return known[name]
 
 
-def thread_row(database: Database, thread_id: str) -> tuple[int, int] | None:
+def thread_row(database: Statements, thread_id: str) -> tuple[int, int] | None:
     """The number and the position of a thread that somebody has written to."""
-    name = thread_id.encode(errors="surrogatepass").decode(errors="replace")
+    if not is_text(thread_id):
+        return None
     sql = "SELECT number, position FROM threads WHERE name = ?"
-    row = database.execute(sql, (name,)).fetchone() if name == thread_id else None
+    row = database.execute(sql, (thread_id,)).fetchone()
     return (whole(row[0]), whole(row[1])) if row else None
 
 
-def number_of_thread(database: Database, thread_id: str) -> int:
+def is_text(text: str) -> bool:
+    """Whether a database could have it: not every string is a text."""
+    return "\0" not in text and text == text.encode(errors="replace").decode()
+
+
+def number_of_thread(database: Statements, thread_id: str) -> int:
     """The number of a thread that must be known."""
     row = thread_row(database, thread_id)
     if row is None:

@@ -4,16 +4,24 @@ from datetime import datetime
 
 from brenner.mail.model import Stored, type_of, wants_ack
 from brenner.mail.rules import next_time
-from brenner.mail.sqlite.database import Database
-from brenner.mail.sqlite.indexing import index, note_time
-from brenner.mail.sqlite.rows import bounded, joined, microseconds, thread_row, time_of, whole
+from brenner.mail.sql.database import Database, Statements
+from brenner.mail.sql.rows import (
+    bounded,
+    hash_of,
+    joined,
+    microseconds,
+    thread_row,
+    time_of,
+    whole,
+)
+from brenner.mail.sql.spans import note_time
 from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 
 
 def new_message(
-    database: Database, message: Message, now: datetime, reply_to: int | None, sender: int
+    database: Statements, message: Message, now: datetime, reply_to: int | None, sender: int
 ) -> Stored:
     """A message that is about to be stored, with the id and the time that the store gives it."""
     last_time, last_id, last_arrival = database.execute(
@@ -36,7 +44,7 @@ def new_message(
 
 
 def _settled_by(
-    database: Database, ack: Message, reply_to: int | None, sender: int
+    database: Statements, ack: Message, reply_to: int | None, sender: int
 ) -> tuple[int, ...]:
     """Which debts of its sender in its thread a message settles, if it is an ACK."""
     row = thread_row(database, ack.thread_id) if type_of(ack) == "ACK" else None
@@ -45,19 +53,19 @@ def _settled_by(
     thread = row[0]
     named = named_messages(ack.body, reply_to)
     contents = [
-        str(row[0])
+        hash_of(row[0])
         for message_id in named
         for row in database.execute(
-            "SELECT hex(hash) FROM messages WHERE id = ? AND thread = ?",
-            (bounded(message_id), thread),
+            "SELECT hash FROM messages WHERE id = ? AND thread = ?", (bounded(message_id), thread)
         )
     ]
     owed = database.execute(
-        "SELECT m.id, hex(m.hash) FROM deliveries d JOIN messages m ON m.id = d.message"
+        "SELECT m.id, m.hash FROM deliveries d JOIN messages m ON m.id = d.message"
         " WHERE d.thread = ? AND d.recipient = ? AND d.owes_ack ORDER BY m.at, m.id",
         (thread, sender),
     )
-    return settled_by(named, contents, [OpenDebt(whole(row[0]), str(row[1])) for row in owed])
+    debts = [OpenDebt(whole(row[0]), hash_of(row[1])) for row in owed]
+    return settled_by(named, contents, debts)
 
 
 def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
@@ -84,22 +92,29 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
         )
     for target in stored.acknowledges:
         database.execute(
-            "UPDATE deliveries SET owes_ack = 0, acknowledged_by = coalesce(acknowledged_by, ?)"
-            " WHERE message = ? AND recipient = ?",
+            "UPDATE deliveries SET owes_ack = FALSE,"
+            " acknowledged_by = coalesce(acknowledged_by, ?) WHERE message = ? AND recipient = ?",
             (stored.id, target, sender),
         )
-    index(database, stored, thread, sender)
+    database.index.add(stored, thread, sender)
     note_time(database, stored)
 
 
-def _thread_with(database: Database, stored: Stored, at: int) -> int:
+def _thread_with(database: Statements, stored: Stored, at: int) -> int:
     """The thread's number, with this message counted in."""
-    row = database.execute(
-        "INSERT INTO threads (name, position, first_at, last_at, last_id)"
-        " VALUES (?1, 1, ?2, ?2, ?3)"
-        " ON CONFLICT (name) DO UPDATE SET position = position + 1, first_at = min(first_at, ?2),"
-        " last_id = iif((last_at, last_id) < (?2, ?3), ?3, last_id), last_at = max(last_at, ?2)"
-        " RETURNING number",
-        (stored.message.thread_id, at, stored.id),
-    ).fetchall()[0]
-    return whole(row[0])
+    row = thread_row(database, stored.message.thread_id)
+    if row is None:
+        made = database.execute(
+            "INSERT INTO threads (name, position, first_at, last_at, last_id)"
+            " VALUES (?, 1, ?, ?, ?) RETURNING number",
+            (stored.message.thread_id, at, at, stored.id),
+        )
+        return whole(made.fetchall()[0][0])
+    database.execute(
+        "UPDATE threads SET position = position + 1,"
+        " first_at = CASE WHEN first_at < ? THEN first_at ELSE ? END,"
+        " last_id = CASE WHEN (last_at, last_id) < (?, ?) THEN ? ELSE last_id END,"
+        " last_at = CASE WHEN last_at < ? THEN ? ELSE last_at END WHERE number = ?",
+        (at, at, at, stored.id, stored.id, at, at, row[0]),
+    )
+    return row[0]

@@ -1,0 +1,230 @@
+"""The mailbox interface over SQL, one transaction for each call."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Generic, Self, TypeVar
+
+from brenner.mail import registering, rules
+from brenner.mail.abilities import NOTHING_LACKS
+from brenner.mail.mailbox import EVERYTHING
+from brenner.mail.model import (
+    Agent,
+    Debt,
+    Delivery,
+    InboxFilter,
+    InboxPage,
+    Profile,
+    Record,
+    Registered,
+    Restored,
+    SearchPage,
+    Sent,
+    Stored,
+    ThreadPage,
+    ThreadSummary,
+)
+from brenner.mail.query import Query
+from brenner.mail.sql import moving, reading, rows, searching, writing
+from brenner.mail.sql.database import Database
+from brenner.thread.messages import Message
+
+D = TypeVar("D", bound=Database)
+
+
+class SqlMailbox(ABC, Generic[D]):
+    """A mailbox in a database."""
+
+    lacks = NOTHING_LACKS
+
+    def __init__(self, database: D) -> None:
+        self.database = database
+
+    @abstractmethod
+    def _now(self) -> datetime:
+        """The store's time."""
+
+    def register(self, profile: Profile, *, update: bool = False) -> Registered:
+        with self.database.writing():
+            known = {agent.name: agent for agent in rows.agent_rows(self.database)}
+            before = known.get(profile.name)
+            if before and not update:
+                registering.check_same_agent(profile, before, known)
+            kept = registering.registration(profile, before, known)
+            if before is None:
+                agent = Agent(*kept, self._now())
+                moving.insert_agent(self.database, agent)
+                return Registered(agent, None)
+            self.database.execute(
+                "UPDATE agents SET program = ?, model = ?, task = ? WHERE name = ?",
+                (*kept[1:], kept.name),
+            )
+            return Registered(Agent(*kept, before.registered_at), before)
+
+    def agents(self) -> tuple[Agent, ...]:
+        with self.database.reading():
+            return rows.agent_rows(self.database)
+
+    def agent(self, name: str) -> Agent:
+        known = {agent.name: agent for agent in self.agents()}
+        if name not in known:
+            raise rules.no_such_agent(name, known)
+        return known[name]
+
+    def send(
+        self,
+        message: Message,
+        *,
+        reply_to: int | None = None,
+        key: str | None = None,
+        position: int | None = None,
+    ) -> Sent:
+        message = rules.prepared(message)
+        with self.database.writing("the message"):
+            known = rows.names(self.database)
+            rules.check_storable(message, known, key)
+            sender = known[message.sender]
+            first = self._sent_before(sender, key)
+            if first is not None and key is not None:
+                rules.check_same(key, first, message, reply_to)
+                return Sent(first, is_new=False)
+            if reply_to is not None:
+                rules.check_reply(rows.message_row(self.database, reply_to), message)
+            if position is not None:
+                now_there = reading.thread_position(self.database, message.thread_id)
+                rules.check_position(message.thread_id, position, now_there)
+            stored = writing.new_message(self.database, message, self._now(), reply_to, sender)
+            writing.add(self.database, stored, known)
+            if key is not None:
+                self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
+        return Sent(stored, is_new=True)
+
+    def _sent_before(self, sender: int, key: str | None) -> Stored | None:
+        """What the sender sent with that key."""
+        found = self.database.execute(
+            "SELECT message FROM keys WHERE sender = ? AND key = ?", (sender, key)
+        ).fetchone()
+        return rows.message_row(self.database, rows.whole(found[0])) if found else None
+
+    def message(self, message_id: int) -> Stored:
+        with self.database.reading():
+            return rows.message_row(self.database, message_id)
+
+    def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
+        with self.database.reading():
+            return reading.deliveries(self.database, self.message(message_id))
+
+    def thread(
+        self,
+        thread_id: str,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        after: int | None = None,
+    ) -> ThreadPage:
+        with self.database.reading():
+            return reading.thread_page(self.database, thread_id, limit, before, after)
+
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+        with self.database.reading():
+            return moving.thread_arrivals(self.database, thread_id, after)
+
+    def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
+        with self.database.reading():
+            return reading.thread_summaries(self.database, limit)
+
+    def inbox(
+        self,
+        name: str,
+        wanted: InboxFilter = EVERYTHING,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+    ) -> InboxPage:
+        with self.database.reading():
+            return reading.inbox_page(self.database, name, wanted, limit, before)
+
+    def unread(self, name: str) -> int:
+        with self.database.reading():
+            return reading.unread(self.database, name)
+
+    def search(
+        self,
+        query: Query,
+        *,
+        reader: str | None = None,
+        limit: int = 50,
+        before: int | None = None,
+    ) -> SearchPage:
+        rules.check_reader(query, reader)
+        with self.database.reading():
+            number = None if reader is None else rows.number_of_agent(self.database, reader)
+            border = searching.border(self.database, before)
+            return searching.search(self.database, query, number, limit, border)
+
+    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+        with self.database.reading():
+            return reading.debts(self.database, debtor, thread_id)
+
+    def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
+        with self.database.writing():
+            recipient = rows.number_of_agent(self.database, name)
+            read_at = rows.microseconds(self._now()) if is_read else None
+            changed = 0
+            for message_id in dict.fromkeys(message_ids):
+                rules.check_recipient(rows.message_row(self.database, message_id), name)
+                changed += len(
+                    self.database.execute(
+                        "UPDATE deliveries SET read_at = ? WHERE message = ? AND recipient = ?"
+                        " AND (read_at IS NULL) = ? RETURNING 1",
+                        (read_at, message_id, recipient, is_read),
+                    ).fetchall()
+                )
+        return changed
+
+    def position(self) -> int:
+        with self.database.reading():
+            found = self.database.execute("SELECT max(arrival) FROM messages").fetchall()
+        return rows.whole(found[0][0] or 0)
+
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+        with self.database.reading():
+            return moving.arrivals(self.database, after, limit)
+
+    @abstractmethod
+    def wait(self, position: int, seconds: float) -> int:
+        """The position as soon as it is beyond that one, or when the time is up."""
+
+    def kept(self, name: str) -> str | None:
+        if not rows.is_text(name):
+            return None
+        with self.database.reading():
+            found = self.database.execute("SELECT content FROM kept WHERE name = ?", (name,))
+            row = found.fetchone()
+        return str(row[0]) if row else None
+
+    def keep(self, name: str, content: str) -> None:
+        with self.database.writing():
+            self.database.execute("DELETE FROM kept WHERE name = ?", (name,))
+            self.database.execute("INSERT INTO kept VALUES (?, ?)", (name, content))
+
+    def records(self) -> Iterator[Record]:
+        return moving.records(self.database.moment())
+
+    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+        with self.database.writing("the mail"):
+            return moving.restore(self.database, agents, records)
+
+    def integrity(self) -> tuple[str, ...]:
+        """What is wrong with the mail; nothing where all is sound and no message changed."""
+        with self.database.reading():
+            return (*self.database.integrity(), *moving.changed(self.database))
+
+    def close(self) -> None:
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
