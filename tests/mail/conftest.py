@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.mailbox import Mailbox
-from mail.homes import HOMES, Home, Place
+from mail.homes import ALL_HOMES, Home, Place
 from mail.letters import introduce
 
 
-@pytest.fixture(params=HOMES, ids=lambda home: home.name)
+@pytest.fixture(params=ALL_HOMES, ids=lambda home: home.name)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A fresh home with nobody in it."""
     home: Home = request.param

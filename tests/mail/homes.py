@@ -1,21 +1,30 @@
 """The homes that mail can have, as a table, and how a test gets at each of them.
 
 Every home is held to the same contract. A new one is a row here: how to make it, how a second
-process would look at it, and what it cannot do, with the reason.
+process would look at it, and what it cannot do. That is what its mailbox says that it lacks; only
+what is a matter of tests stands here.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
+from brenner.mail.abilities import NOTHING_LACKS, Lacks
+from brenner.mail.agent_mail.client import Client, segment
+from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
+from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.store_address import AgentMailAddress, PostgresAddress
+from servers import agent_mail, postgresql
 
-Ability = Literal["a second view"]  # more of them when a home lacks one
-_EVERYTHING: Mapping[Ability, str] = MappingProxyType({})
+SECOND_VIEW = "a second view"
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class Clock:
@@ -39,7 +48,16 @@ class Home(NamedTuple):
     name: str
     create: Callable[[Path, Clock], Mailbox]
     again: Callable[[Path, Clock], Mailbox] | None = None
-    cannot: Mapping[Ability, str] = _EVERYTHING
+    lacks: Lacks = NOTHING_LACKS
+    clear: Callable[[Path], None] | None = None
+    lacks_here: Mapping[str, str] = _NOTHING
+
+    @property
+    def cannot(self) -> dict[str, str]:
+        """What it is not able to do, and why."""
+        return {str(ability): reason for ability, reason in self.lacks.items()} | dict(
+            self.lacks_here
+        )
 
 
 def _memory(_: Path, clock: Clock) -> Mailbox:
@@ -59,14 +77,86 @@ def _sqlite_again(folder: Path, clock: Clock) -> Mailbox:
     return SqliteMailbox.open(sqlite_file(folder), clock=clock)
 
 
+def postgresql_address(folder: Path) -> PostgresAddress:
+    """A schema of the server for one test."""
+    mark = sha256(str(folder).encode()).hexdigest()[:16]
+    return PostgresAddress(postgresql.running().url(), f"test_{mark}")
+
+
+def _postgresql(folder: Path, clock: Clock) -> Mailbox:
+    return PostgresMailbox.create(postgresql_address(folder), clock=clock)
+
+
+def _postgresql_again(folder: Path, clock: Clock) -> Mailbox:
+    return PostgresMailbox.open(postgresql_address(folder), clock=clock)
+
+
+def agent_mail_address(folder: Path) -> AgentMailAddress:
+    """A project of the server for one test.
+
+    The server takes names for one that differ in case or in `_` and `-`; a hash sets them apart.
+    """
+    mark = sha256(str(folder).encode()).hexdigest()[:16]
+    return AgentMailAddress(agent_mail.running().url, f"{folder}/{mark}")
+
+
+def _agent_mail(folder: Path, _: Clock) -> Mailbox:
+    _free_names()
+    return AgentMailMailbox.create(agent_mail_address(folder), None)
+
+
+def _agent_mail_again(folder: Path, _: Clock) -> Mailbox:
+    return AgentMailMailbox.open(agent_mail_address(folder), None)
+
+
+def _agent_mail_clear(folder: Path) -> None:
+    give_names_back(agent_mail_address(folder))
+
+
+def give_names_back(address: AgentMailAddress) -> None:
+    """Free the names of a project, which belong to the whole server: the next test wants them."""
+    for name in _names(f"agents/{segment(str(address.project))}"):
+        _agent_mail_client().call("delete_agent", {"project_key": address.project, "name": name})
+
+
+def _free_names() -> None:
+    """Take away the names that others have left behind, though not their mail."""
+    client, nowhere = _agent_mail_client(), {"project_key": "/nowhere"}
+    for name in _names("agents"):
+        client.call("register_agent", {**nowhere, "name": name, "program": "x", "model": "x"})
+        client.call("delete_agent", {**nowhere, "name": name})
+
+
+def _names(resource: str) -> list[str]:
+    """Without those that are the server's own."""
+    found = cast("dict[str, Any]", _agent_mail_client().read(resource, {}))
+    names = (agent["name"] for agent in found["agents"])
+    return [name for name in names if not name.startswith("global-inbox-")]
+
+
+@cache
+def _agent_mail_client() -> Client:
+    return Client(agent_mail.running().url)
+
+
 MEMORY = Home(
     "memory",
     _memory,
-    cannot={"a second view": "the mail lives in one object and ends with it"},
+    lacks_here={SECOND_VIEW: "the mail lives in one object and ends with it"},
 )
 SQLITE = Home("sqlite", _sqlite, _sqlite_again)
+POSTGRESQL = Home("postgresql", _postgresql, _postgresql_again)
+AGENT_MAIL = Home(
+    "agent mail",
+    _agent_mail,
+    _agent_mail_again,
+    lacks=AgentMailMailbox.lacks,
+    clear=_agent_mail_clear,
+)
 
-HOMES = (MEMORY, SQLITE)
+# Those that lack nothing that a mailbox can do, and those that are held to the contract
+HOMES = (MEMORY, SQLITE, POSTGRESQL)
+ALL_HOMES = (*HOMES, AGENT_MAIL)
 
 
 class Place:
@@ -81,7 +171,7 @@ class Place:
 
     def again(self) -> Mailbox:
         """Another view of the same mail."""
-        assert self.home.again, self.home.cannot["a second view"]
+        assert self.home.again, self.home.cannot[SECOND_VIEW]
         view = self.home.again(self.folder, self.clock)
         self._views.append(view)
         return view
@@ -92,3 +182,5 @@ class Place:
     def __exit__(self, *_: object) -> None:
         for view in self._views:
             view.close()
+        if self.home.clear:
+            self.home.clear(self.folder)

@@ -9,7 +9,7 @@ from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, InboxPage, Profile, Stored
 from brenner.thread.messages import Message
-from mail.homes import HOMES, Ability
+from mail.homes import ALL_HOMES, Home
 
 ANN, BEA, CAT, BOSS = "BlueLake", "GreenDog", "RedCreek", "Operator"
 NAMES = (ANN, BEA, CAT, BOSS)
@@ -93,19 +93,17 @@ def whole(mailbox: Mailbox) -> object:
     )
 
 
-def in_homes_with(ability: Ability) -> pytest.MarkDecorator:
-    """Run a test in the homes that are able to; the others say why not."""
-    return pytest.mark.parametrize(
-        "place",
-        [
-            pytest.param(
-                home,
-                id=home.name,
-                marks=pytest.mark.skipif(
-                    ability in home.cannot, reason=home.cannot.get(ability, "")
-                ),
-            )
-            for home in HOMES
-        ],
-        indirect=True,
-    )
+def in_homes_with(*abilities: str) -> pytest.MarkDecorator:
+    """Run a test in the homes that are able to; the others say what they cannot, and why."""
+    return pytest.mark.parametrize("place", homes_with(*abilities), indirect=True)
+
+
+def homes_with(*abilities: str) -> list[pytest.ParameterSet]:
+    """All homes as parameters of a test; those that are not able to are left out, and say so."""
+    return [_able(home, abilities) for home in ALL_HOMES]
+
+
+def _able(home: Home, abilities: tuple[str, ...]) -> pytest.ParameterSet:
+    missing = [f"{each}: {home.cannot[each]}" for each in abilities if each in home.cannot]
+    marks = [pytest.mark.skip(reason=f"{home.name} lacks {'; '.join(missing)}")] if missing else []
+    return pytest.param(home, id=home.name, marks=marks)

@@ -3,9 +3,10 @@
 import pytest
 
 from brenner.limits import MOST_PROFILE_BYTES
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Profile
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
 
 TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
@@ -15,9 +16,15 @@ def test_registered_as_asked_for(place: Place) -> None:
     """What an agent says of itself is kept, with the time of the store."""
     agent, before = place.mailbox.register(TASK)
     assert before is None
-    assert agent == Agent(*TASK, registered_at=place.clock.now)
+    assert agent == Agent(*TASK, registered_at=agent.registered_at)
     assert place.mailbox.agent(ANN) == agent
     assert agent in place.mailbox.agents()
+
+
+@in_homes_with(Ability.OUR_CLOCK)
+def test_registered_at_the_time_of_the_clock(place: Place) -> None:
+    """Which is the store's."""
+    assert place.mailbox.register(TASK).agent.registered_at == place.clock.now
 
 
 def test_everybody_by_name(place: Place) -> None:
@@ -113,7 +120,7 @@ def test_what_cannot_be_kept_is_refused(place: Place, field: str) -> None:
     assert place.mailbox.register(longest).agent[:4] == longest
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_others_know_them_at_once(place: Place) -> None:
     """Who is registered in one process is known in the next."""
     other = place.again()

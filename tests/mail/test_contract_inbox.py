@@ -5,10 +5,11 @@ from itertools import combinations, product
 
 import pytest
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import InboxFilter, Received
 from brenner.thread.messages import Message
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
     BEA,
@@ -66,6 +67,7 @@ def test_newest_first(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.inbox(BOSS).messages == ()
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_new_mail_is_unread(mailbox: Mailbox) -> None:
     """By each of its recipients."""
     stored = post(mailbox, letter())
@@ -76,19 +78,27 @@ def test_new_mail_is_unread(mailbox: Mailbox) -> None:
 
 def test_filters_combine(place: Place, mailbox: Mailbox) -> None:
     """Every combination of them, whole and in pages."""
-    inbox = fill(place)
+    check_filters(mailbox, fill(place), unread=False)
+
+
+@in_homes_with(Ability.READ_MARKS)
+def test_filters_combine_with_unread(place: Place, mailbox: Mailbox) -> None:
+    """As with each other."""
+    check_filters(mailbox, fill(place), unread=True)
+
+
+def check_filters(mailbox: Mailbox, inbox: list[Received], *, unread: bool) -> None:
+    """All the other filters together with that one."""
     types = [tuple(two) for two in combinations(("INFO", "QUESTION", "DELTA", "ACK"), 2)]
     types += [("INFO", "INFO"), ("INFO", "NOTHING")]
     seen = set()
-    for parts in product(
-        (False, True), (False, True), [(), ("KICKOFF",), *types], (None, THREAD, ELSEWHERE)
-    ):
-        wanted = InboxFilter(*parts)
+    for parts in product((False, True), [(), ("KICKOFF",), *types], (None, THREAD, ELSEWHERE)):
+        wanted = InboxFilter(unread, *parts)
         right = expected(inbox, wanted)
         assert list(mailbox.inbox(BEA, wanted).messages) == right
         assert walk(mailbox, wanted, 2) == right
         seen.add(len(right))
-    assert {0, 1, len(inbox)} <= seen
+    assert {0, 1, len(expected(inbox, InboxFilter(unread)))} <= seen
 
 
 def walk(mailbox: Mailbox, wanted: InboxFilter, limit: int) -> list[Received]:
@@ -102,18 +112,24 @@ def walk(mailbox: Mailbox, wanted: InboxFilter, limit: int) -> list[Received]:
     return found
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 11, 12, 13, 14])
-def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox, limit: int) -> None:
+def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox) -> None:
     """Without gaps or repeats; `has_more` is exact."""
     inbox = fill(place)
     assert len(inbox) == 13
-    assert walk(mailbox, InboxFilter(), limit) == inbox
+    for limit in (1, 2, 3, 11, 12, 13, 14):
+        assert walk(mailbox, InboxFilter(), limit) == inbox
+        check_pages(mailbox, inbox, limit)
+
+
+def check_pages(mailbox: Mailbox, inbox: list[Received], limit: int) -> None:
+    """One from each place of the inbox on."""
     for start in range(len(inbox)):
         page = mailbox.inbox(BEA, limit=limit, before=inbox[start].stored.id)
         assert list(page.messages) == inbox[start + 1 :][:limit]
         assert page.has_more == (len(inbox) - start - 1 > limit)
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_a_page_goes_on_where_mail_was_marked(mailbox: Mailbox) -> None:
     """The message that a page begins before need not be in the filtered list any more."""
     sent = [post(mailbox, letter(str(number))).id for number in range(4)]
@@ -157,6 +173,7 @@ def read_by(mailbox: Mailbox, name: str) -> list[int]:
     return [one.stored.id for one in mailbox.inbox(name).messages if one.is_read][::-1]
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_marking(mailbox: Mailbox) -> None:
     """Read and unread again; it says how many that changed, and is nobody else's matter."""
     sent = [post(mailbox, letter(str(number))).id for number in range(4)]
@@ -176,6 +193,7 @@ def test_marking_one_twice_counts_once(mailbox: Mailbox) -> None:
     assert mailbox.mark(BEA, [stored.id, stored.id], is_read=True) == 1
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_marking_takes_any_iterable(mailbox: Mailbox) -> None:
     """One that can be walked only once, too."""
     sent = [post(mailbox, letter(str(number))).id for number in range(3)]
@@ -189,6 +207,7 @@ def test_marking_many(mailbox: Mailbox) -> None:
     assert mailbox.mark(BEA, [stored.id] * 70_000, is_read=True) == 1
 
 
+@in_homes_with(Ability.READ_MARKS)
 @pytest.mark.parametrize("is_read", [True, False])
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_marking_is_all_or_none(mailbox: Mailbox, number: int, is_read: bool) -> None:
@@ -201,6 +220,15 @@ def test_marking_is_all_or_none(mailbox: Mailbox, number: int, is_read: bool) ->
         assert read_by(mailbox, BEA) == sent[:1]
 
 
+def test_a_wrong_mark_is_refused(mailbox: Mailbox) -> None:
+    """Of what is not there, or of somebody else's mail."""
+    hers = post(mailbox, letter()).id
+    other = post(mailbox, letter(sender=CAT, to=(ANN,))).id
+    assert refusal(mailbox.mark, BEA, [hers, hers + 999], is_read=True) == "UNKNOWN_MESSAGE"
+    assert refusal(mailbox.mark, BEA, [hers, other], is_read=True) == "NOT_A_RECIPIENT"
+
+
+@in_homes_with(Ability.READ_MARKS)
 @pytest.mark.parametrize(
     "other",
     [letter(sender=BEA, to=(CAT,)), letter(sender=CAT, to=(ANN,))],
@@ -215,6 +243,7 @@ def test_only_a_recipient_marks(mailbox: Mailbox, other: Message) -> None:
     assert read_by(mailbox, BEA) == []
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     """What is read is not acknowledged, and what is acknowledged is not read."""
     stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA,)))
@@ -225,6 +254,7 @@ def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     assert mailbox.inbox(BEA).messages == (Received(stored, False, False),)
 
 
+@in_homes_with(Ability.READ_MARKS, Ability.OUR_CLOCK)
 def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     """The first time; marking what is marked changes nothing, and unread forgets it."""
     stored = post(mailbox, letter())
@@ -238,7 +268,7 @@ def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     assert [record.read_at for record in mailbox.records()] == [()]
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW, Ability.READ_MARKS)
 def test_marks_are_seen_by_other_processes(place: Place) -> None:
     """And survive them all."""
     introduce(place.mailbox)
@@ -251,6 +281,7 @@ def test_marks_are_seen_by_other_processes(place: Place) -> None:
     assert read_by(place.again(), BEA) == [stored.id]
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_unread_is_counted(mailbox: Mailbox) -> None:
     """Each recipient for herself; a name that nobody has is refused."""
     numbers = [post(mailbox, letter(str(number), to=(BEA, CAT))).id for number in range(3)]

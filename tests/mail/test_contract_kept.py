@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import ELSEWHERE, THREAD, in_homes_with, letter, post
 
 
@@ -21,6 +22,7 @@ def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread_arrivals("RS-20251230-nobody-wrote", 0) == ()
 
 
+@in_homes_with(Ability.KEEPING)
 def test_something_is_kept(mailbox: Mailbox) -> None:
     """Under its name, the last of what was kept; under another name nothing is."""
     assert mailbox.kept("sum") is None
@@ -32,7 +34,7 @@ def test_something_is_kept(mailbox: Mailbox) -> None:
     assert mailbox.position() == 0
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW, Ability.KEEPING)
 def test_it_stays(place: Place, mailbox: Mailbox) -> None:
     """Another view finds it too."""
     mailbox.keep("sum", "one")

@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.thread.messages import Message
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import BEA, ELSEWHERE, in_homes_with, introduce, letter, post, refusal, whole
 
 HOUR = timedelta(hours=1)
@@ -32,6 +33,7 @@ def test_a_repeated_conditional_send_is_the_first(mailbox: Mailbox) -> None:
     assert (again.stored, again.is_new) == (first.stored, False)
 
 
+@in_homes_with(Ability.KEYS)
 @pytest.mark.parametrize(
     "other",
     [
@@ -51,6 +53,7 @@ def test_a_key_belongs_to_one_message(mailbox: Mailbox, other: Message) -> None:
     assert whole(mailbox) == before
 
 
+@in_homes_with(Ability.KEYS)
 def test_a_key_belongs_to_one_answer(mailbox: Mailbox) -> None:
     """The same text in reply to another message is another send."""
     first, second = post(mailbox, letter("first")), post(mailbox, letter("second"))
@@ -101,11 +104,19 @@ def test_a_key_that_cannot_be_kept_is_refused(mailbox: Mailbox, key: str, code: 
     assert whole(mailbox) == before
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_a_key_holds_in_every_process(place: Place) -> None:
     """The retry may come from another one."""
     introduce(place.mailbox)
     first = place.mailbox.send(letter(), key="k")
     other = place.again()
     assert other.send(letter(), key="k") == (first.stored, False)
+
+
+@in_homes_with(SECOND_VIEW, Ability.KEYS)
+def test_a_key_is_taken_in_every_process(place: Place) -> None:
+    """Another message may not come with it from anywhere."""
+    introduce(place.mailbox)
+    place.mailbox.send(letter(), key="k")
+    other = place.again()
     assert refusal(other.send, letter("other"), key="k") == "KEY_REUSED"

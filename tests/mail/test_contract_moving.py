@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, Stored
-from mail.homes import Clock, Place
+from mail.homes import SECOND_VIEW, Clock, Place
 from mail.letters import (
     ANN,
     BEA,
@@ -29,19 +30,26 @@ HOUR = timedelta(hours=1)
 
 
 def test_records_are_everything(mailbox: Mailbox) -> None:
-    """Every message in the order in which it came, with who has read it."""
+    """Every message in the order in which it came."""
+    restore(mailbox, history())
+    post(mailbox, letter())
+    assert tuple(record.stored for record in mailbox.records()) == mailbox.arrivals(0)
+
+
+@in_homes_with(Ability.READ_MARKS)
+def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
+    """As the inboxes do."""
     restore(mailbox, history())
     stored = post(mailbox, letter())
     mailbox.mark(CAT, [stored.id], is_read=True)
-    records = list(mailbox.records())
-    assert tuple(record.stored for record in records) == mailbox.arrivals(0)
-    for record in records:
+    for record in mailbox.records():
         readers = {name for name, _ in record.read_at}
         for name in record.stored.message.recipients:
             inbox = {one.stored.id: one.is_read for one in mailbox.inbox(name).messages}
             assert inbox[record.stored.id] == (name in readers)
 
 
+@in_homes_with(Ability.AS_THEY_WERE)
 def test_into_an_empty_home(place: Place) -> None:
     """Equal records: ids, times, hashes, links, marks; but they are not local."""
     other = history()
@@ -68,11 +76,30 @@ def test_there_and_back(place: Place) -> None:
     done = restore(place.mailbox, other)
     assert (done.added, done.skipped) == (1, 1)
     assert whole(place.mailbox) != before
-    assert [one.is_local for one in place.mailbox.arrivals(0)] == [True, False]
+
+
+@in_homes_with(Ability.AS_THEY_WERE)
+def test_what_was_imported_is_not_local(place: Place) -> None:
+    """Nobody here has seen who wrote it."""
+    introduce(place.mailbox)
+    post(place.mailbox, letter())
+    restore(place.mailbox, history())
+    assert [one.is_local for one in place.mailbox.arrivals(0)] == [True, *[False] * 6]
 
 
 def test_twice_skips_all(place: Place) -> None:
-    """Nothing changes the second time, marks included, whatever has happened since."""
+    """Nothing changes the second time."""
+    other = history()
+    restore(place.mailbox, other)
+    place.clock.move(HOUR)
+    before = whole(place.mailbox)
+    assert restore(place.mailbox, other) == Restored(0, other.position(), (), ())
+    assert whole(place.mailbox) == before
+
+
+@in_homes_with(Ability.READ_MARKS)
+def test_marks_come_once(place: Place) -> None:
+    """With their messages; the second time they change nothing, whatever has happened since."""
     other = history()
     restore(place.mailbox, other)
     place.clock.move(HOUR)
@@ -101,9 +128,17 @@ def test_threads_grow_together(mailbox: Mailbox) -> None:
     order = [(stored.at, stored.id) for stored in page.messages]
     assert order == sorted(order)
     assert page.position == len(order) == 6
-    assert page.messages[-1].message.body == "mine"
 
 
+@in_homes_with(Ability.AS_THEY_WERE)
+def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
+    """Though it came in later."""
+    post(mailbox, letter("mine"))
+    restore(mailbox, history())
+    assert mailbox.thread(THREAD).messages[-1].message.body == "mine"
+
+
+@in_homes_with(Ability.OUR_CLOCK, Ability.AS_THEY_WERE)
 def test_imported_times_do_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Only local mail holds back local mail."""
     record = next(history().records())
@@ -119,7 +154,8 @@ def test_who_is_known_here_stays(mailbox: Mailbox) -> None:
     others = [Agent(ANN, "codex-cli", "gpt", "", at), Agent("CalmRiver", "x", "y", "z", at)]
     done = mailbox.restore(others, ())
     assert done == Restored(0, 0, (), ("CalmRiver",))
-    assert set(mailbox.agents()) == {*before, others[1]}
+    known = {agent[:4] for agent in mailbox.agents()}
+    assert known == {*(agent[:4] for agent in before), others[1][:4]}
 
 
 def test_keys_do_not_travel(place: Place) -> None:
@@ -140,7 +176,7 @@ def breaking(records: list[Record], after: int) -> Iterator[Record]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 3, 6])
-def test_all_or_none(place: Place, mailbox: Mailbox, after: int) -> None:
+def test_all_or_none(mailbox: Mailbox, after: int) -> None:
     """Where the archive breaks off, nothing is left behind, agents neither."""
     post(mailbox, letter("mine"))
     before = whole(mailbox)
@@ -150,10 +186,19 @@ def test_all_or_none(place: Place, mailbox: Mailbox, after: int) -> None:
         mailbox.restore(other.agents(), breaking(list(other.records()), after))
     assert whole(mailbox) == before
     assert mailbox.wait(1, 0) == 1
-    place.clock.move(HOUR)
-    stored = post(mailbox, letter("next"))
-    assert (stored.arrival, stored.at) == (2, place.clock.now)
+    assert post(mailbox, letter("next")).arrival == 2
     assert restore(mailbox, other).added == other.position()
+
+
+@in_homes_with(Ability.OUR_CLOCK)
+def test_an_import_that_fails_does_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
+    """Nor does it leave anything else behind."""
+    post(mailbox, letter("mine"))
+    other = history()
+    with pytest.raises(ValueError, match="the archive ends here"):
+        mailbox.restore(other.agents(), breaking(list(other.records()), 3))
+    place.clock.move(HOUR)
+    assert post(mailbox, letter("next")).at == place.clock.now
 
 
 @pytest.mark.parametrize("taken", [1, 3])
@@ -170,6 +215,7 @@ def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
     assert mailbox.arrivals(4) == (late,)
 
 
+@in_homes_with(Ability.READ_MARKS, Ability.AS_THEY_WERE)
 def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     """Marks that are made while they are read are not among them either."""
     stored = next(history().records()).stored
@@ -181,7 +227,7 @@ def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     assert [one.stored.id for one in records if one.read_at] == []
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_records_are_of_one_moment_for_others(place: Place) -> None:
     """Mail that another process sends while they are read is not among them."""
     introduce(place.mailbox)
@@ -193,7 +239,7 @@ def test_records_are_of_one_moment_for_others(place: Place) -> None:
     assert place.mailbox.position() == 5
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_an_import_is_there_for_others(place: Place) -> None:
     """Whole, and after everybody has left."""
     view = place.again()

@@ -5,9 +5,10 @@ from itertools import product
 
 import pytest
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored, ThreadPage, ThreadSummary
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
     BEA,
@@ -63,6 +64,7 @@ def test_stored_messages_never_change(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[0] == first
 
 
+@in_homes_with(Ability.OUR_CLOCK)
 def test_a_thread_stands_in_its_order(place: Place, mailbox: Mailbox) -> None:
     """R9: time, then id; where the clock went back, that is not the order of arrival."""
     sent = conversation(place)
@@ -90,7 +92,8 @@ def test_pages_of_every_size_and_place(place: Place, mailbox: Mailbox) -> None:
     """Each is the part of the whole that was asked for, and says what it leaves out."""
     order = in_order(conversation(place))
     places = [None, *range(len(order))]
-    for limit, before, after in product([None, *range(len(order) + 2), 10**30], places, places):
+    limits = (None, 0, 1, 3, len(order), len(order) + 1, 10**30)
+    for limit, before, after in product(limits, places, places):
         start = 0 if after is None else after + 1
         window = order[start : len(order) if before is None else before]
         if limit is not None:
@@ -108,25 +111,33 @@ def test_pages_of_every_size_and_place(place: Place, mailbox: Mailbox) -> None:
             assert (page.has_earlier, page.has_later) == has_more
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox, limit: int) -> None:
+def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox) -> None:
     """Back from the newest, and on from the oldest, without gaps or repeats."""
     order = in_order(conversation(place))
+    for limit in (1, 2, 3, 7, 8):
+        assert walk_back(mailbox, limit) == order
+        assert walk_on(mailbox, limit, order[0]) == order
 
+
+def walk_back(mailbox: Mailbox, limit: int) -> list[Stored]:
+    """A thread page by page, from its end."""
     page = mailbox.thread(THREAD, limit=limit)
     back = list(page.messages)
     while page.has_earlier:
         page = mailbox.thread(THREAD, limit=limit, before=back[0].id)
         back[:0] = page.messages
-    assert back == order
+    return back
 
-    on = order[:1]
+
+def walk_on(mailbox: Mailbox, limit: int, first: Stored) -> list[Stored]:
+    """A thread page by page, from its first message on."""
+    on = [first]
     has_later = True
     while has_later:
         page = mailbox.thread(THREAD, limit=limit, after=on[-1].id)
         on += page.messages
         has_later = page.has_later
-    assert on == order
+    return on
 
 
 @pytest.mark.parametrize("number", NO_MESSAGE)
@@ -148,6 +159,7 @@ def test_a_page_from_another_threads_message_is_refused(mailbox: Mailbox) -> Non
     assert refusal(mailbox.thread, THREAD, after=other.id) == "NOT_IN_THREAD"
 
 
+@in_homes_with(Ability.OUR_CLOCK)
 def test_the_list_of_threads(place: Place, mailbox: Mailbox) -> None:
     """The one with the newest message first, by the store's time, whichever came in last."""
     start = place.clock.now
@@ -193,19 +205,33 @@ def test_reading_changes_nothing(place: Place, mailbox: Mailbox) -> None:
     assert not any(received.is_read for received in mailbox.inbox(BEA).messages)
 
 
-def test_what_became_of_a_message(place: Place, mailbox: Mailbox) -> None:
-    """At each recipient, in the order in which they were named."""
+def test_what_became_of_a_message(mailbox: Mailbox) -> None:
+    """At each recipient: what she owes, and what she acknowledged it by first."""
     asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
-    expected = [Delivery(CAT, None, True, None), Delivery(ANN, None, False, None)]
-    assert mailbox.deliveries(asked.id) == (*expected, Delivery(BEA, None, True, None))
-
-    place.clock.move(timedelta(hours=1))
-    mailbox.mark(CAT, [asked.id], is_read=True)
+    others = {Delivery(CAT, None, True, None), Delivery(ANN, None, False, None)}
+    assert set(mailbox.deliveries(asked.id)) == {*others, Delivery(BEA, None, True, None)}
     answer = post(mailbox, ack(str(asked.id)))
     post(mailbox, ack(str(asked.id)))
-    expected[0] = Delivery(CAT, place.clock.now, True, None)
-    assert mailbox.deliveries(asked.id) == (*expected, Delivery(BEA, None, False, answer.id))
+    assert set(mailbox.deliveries(asked.id)) == {*others, Delivery(BEA, None, False, answer.id)}
     assert mailbox.deliveries(answer.id) == (Delivery(ANN, None, False, None),)
+
+
+@in_homes_with(Ability.RECIPIENT_ORDER)
+def test_recipients_stay_in_their_order(mailbox: Mailbox) -> None:
+    """The one in which they were named."""
+    asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
+    assert asked.message.recipients == (CAT, ANN, BEA)
+    assert [each.recipient for each in mailbox.deliveries(asked.id)] == [CAT, ANN, BEA]
+
+
+@in_homes_with(Ability.READ_MARKS, Ability.OUR_CLOCK)
+def test_when_it_was_read(place: Place, mailbox: Mailbox) -> None:
+    """By each recipient for herself."""
+    told = post(mailbox, letter())
+    place.clock.move(timedelta(hours=1))
+    mailbox.mark(CAT, [told.id], is_read=True)
+    read_at = {each.recipient: each.read_at for each in mailbox.deliveries(told.id)}
+    assert read_at == {BEA: None, CAT: place.clock.now}
 
 
 @pytest.mark.parametrize("number", NO_MESSAGE)
@@ -214,7 +240,7 @@ def test_nothing_became_of_an_unknown_message(mailbox: Mailbox, number: int) -> 
     assert refusal(mailbox.deliveries, number) == "UNKNOWN_MESSAGE"
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_every_view_reads_the_same(place: Place) -> None:
     """Opened before the mail came, or after."""
     introduce(place.mailbox)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.query import Query, matches
 from brenner.mail.words import items_of, words_of
 from brenner.thread.messages import Message
-from mail.homes import HOMES, Clock, Home, Place
+from mail.homes import Clock, Home, Place
 from mail.letters import (
     ANN,
     BEA,
@@ -24,7 +25,9 @@ from mail.letters import (
     QUESTION,
     THREAD,
     ack,
+    homes_with,
     ids,
+    in_homes_with,
     introduce,
     letter,
     post,
@@ -125,7 +128,7 @@ def expected(mailbox: Mailbox, query: Query, reader: str) -> list[Stored]:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
+@pytest.mark.parametrize("home", homes_with(Ability.OUR_CLOCK, Ability.READ_MARKS))
 @FEWER
 @given(data=st.data())
 def test_what_matches_is_found(home: Home, data: st.DataObject) -> None:
@@ -181,17 +184,25 @@ def test_a_page_may_begin_before_any_message(mailbox: Mailbox) -> None:
 
 
 def test_what_a_reader_has_to_do(mailbox: Mailbox) -> None:
-    """`is:unread` and `needs:ack` are about her, whoever else got the message."""
+    """`needs:ack` is about her, whoever else got the message."""
     asked = post(mailbox, letter(subject=QUESTION))
-    told = post(mailbox, letter())
-    mailbox.mark(BEA, [asked.id], is_read=True)
+    post(mailbox, letter())
     post(mailbox, ack(str(asked.id), sender=CAT))
-    unread, owing = Query(is_unread=True), Query(needs_ack=True)
-    assert ids(mailbox.search(unread, reader=BEA).messages) == [told.id]
-    assert ids(mailbox.search(unread, reader=CAT).messages) == [told.id, asked.id]
+    owing = Query(needs_ack=True)
     assert ids(mailbox.search(owing, reader=BEA).messages) == [asked.id]
     for name in (CAT, ANN, BOSS):
         assert mailbox.search(owing, reader=name).messages == ()
+
+
+@in_homes_with(Ability.READ_MARKS)
+def test_what_a_reader_has_not_read(mailbox: Mailbox) -> None:
+    """`is:unread` is about her, too."""
+    asked = post(mailbox, letter(subject=QUESTION))
+    told = post(mailbox, letter())
+    mailbox.mark(BEA, [asked.id], is_read=True)
+    unread = Query(is_unread=True)
+    assert ids(mailbox.search(unread, reader=BEA).messages) == [told.id]
+    assert ids(mailbox.search(unread, reader=CAT).messages) == [told.id, asked.id]
     assert mailbox.search(unread, reader=BOSS).messages == ()
 
 
@@ -202,6 +213,7 @@ def test_a_reader_narrows_nothing_else(mailbox: Mailbox) -> None:
         assert mailbox.search(Query(phrases=(("fate",),)), reader=name).messages == (stored,)
 
 
+@in_homes_with(Ability.READ_MARKS)
 def test_searching_changes_nothing(mailbox: Mailbox) -> None:
     """A hit is not a message that was read."""
     post(mailbox, letter("fate"))

@@ -5,10 +5,11 @@ from hashlib import sha256
 
 import pytest
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.thread.messages import Message
-from mail.homes import Place
+from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
     BEA,
@@ -38,13 +39,13 @@ def canonical(texts: tuple[str, ...]) -> str:
     return "[" + ",".join(quoted) + "]"
 
 
-def test_stored_as_sent(place: Place, mailbox: Mailbox) -> None:
+def test_stored_as_sent(mailbox: Mailbox) -> None:
     """The first message of a store, with all that is kept about it."""
     message = letter()
     sent = mailbox.send(message)
     expected = Stored(
         id=sent.stored.id,
-        at=place.clock.now,
+        at=sent.stored.at,
         message=message,
         content_hash=sent.stored.content_hash,
         arrival=1,
@@ -54,6 +55,12 @@ def test_stored_as_sent(place: Place, mailbox: Mailbox) -> None:
     assert sent.stored == expected
     assert sent.stored.id > 0
     assert mailbox.message(sent.stored.id) == expected
+
+
+@in_homes_with(Ability.OUR_CLOCK)
+def test_stored_at_the_time_of_the_clock(place: Place, mailbox: Mailbox) -> None:
+    """Which is the store's, not the sender's."""
+    assert post(mailbox, letter()).at == place.clock.now
 
 
 @pytest.mark.parametrize("text", DIFFICULT, ids=ascii)
@@ -74,6 +81,7 @@ def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
     assert stored.content_hash == expected
 
 
+@in_homes_with(Ability.STATED_ACKS)
 @pytest.mark.parametrize("stated", [None, True, False])
 def test_whether_an_ack_is_asked_for_stays(mailbox: Mailbox, stated: bool | None) -> None:
     """Nothing said is not the same as no."""
@@ -92,6 +100,7 @@ def test_ids_increase(mailbox: Mailbox) -> None:
     assert [one.arrival for one in stored] == [1, 2, 3, 4, 5, 6]
 
 
+@in_homes_with(Ability.OUR_CLOCK)
 @pytest.mark.parametrize(
     ("moves", "expected"),
     [
@@ -172,12 +181,22 @@ def test_the_same_twice_is_two_messages(mailbox: Mailbox) -> None:
 # --- Replies --------------------------------------------------------------------------------------
 
 
+@in_homes_with(Ability.REPLY_LINKS)
 def test_a_reply_is_linked(mailbox: Mailbox) -> None:
     """To a message of its thread, its own sender's too."""
     first = post(mailbox, letter())
     second = post(mailbox, letter("And this."), reply_to=first.id)
     assert mailbox.message(second.id).reply_to == first.id
     assert mailbox.message(first.id).reply_to is None
+
+
+@in_homes_with(SECOND_VIEW, Ability.REPLY_LINKS)
+def test_a_link_is_there_for_others(place: Place) -> None:
+    """As the message is."""
+    introduce(place.mailbox)
+    first = post(place.mailbox, letter())
+    second = post(place.mailbox, letter("And this."), reply_to=first.id)
+    assert place.again().thread(THREAD).messages == (first, second)
 
 
 @pytest.mark.parametrize("number", NO_MESSAGE)
@@ -212,7 +231,7 @@ def test_a_conditional_send_is_exact(mailbox: Mailbox) -> None:
         assert mailbox.send(letter(), position=count).is_new
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_of_two_conditional_sends_one_wins(place: Place) -> None:
     """Both read the same position, from two processes."""
     introduce(place.mailbox)
@@ -224,14 +243,14 @@ def test_of_two_conditional_sends_one_wins(place: Place) -> None:
     assert [one.message.body for one in views[0].thread(THREAD).messages] == ["second"]
 
 
-@in_homes_with("a second view")
+@in_homes_with(SECOND_VIEW)
 def test_what_is_sent_is_there_for_others(place: Place) -> None:
     """At once, whole, and after everybody has left."""
     introduce(place.mailbox)
     other = place.again()
     stored = post(place.mailbox, letter())
     assert other.message(stored.id) == stored
-    answer = post(other, letter("Answer", sender=BEA, to=(ANN,)), reply_to=stored.id)
+    answer = post(other, letter("Answer", sender=BEA, to=(ANN,)))
     assert answer.id > stored.id
     assert place.mailbox.thread(THREAD).messages == (stored, answer)
     place.mailbox.close()

@@ -23,7 +23,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import InboxFilter, Profile, Record, Stored
 from brenner.thread.messages import Message
 from mail import small_world as world
-from mail.homes import SQLITE, Clock, Home
+from mail.homes import POSTGRESQL, SQLITE, Clock, Home
 from mail.letters import ANN, BEA, CAT, ELSEWHERE, THREAD, ack, introduce, owed
 from mail.reference_debts import debts_of, open_copies
 from mail.small_world import Question
@@ -317,5 +317,13 @@ class SqliteMachine(StoreMachine):
     home = SQLITE
 
 
+class PostgresMachine(StoreMachine):
+    """The one for several machines; every step of it goes to a server and back, many times."""
+
+    home = POSTGRESQL
+
+
 TestSqlite = SqliteMachine.TestCase
 TestSqlite.settings = settings(max_examples=settings().max_examples // 5, stateful_step_count=40)
+TestPostgres = PostgresMachine.TestCase
+TestPostgres.settings = settings(max_examples=settings().max_examples // 40, stateful_step_count=25)

@@ -24,6 +24,10 @@ class Ability(StrEnum):
     KEEPING = "keeping what was worked out"
     # Times are those that the mailbox is told, not a server's.
     OUR_CLOCK = "times of our own"
+    # In which order the recipients of a message were named is kept.
+    RECIPIENT_ORDER = "the order of recipients"
+    # Whether a sender said that an ACK is wanted, or left it to the type, is kept.
+    STATED_ACKS = "stated wishes for an ACK"
     # Any text that can be stored at all comes back as it was.
     ANY_TEXT = "any text"
 

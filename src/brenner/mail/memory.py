@@ -13,7 +13,7 @@ from typing import Self
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail import registering, rules
-from brenner.mail.abilities import NOTHING_LACKS
+from brenner.mail.abilities import NOTHING_LACKS, Lacks
 from brenner.mail.clock import Clock, system_clock
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
@@ -47,11 +47,13 @@ _CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
 
 
 class MemoryMailbox:
-    """A mailbox that ends with the program."""
+    """A mailbox that ends with the program.
 
-    lacks = NOTHING_LACKS
+    It lacks nothing; one that stands in for a home which is still to be made says what that lacks.
+    """
 
-    def __init__(self, clock: Clock = system_clock) -> None:
+    def __init__(self, clock: Clock = system_clock, lacks: Lacks = NOTHING_LACKS) -> None:
+        self.lacks = lacks
         self._clock = clock
         self._agents: dict[str, Agent] = {}
         self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
@@ -98,7 +100,9 @@ class MemoryMailbox:
             if reply_to is not None:
                 rules.check_reply(self.message(reply_to), message)
             rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
-            stored = self._next(message, reply_to)
+            new_id = max(self._messages, default=0) + 1
+            at = rules.next_time(self._clock(), self._last_time)
+            stored = self._stored(message, new_id, at, reply_to)
             self._add(stored)
             self._last_time = stored.at
             if key is not None:
@@ -106,15 +110,17 @@ class MemoryMailbox:
             self._news.notify_all()
         return Sent(stored, is_new=True)
 
-    def _next(self, message: Message, reply_to: int | None) -> Stored:
-        new_id = max(self._messages, default=0) + 1
+    def _stored(
+        self, message: Message, message_id: int, at: datetime, reply_to: int | None = None
+    ) -> Stored:
+        """The message as the next one that comes in."""
         return Stored(
-            id=new_id,
-            at=rules.next_time(self._clock(), self._last_time),
+            id=message_id,
+            at=at,
             message=message,
             content_hash=content_hash(message),
             arrival=len(self._messages) + 1,
-            origin_id=new_id,
+            origin_id=message_id,
             reply_to=reply_to,
             acknowledges=self._settled_by(message, reply_to) if type_of(message) == "ACK" else (),
         )

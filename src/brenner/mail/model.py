@@ -87,10 +87,13 @@ class Sent(NamedTuple):
 
 
 class Received(NamedTuple):
-    """A message in somebody's inbox, with what is hers about it."""
+    """A message in somebody's inbox, with what is hers about it.
+
+    `is_read` is None where the home does not tell.
+    """
 
     stored: Stored
-    is_read: bool
+    is_read: bool | None
     owes_ack: bool
 
 

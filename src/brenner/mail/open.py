@@ -9,7 +9,7 @@ from typing import Protocol
 
 from brenner.diagnostics.codes.servers import OPERATOR_NEEDS_NAME
 from brenner.diagnostics.errors import Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.project import OPERATOR, OWN_FOLDER, Project, store_address, store_file
@@ -27,6 +27,11 @@ class Store(Protocol):
         """How it is called before people: no secret is in it."""
         ...
 
+    @property
+    def lacks(self) -> Lacks:
+        """What it cannot do, and why; known before it is there."""
+        ...
+
     def is_there(self) -> bool:
         """Whether there is one; where nobody can tell, that is raised."""
         ...
@@ -42,6 +47,8 @@ class Store(Protocol):
 
 class SqliteStore:
     """A file."""
+
+    lacks = NOTHING_LACKS
 
     def __init__(self, path: Path, own_folder: Path) -> None:
         self.path = path
@@ -93,12 +100,14 @@ class SqliteStore:
 class PostgresStore:
     """A schema in a database."""
 
+    lacks = NOTHING_LACKS
+
     def __init__(self, address: PostgresAddress) -> None:
         self.address = address
 
     @property
     def shown(self) -> str:
-        return shown(self.address.url)
+        return f"{shown(self.address.url)} (schema {self.address.schema})"
 
     def is_there(self) -> bool:
         from brenner.mail.postgresql.mailbox import PostgresMailbox
@@ -121,26 +130,32 @@ class AgentMailStore:
 
     def __init__(self, address: AgentMailAddress, token: str | None) -> None:
         self.address = address
-        self._token = token
+        self.token = token
 
     @property
     def shown(self) -> str:
         return f"{self.address.url} (project {self.address.project})"
 
+    @property
+    def lacks(self) -> Lacks:
+        from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+
+        return AgentMailMailbox.lacks
+
     def is_there(self) -> bool:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
-        return AgentMailMailbox.is_there(self.address, self._token)
+        return AgentMailMailbox.is_there(self.address, self.token)
 
     def open(self) -> Mailbox:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
-        return AgentMailMailbox.open(self.address, self._token)
+        return AgentMailMailbox.open(self.address, self.token)
 
     def create(self) -> Mailbox:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
-        return AgentMailMailbox.create(self.address, self._token)
+        return AgentMailMailbox.create(self.address, self.token)
 
 
 def store_of(project: Project) -> Store:
@@ -161,12 +176,24 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
     """
     store = store_of(project)
     if create:
+        _check_operator(store, project)
         return _with_operator(store.create(), project, store)
     if store.is_there():
         return store.open()
     from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
 
-    return MemoryMailbox()
+    return MemoryMailbox(lacks=store.lacks)
+
+
+def _check_operator(store: Store, project: Project) -> None:
+    """Who cannot be known there is told before anything is made on the server."""
+    is_server = isinstance(store, AgentMailStore)
+    if is_server and project.operator == OPERATOR and not store.is_there():
+        raise _needs_name(store, project)
+
+
+def _needs_name(store: Store, project: Project) -> Refused:
+    return Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=project.operator))
 
 
 def _with_operator(mailbox: Mailbox, project: Project, store: Store) -> Mailbox:
@@ -174,7 +201,7 @@ def _with_operator(mailbox: Mailbox, project: Project, store: Store) -> Mailbox:
     try:
         if all(agent.name != name for agent in mailbox.agents()):
             if name == OPERATOR and Ability.OWN_NAMES in mailbox.lacks:
-                raise Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name))
+                raise _needs_name(store, project)
             mailbox.register(Profile(name, task=_TASK), update=True)
     except BaseException:
         mailbox.close()

@@ -1,0 +1,127 @@
+"""What the lists of a server hold, taken apart. What is not as it must be is never passed over."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple, NoReturn
+
+from brenner.mail.model import Agent, wants_ack
+from brenner.thread.messages import Message
+
+Fields = Mapping[str, object]
+
+# Servers want a program and a model of everybody. Who names none, an operator, is shown as this.
+UNSAID = "unknown"
+_RECIPIENTS = ("to", "cc", "bcc")
+
+
+class Unreadable(Exception):
+    """A part of an answer is not what it must be; the text says what."""
+
+
+class Item(NamedTuple):
+    """A message in a list. Not every list has the bodies, and few tell the recipients.
+
+    A mention is no delivery: a server may show in an inbox what only speaks of its owner.
+    """
+
+    id: int
+    project: int | None
+    message: Message
+    at: datetime
+    tells_recipients: bool
+    is_mention: bool
+
+
+def fields_of(document: object, what: str) -> Fields:
+    """An object of JSON."""
+    return document if isinstance(document, Mapping) else _fail(f"{what} is not an object")
+
+
+def list_of(document: object, what: str) -> list[object]:
+    """A list of JSON."""
+    return document if isinstance(document, list) else _fail(f"{what} is not a list")
+
+
+def text_of(fields: Fields, name: str) -> str:
+    """A text that can be written down."""
+    value = fields.get(name)
+    if not isinstance(value, str):
+        _fail(f"`{name}` is not a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        _fail(f"`{name}` holds half of a character")
+    return value
+
+
+def number_of(fields: Fields, name: str) -> int:
+    """A number without a fraction."""
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int):
+        _fail(f"`{name}` is not a number")
+    return value
+
+
+def item_of(document: object) -> Item:
+    """A message of a list."""
+    fields = fields_of(document, "a message")
+    number = number_of(fields, "id")
+    # A message that was sent into no thread begins one, which is called after it.
+    thread_id = str(number) if fields.get("thread_id") is None else text_of(fields, "thread_id")
+    message = Message(
+        thread_id=thread_id,
+        sender=text_of(fields, "from"),
+        recipients=_recipients(fields),
+        subject=text_of(fields, "subject"),
+        body=text_of(fields, "body_md") if "body_md" in fields else "",
+        ack_required=bool(fields.get("ack_required")),
+    )
+    return Item(
+        id=number,
+        project=None if fields.get("project_id") is None else number_of(fields, "project_id"),
+        message=as_kept(message),
+        at=_time(fields, "created_ts"),
+        tells_recipients="to" in fields,
+        is_mention="source" in fields,
+    )
+
+
+def agent_of(document: object) -> Agent:
+    """An agent. One that was only written to has said nothing of itself yet."""
+    fields = fields_of(document, "an agent")
+    name, at = text_of(fields, "name"), _time(fields, "inception_ts")
+    if fields.get("is_placeholder") is True:
+        return Agent(name, "", "", "", at)
+    said = [text_of(fields, each) for each in ("program", "model")]
+    program, model = ("" if each == UNSAID else each for each in said)
+    return Agent(name, program, model, text_of(fields, "task_description"), at)
+
+
+def as_kept(message: Message) -> Message:
+    """The message as a server has it, the same for all who look.
+
+    It tells recipients in an order of its own, and of an ACK only whether it is wanted: what is
+    the type's default counts as left to the type.
+    """
+    unsaid = message._replace(recipients=tuple(sorted(message.recipients)), ack_required=None)
+    wanted = wants_ack(message)
+    return unsaid if wants_ack(unsaid) == wanted else unsaid._replace(ack_required=wanted)
+
+
+def _recipients(fields: Fields) -> tuple[str, ...]:
+    """Openly, as a copy, or unseen by others: all of them have got it."""
+    named = [list_of(fields.get(kind) or [], f"`{kind}`") for kind in _RECIPIENTS]
+    everybody = [each for names in named for each in names]
+    return tuple(dict.fromkeys(text_of({"name": each}, "name") for each in everybody))
+
+
+def _time(fields: Fields, name: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text_of(fields, name))
+    except ValueError:
+        _fail(f"`{name}` is not a time")
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def _fail(reason: str) -> NoReturn:
+    raise Unreadable(reason)

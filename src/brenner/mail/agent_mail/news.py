@@ -1,0 +1,97 @@
+"""What has come in since one looked last, whole, and to whom it went.
+
+A message can be committed later than its time says, so each look goes back a little further than
+the newest one that is known; what is known already is left out by its id.
+"""
+
+import re
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from brenner.diagnostics.codes.servers import SERVER_NONSENSE
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.mail.agent_mail.items import Item
+from brenner.mail.agent_mail.project_mail import Directory, ProjectMail
+
+_A_LITTLE = timedelta(seconds=1)
+_WORD = re.compile(r"\b[A-Za-z0-9]+\b")  # which is one in every engine's eyes
+
+Recipients = dict[int, tuple[str, ...]]
+
+
+def news(
+    mail: ProjectMail, directory: Directory, known: Container[int], since: datetime | None
+) -> list[Item]:
+    """The messages after a time that are not known, by id.
+
+    Where one agent gets a copy of everything, its inbox is the project's mail, also that of agents
+    whom another project has taken over. Elsewhere it is what the agents have sent.
+    """
+    if directory.collector is None:
+        sent = [mail.outbox(name, since, bodies=True) for name in directory.agents]
+        return _fresh(mail, (item for items in sent for item in items), known)
+    items = mail.inbox(directory.collector, since)
+    if since is None and len(items) < directory.collected:
+        reason = f"it has {directory.collected} messages, and shows only {len(items)}"
+        raise Unavailable(SERVER_NONSENSE.at(where=mail.client.where, reason=reason))
+    fresh = _fresh(mail, items, known)
+    told = _told(mail, directory, fresh)
+    return [_sent_to(item, told.get(item.id, ()), directory.collector) for item in fresh]
+
+
+def _fresh(mail: ProjectMail, items: Iterable[Item], known: Container[int]) -> list[Item]:
+    found = [item for item in items if item.id not in known and mail.is_ours(item)]
+    return sorted(found, key=lambda item: item.id)
+
+
+def _sent_to(item: Item, names: Iterable[str], collector: str) -> Item:
+    recipients = tuple(sorted(name for name in names if name != collector))
+    return item._replace(message=item.message._replace(recipients=recipients))
+
+
+def _told(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
+    """To whom messages went, from whoever can tell."""
+    told: Recipients = {}
+    for ask in (_from_outboxes, _from_search, _from_inboxes):
+        missing = [item for item in items if item.id not in told]
+        told |= ask(mail, directory, missing) if missing else {}
+    return told
+
+
+def _from_outboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
+    """Of senders who are still here."""
+    told: Recipients = {}
+    for sender in {item.message.sender for item in items} & directory.agents.keys():
+        since = _before(item for item in items if item.message.sender == sender)
+        with suppress(Refused):  # she was taken over in this moment
+            told |= _recipients(mail.outbox(sender, since, bodies=False))
+    return told
+
+
+def _from_search(mail: ProjectMail, _: Directory, items: list[Item]) -> Recipients:
+    """Of senders who are gone: by a word of each message."""
+    words = {_WORD.search(f"{item.message.subject} {item.message.body}") for item in items}
+    told: Recipients = {}
+    for word in {found[0].lower() for found in words if found}:
+        told |= _recipients(mail.with_word(word))
+    return told
+
+
+def _from_inboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
+    """What nobody can tell is known as far as recipients are still here."""
+    told: Recipients = {item.id: () for item in items}
+    for name in directory.agents:
+        for item in mail.inbox(name, _before(items)):
+            if item.id in told and not item.is_mention:
+                told[item.id] += (name,)
+    return told
+
+
+def _recipients(items: Iterable[Item]) -> Recipients:
+    return {item.id: item.message.recipients for item in items if item.tells_recipients}
+
+
+def _before(items: Iterable[Item]) -> datetime:
+    """A time after which all of them are."""
+    return min(item.at for item in items) - _A_LITTLE

@@ -1,0 +1,170 @@
+"""Sending over a server that promises little: what went wrong is looked for, not guessed."""
+
+import time
+from contextlib import suppress
+
+from brenner.diagnostics.codes import servers as codes
+from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.mail import rules
+from brenner.mail.agent_mail.failures import MaybeReached
+from brenner.mail.agent_mail.items import Item, Unreadable, as_kept, fields_of, item_of, list_of
+from brenner.mail.agent_mail.view import View
+from brenner.mail.model import Sent, Stored, wants_ack
+from brenner.thread.messages import Message
+
+# How long a message is looked for after its answer got lost. A send takes a fraction of that.
+_LOOK_FOR = 5.0  # seconds
+_LOOK_EVERY = 0.5
+_SHOWN = 60  # characters of a text in a sentence
+_ACKNOWLEDGE = "acknowledge_message"
+
+
+def send(
+    view: View, message: Message, reply_to: int | None, key: str | None, position: int | None
+) -> Sent:
+    """Send a message, if the thread is as it should be when one looks."""
+    mirror = view.refresh()
+    rules.check_storable(message, view.registered, key)
+    first = _same(mirror.thread(message.thread_id).messages, message) if key is not None else None
+    if first:
+        return Sent(first._replace(reply_to=reply_to), is_new=False)
+    if reply_to is not None:
+        rules.check_reply(mirror.message(reply_to), message)
+    rules.check_position(message.thread_id, position, mirror.thread(message.thread_id).position)
+    stored = post(view, message)
+    _acknowledge(view, stored)
+    return Sent(stored._replace(reply_to=reply_to), is_new=True)
+
+
+def post(view: View, message: Message) -> Stored:
+    """Hand a message over to the server, once, and look at what it has made of it."""
+    before = view.mirror.position()
+    try:
+        sent = _sent(view, view.client.call("send_message", _arguments(view, message)))
+    except MaybeReached as lost:
+        return _checked(view, message, _looked_for(view, message, before, lost))
+    return _checked(view, message, _read_back(view, sent))
+
+
+def _arguments(view: View, message: Message) -> dict[str, object]:
+    """What the server's list does not have is left out."""
+    return {
+        "project_key": view.mail.identity.key,
+        "sender_name": message.sender,
+        "to": list(message.recipients),
+        "subject": message.subject,
+        "body_md": message.body,
+        "ack_required": wants_ack(message),
+        "thread_id": message.thread_id,
+        "sender_token": view.tokens.get(message.sender),
+        "convert_images": False,  # which would change the body
+        "auto_contact_if_blocked": True,  # who is registered here may write to all others here
+    }
+
+
+def _sent(view: View, answer: object) -> Item:
+    """The message as the server says to have stored it."""
+    try:
+        fields = fields_of(answer, "the answer to a send")
+        if "error" in fields:
+            reason = str(fields_of(fields["error"], "the error").get("message"))
+            raise Refused(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
+        deliveries = list_of(fields.get("deliveries"), "`deliveries`")
+        if not deliveries:
+            reason = "it delivered the message to nobody"
+            raise Refused(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
+        return item_of(fields_of(deliveries[0], "a delivery").get("payload"))
+    except Unreadable as error:
+        found = codes.SERVER_NONSENSE.at(where=view.client.where, reason=str(error))
+        raise MaybeReached(found) from None
+
+
+def _read_back(view: View, sent: Item) -> Stored:
+    """A message that the server has, as everybody reads it.
+
+    If it cannot be asked any more, what it answered has to do: it was sent.
+    """
+    try:
+        for whole in (False, True):
+            if sent.id in view.refresh(whole=whole):
+                return view.mirror.message(sent.id)
+    except BrennerError:
+        return view.mirror.take_in(sent)
+    what = f"it is not in the mail of the project `{view.mail.identity.key}`"
+    raise _altered(view, sent.id, what)
+
+
+def _looked_for(view: View, message: Message, before: int, lost: MaybeReached) -> Stored:
+    """The message, if the server has it though its answer got lost.
+
+    A server that reported a failure is done with it. One that gave no answer in time may still be
+    at it: then nobody knows, however long one looks.
+    """
+    has_ended = lost.diagnostic.code == codes.SERVER_FAILED
+    deadline = time.monotonic() + (0 if has_ended else _LOOK_FOR)
+    unknown = view.uncertain(lost, "the message")
+    while True:
+        try:
+            arrived = view.refresh(whole=True).arrivals(before)
+        except BrennerError:
+            outcome: Unavailable = unknown
+        else:
+            stored = next((each for each in arrived if _is_like(each, message)), None)
+            if stored:
+                return stored
+            is_slow = lost.diagnostic.code == codes.SERVER_TIMEOUT
+            outcome = unknown if is_slow else Unavailable(lost.diagnostic)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise outcome from lost
+        time.sleep(min(_LOOK_EVERY, left))
+
+
+def _is_like(stored: Stored, message: Message) -> bool:
+    """Whether it can be that message; its subject may have been cut."""
+    kept = stored.message
+    return (kept.thread_id, kept.sender, kept.body) == (
+        message.thread_id,
+        message.sender,
+        message.body,
+    )
+
+
+def _same(thread: tuple[Stored, ...], message: Message) -> Stored | None:
+    """The same message, sent before: what a key stands for where there are none."""
+    kept = as_kept(message)
+    return next((stored for stored in thread if stored.message == kept), None)
+
+
+def _checked(view: View, message: Message, stored: Stored) -> Stored:
+    """What was stored, if it is what was sent."""
+    wanted, got = as_kept(message), stored.message
+    if wanted == got:
+        return stored
+    texts = (
+        ("the thread is", wanted.thread_id, got.thread_id),
+        ("the sender is", wanted.sender, got.sender),
+        ("the recipients are", ", ".join(wanted.recipients), ", ".join(got.recipients)),
+        ("the subject is", wanted.subject, got.subject),
+        ("the body is", wanted.body, got.body),
+    )
+    changes = [f"{what} `{_short(now)}`" for what, then, now in texts if then != now]
+    raise _altered(view, stored.id, "; ".join(changes) or "whether an ACK is wanted is not kept")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _altered(view: View, number: int, what: str) -> Refused:
+    return Refused(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
+
+
+def _acknowledge(view: View, stored: Stored) -> None:
+    """Tell the server, too, what an ACK settles; it is for programs that ask only the server."""
+    if not stored.acknowledges or not view.client.offers(_ACKNOWLEDGE):
+        return
+    who = {"project_key": view.mail.identity.key, "agent_name": stored.message.sender}
+    for number in stored.acknowledges:
+        with suppress(BrennerError):
+            view.client.call(_ACKNOWLEDGE, {**who, "message_id": number})
