@@ -35,6 +35,11 @@ _SQLITE = "sqlite:///"
 _DEFAULT_STORE = f"{_SQLITE}{OWN_FOLDER}/{STORE_FILE}"
 # Read by later parts of the program; nobody should be warned of them.
 _READ_ELSEWHERE = ("evidence_pack", "roster", "presets")
+_MEND_SURROUNDINGS = (
+    "Set `AGENT_MAIL_BASE_URL` to the server's address, as in `http://127.0.0.1:8765`, and "
+    "`AGENT_MAIL_PATH` to what follows, as in `/mcp/`. A token belongs into "
+    "`AGENT_MAIL_BEARER_TOKEN`."
+)
 _MOST_HOURS = 10 * 366 * 24  # ten years; beyond that dates overflow
 _MOST_BYTES = 1024 * 1024
 
@@ -113,9 +118,23 @@ def store_address(project: Project) -> StoreAddress:
     if address is None:
         raise Refused(codes.UNKNOWN_STORE.at(url=shown(store)))
     if isinstance(address, AgentMailAddress):
-        key = address.project or str(project.folder)
-        return AgentMailAddress(address.url or project.agent_mail.url, key)
+        return _filled_in(project, address)
     return address
+
+
+def _filled_in(project: Project, address: AgentMailAddress) -> AgentMailAddress:
+    """With what the surroundings say; that has to be an address too."""
+    url = project.agent_mail.url_of(address)
+    if parse_store(f"agent-mail+{url}") is None:
+        found = codes.UNKNOWN_STORE.at(url=shown(f"agent-mail+{url}"))
+        raise Refused(found._replace(fix=_MEND_SURROUNDINGS))
+    key = address.project or str(project.folder)
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        reason = "the path of the project is not UTF-8; name a key of it with `?project=KEY`"
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=url, reason=reason)) from None
+    return AgentMailAddress(url, key)
 
 
 def store_file(project: Project, address: SqliteAddress) -> Path:
@@ -135,7 +154,7 @@ def _agent_mail(environ: Mapping[str, str]) -> AgentMailSettings:
     return AgentMailSettings(
         environ.get("AGENT_MAIL_BASE_URL") or known.base_url,
         environ.get("AGENT_MAIL_PATH") or known.path,
-        environ.get("AGENT_MAIL_BEARER_TOKEN") or None,
+        environ.get("AGENT_MAIL_BEARER_TOKEN", "").strip() or None,
     )
 
 

@@ -452,7 +452,7 @@ def test_settings(project: Path) -> None:
 
 def test_unknown_store(project: Path) -> None:
     """A store of another kind is a problem; the other checks go on."""
-    code, checks = examined(project, "--store", "postgresql://ada:secret@db/x")
+    code, checks = examined(project, "--store", "mysql://ada:secret@db/x")
     assert (code, checks["store"]["id"]) == (3, "UNKNOWN_STORE")
     assert "secret" not in str(checks)
 

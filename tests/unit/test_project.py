@@ -17,7 +17,7 @@ from brenner.project import (
     look_at_project,
     store_address,
 )
-from brenner.store_address import shown
+from brenner.store_address import AgentMailAddress, AgentMailSettings, PostgresAddress
 from stores import store_path
 from strategies import any_text
 
@@ -331,8 +331,7 @@ def test_home(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "sqlite:////",
             "sqlite://x",
         ),
-        *("sqlite:///:memory:", "sqlite:///a\0b", "mysql://x/y", "postgresql://localhost/brenner"),
-        *("agent-mail+http://localhost:8765/mcp/", "file:///x"),
+        *("sqlite:///:memory:", "sqlite:///a\0b", "mysql://x/y", "file:///x"),
     ],
 )
 def test_unknown_store(here: Path, url: str) -> None:
@@ -341,7 +340,8 @@ def test_unknown_store(here: Path, url: str) -> None:
         store_address(find_project(None, NOBODY, url))
     found = caught.value.diagnostic
     assert found.id == "UNKNOWN_STORE"
-    assert "PostgreSQL and Agent Mail are not there yet" in found.fix
+    for form in ("`sqlite:///PATH`", "`postgresql://", "`agent-mail+http://", "`agent-mail`"):
+        assert form in found.fix
 
 
 def test_path_that_is_not_utf8(here: Path) -> None:
@@ -354,21 +354,92 @@ def test_path_that_is_not_utf8(here: Path) -> None:
     assert store_path(find_project(str(folder), NOBODY, "sqlite:///x")) == here / "x"
 
 
+def test_stores_on_servers(here: Path) -> None:
+    """A database as it is said; of an Agent Mail server what is left out is filled in."""
+    found = find_project(None, NOBODY, "postgresql://db/lab?schema=cells")
+    assert store_address(found) == PostgresAddress("postgresql://db/lab", "cells")
+    settings(here, 'store = "agent-mail"')
+    assert store_address(find_project(None, NOBODY)) == AgentMailAddress(
+        "http://127.0.0.1:8765/mcp/", str(here)
+    )
+    told = {"AGENT_MAIL_BASE_URL": "https://mail.example.org/", "AGENT_MAIL_PATH": "api"}
+    found = find_project(None, told)
+    assert store_address(found) == AgentMailAddress("https://mail.example.org/api", str(here))
+    for url, expected in (
+        ("agent-mail+http://x:1", "http://x:1/api"),
+        ("agent-mail+http://x:1/", "http://x:1/"),
+        ("agent-mail+http://x:1/mcp/", "http://x:1/mcp/"),
+    ):
+        found = find_project(None, told, f"{url}?project=cells")
+        assert store_address(found) == AgentMailAddress(expected, "cells")
+
+
+def test_the_surroundings_never_select_a_server(here: Path) -> None:
+    """They fill in what `agent-mail` leaves out, and do nothing to any other store."""
+    told = {
+        "AGENT_MAIL_BASE_URL": "http://x:1",
+        "AGENT_MAIL_PATH": "/api/",
+        "AGENT_MAIL_BEARER_TOKEN": " secret\n",
+    }
+    project = find_project(None, told)
+    assert store_path(project) == here / ".brenner" / "mail.sqlite3"
+    assert project.agent_mail == AgentMailSettings("http://x:1", "/api/", "secret")
+    assert "secret" not in repr(project)
+    for empty in ("", " "):
+        assert find_project(None, {"AGENT_MAIL_BEARER_TOKEN": empty}).agent_mail.token is None
+
+
 @pytest.mark.parametrize(
-    ("url", "expected"),
+    ("base", "path"),
     [
-        ("postgresql://ada:secret@db/x", "postgresql://…@db/x"),
-        ("postgresql://ada:se@cr/et@db/x?password=secret", "postgresql://…@db/x"),
-        ("postgresql://db/x", "postgresql://db/x"),
-        ("sqlite://a@b", "sqlite://a@b"),
+        ("localhost:8765", ""),
+        ("ftp://localhost", ""),
+        ("http://", ""),
+        ("http://x:port", ""),
+        ("http://x", "/m cp"),
+        ("http://x", "/mcp?token=secret"),
+        ("http://ada:secret@x", ""),
     ],
 )
-def test_passwords_are_not_shown(url: str, expected: str) -> None:
-    """An address goes to logs and to other people."""
-    assert shown(url) == expected
+def test_surroundings_that_are_no_address(here: Path, base: str, path: str) -> None:
+    """Refused, with the variables to set; what is secret is not shown."""
+    told = {"AGENT_MAIL_BASE_URL": base, "AGENT_MAIL_PATH": path}
+    with pytest.raises(Refused) as caught:
+        store_address(find_project(None, told, "agent-mail"))
+    found = caught.value.diagnostic
+    assert found.id == "UNKNOWN_STORE"
+    assert "`AGENT_MAIL_BASE_URL`" in found.fix
+    assert "secret" not in found.message
+
+
+def test_key_that_is_not_utf8(here: Path) -> None:
+    """No server can be told of that folder; one can name it."""
+    folder = here / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    with pytest.raises(Unavailable) as caught:
+        store_address(find_project(str(folder), NOBODY, "agent-mail"))
+    assert "`?project=KEY`" in caught.value.diagnostic.message
+    named = find_project(str(folder), NOBODY, "agent-mail?project=cafe")
+    assert store_address(named) == AgentMailAddress("http://127.0.0.1:8765/mcp/", "cafe")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ada:se@cr/et@db/x?password=secret",
+        "postgresql://ada:secret@db@db/x",
+        "postgres://ada:secret@db/x?schema=pg_x",
+        "agent-mail+http://secret@db/x",
+        "ada:secret@db/x",
+        "host=db password=secret",
+    ],
+)
+def test_passwords_are_not_shown(url: str) -> None:
+    """What is refused is told without them: it goes to logs and to other people."""
     with pytest.raises(Refused) as caught:
         store_address(Project(Path("/x"), url))
     assert "secret" not in caught.value.diagnostic.message
+    assert "cr/et" not in caught.value.diagnostic.message
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))

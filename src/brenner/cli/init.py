@@ -14,8 +14,9 @@ from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Summary
 from brenner.mail.names import name_refusal
+from brenner.mail.open import SqliteStore, store_of
 from brenner.project import SETTINGS_FILE, Project, find_project
-from brenner.workflows.init_project import Initialised, init_project
+from brenner.workflows.init_project import Initialised, StoreSetting, init_project
 from brenner.workflows.surroundings import counted
 
 FINE = 0
@@ -27,9 +28,9 @@ FINE = 0
 def command(settings: Settings, operator: str | None) -> int:
     """Set a project up, here or in --project DIR: its mailbox, with the operator in it.
 
-    The mailbox is `.brenner/mail.sqlite3`, in a folder that git ignores. `brenner.toml` is written
-    only for an --operator, and never over one that is there. What is there already stays as it is,
-    so that `init` can be repeated.
+    The mailbox is `.brenner/mail.sqlite3`, in a folder that git ignores, or where --store says.
+    `brenner.toml` is written only for an --operator, with the store if one is given, and never over
+    one that is there. What is there already stays as it is, so that `init` can be repeated.
     """
     project = find_project(settings.project, os.environ, settings.store)
     _check_operator(project, operator)
@@ -69,18 +70,25 @@ def _did(done: Initialised) -> str:
     if not done.created:
         mail = f"{counted(done.messages, 'message')} and {counted(done.agents, 'agent')}"
         return f"Everything is there already: {mail} in {done.store}; the operator is {operator}."
-    names = " and ".join(_seen_from(folder, name) for name in done.created)
-    return f"Created {names} in {folder}; the operator is {operator}."
+    files = [name for name in done.created if name != done.store or _is_file(done)]
+    parts = []
+    if len(files) < len(done.created):
+        parts.append(f"the mailbox in {done.store}")
+    if files:
+        parts.append(f"{' and '.join(_seen_from(folder, name) for name in files)} in {folder}")
+    return f"Created {', and '.join(parts)}; the operator is {operator}."
+
+
+def _is_file(done: Initialised) -> bool:
+    """Whether the mail is in a file; else it is on a server."""
+    return isinstance(store_of(done.project), SqliteStore)
 
 
 def _next(done: Initialised) -> str:
     """What to do next, in one sentence."""
     project = done.project
-    if project.store_from == "--store":
-        return (
-            f'Next: write `store = "{project.store}"` into {SETTINGS_FILE}, or set '
-            "BRENNER_STORE, so that every command uses this store."
-        )
+    if done.setting:
+        return _keep(done.setting)
     if not done.created and project.folder_from != "--project" and _is_elsewhere(project):
         return "Next: go on there, or make a project of its own here: `brenner init --project .`."
     where = f" --project {quote(str(project.folder))}" if _is_elsewhere(project) else ""
@@ -90,6 +98,14 @@ def _next(done: Initialised) -> str:
         f"Next: `brenner session start{where} --question TEXT --context TEXT --to NAME --role "
         "ROLE`, with `--to` and `--role` for each agent; `--dry-run` shows it first."
     )
+
+
+def _keep(setting: StoreSetting) -> str:
+    """How to keep a store that only this command was told of."""
+    words = f"Next: write `{setting.line}` into {SETTINGS_FILE}"
+    if setting.lacks_password:
+        return f"{words}; the password belongs into PGPASSWORD or PGPASSFILE, not there."
+    return f"{words}, or set BRENNER_STORE, so that every command uses this store."
 
 
 def _is_elsewhere(project: Project) -> bool:

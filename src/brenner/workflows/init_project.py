@@ -1,6 +1,7 @@
 """Setting a project up: its mailbox, its operator and, where asked for, its settings."""
 # Where one may not look, os.path says no and pathlib raises.
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,42 +12,49 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
 from brenner.project import SETTINGS_FILE, Project
+from brenner.store_address import PostgresAddress, SqliteAddress, parse_store
 from brenner.workflows.access import why_no_folder
 
 _OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
 
 
 class Initialised(NamedTuple):
-    """A project that is ready. `created` is what was not there before."""
+    """A project that is ready. `created` is what was not there before; `setting` is what would
+    keep a store that only this command was told of.
+    """
 
     project: Project
     store: str
     created: tuple[str, ...]
     messages: int
     agents: int
+    setting: "StoreSetting | None" = None
 
 
 def init_project(project: Project, operator: str | None = None) -> Initialised:
     """Make what a project lacks; what is there stays as it is.
 
     A mailbox that is opened for writing knows the operator, so opening it is all. An operator of
-    another name than the project's needs settings, and there must be none yet.
+    another name than the project's needs settings, and there must be none yet; a store that this
+    command was told of is written into them, too, unless it holds a password.
     """
     store = store_of(project)
     check_folder(store)
-    created = () if store.is_there() else (store.shown,)
+    setting = store_setting(project) if project.store_from == "--store" else None
+    is_new = not store.is_there()
     if operator is None or operator == project.operator:
-        return _with_mailbox(project, store, created)
+        return _with_mailbox(project, store, is_new)._replace(setting=setting)
     found = name_refusal(operator, ())
     if found:
         raise Refused(found)
-    settings = _write_settings(project, operator)
+    kept = setting.line if setting and not setting.lacks_password else None
+    settings = _write_settings(project, operator, kept)
     try:
-        named = project._replace(operator=operator)
-        return _with_mailbox(named, store, (*created, str(settings)))
+        done = _with_mailbox(project._replace(operator=operator), store, is_new)
     except BrennerError:
         settings.unlink(missing_ok=True)
         raise
+    return done._replace(created=(*done.created, str(settings)), setting=None if kept else setting)
 
 
 def about_operator(found: Diagnostic) -> Diagnostic:
@@ -63,6 +71,39 @@ def about_operator(found: Diagnostic) -> Diagnostic:
     return found._replace(fix=fix)
 
 
+class StoreSetting(NamedTuple):
+    """The line in the settings that keeps a store; a password is never in it."""
+
+    line: str
+    lacks_password: bool
+
+
+def store_setting(project: Project) -> StoreSetting | None:
+    """How its store is written into the settings, which others read too; None for the default."""
+    if project.store is None:
+        return None
+    address = parse_store(project.store)
+    written = project.store
+    if isinstance(address, SqliteAddress):
+        written = f"sqlite:///{_seen_from(project.folder, address.path)}"
+    if isinstance(address, PostgresAddress):
+        written = address.without_password.written
+    has_password = isinstance(address, PostgresAddress) and address.has_password
+    return StoreSetting(_setting("store", written), lacks_password=has_password)
+
+
+def _seen_from(folder: Path, path: str) -> str:
+    """A path in a setting is relative to the project's folder, which may move."""
+    inside = Path(path).is_relative_to(folder)
+    return str(Path(path).relative_to(folder)) if inside else path
+
+
+def _setting(name: str, text: str) -> str:
+    """One line of TOML; its texts are those of JSON, but for one character."""
+    quoted = json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"{name} = {quoted}"
+
+
 def check_folder(store: Store) -> None:
     """A folder that leads nowhere is not a project without mail: a disk may not be mounted."""
     reason = why_no_folder(store.path) if isinstance(store, SqliteStore) else None
@@ -70,22 +111,24 @@ def check_folder(store: Store) -> None:
         raise Unavailable(codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
 
 
-def _with_mailbox(project: Project, store: Store, created: tuple[str, ...]) -> Initialised:
+def _with_mailbox(project: Project, store: Store, is_new: bool) -> Initialised:
     try:
         mailbox = open_mailbox(project, create=True)
     except Refused as refused:
         raise Refused(about_operator(refused.diagnostic)) from None
     with mailbox:
         messages, agents = mailbox.position(), len(mailbox.agents())
+        created = (store.shown,) if is_new else ()
         return Initialised(project, store.shown, created, messages, agents)
 
 
-def _write_settings(project: Project, operator: str) -> Path:
+def _write_settings(project: Project, operator: str, store: str | None) -> Path:
     """A new file, never over one that is there."""
     path = project.folder / SETTINGS_FILE
+    lines = [_setting("operator", operator), *([store] if store else [])]
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(f'operator = "{operator}"\n')
+            file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         reason = f"`{SETTINGS_FILE}` cannot be written there ({(error.strerror or '').lower()})"
         found = codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)

@@ -19,6 +19,7 @@ COMMANDS = {
     "register": Command("brenner.cli.mail.register", "register", "Register a name for mail."),
     "export": Command("brenner.cli.mail.export", "export", "Write all mail to an archive."),
     "import": Command("brenner.cli.mail.take", "take", "Take mail over from an archive."),
+    "copy": Command("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
 }
 
 

@@ -20,6 +20,7 @@ from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.visible import visible
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent
 from brenner.workflows.desk import Desk
 
@@ -35,10 +36,10 @@ _COLUMNS = (
 
 
 class _Known(NamedTuple):
-    """An agent, how much it has not read, how many ACKs it owes."""
+    """An agent, how much it has not read, if its home tells, and how many ACKs it owes."""
 
     agent: Agent
-    unread: int
+    unread: int | None
     owes: int
 
     def to_json(self) -> dict[str, object]:
@@ -69,7 +70,11 @@ def _known(here: Desk, wanted: Sequence[Agent]) -> list[_Known]:
     mailbox = here.mailbox
     only = wanted[0].name if len(wanted) == 1 else None
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
-    return [_Known(agent, mailbox.unread(agent.name), owes[agent.name]) for agent in wanted]
+    tells = Ability.READ_MARKS not in mailbox.lacks
+    return [
+        _Known(agent, mailbox.unread(agent.name) if tells else None, owes[agent.name])
+        for agent in wanted
+    ]
 
 
 def _list(known: Sequence[_Known]) -> Iterator[str]:
@@ -86,7 +91,7 @@ def _row(known: _Known) -> Row:
     return Row(
         (
             [agent_piece(agent.name)],
-            [Piece(str(known.unread), STRONG if known.unread else QUIET)],
+            [_unread(known.unread)],
             [Piece(str(known.owes), ATTENTION if known.owes else QUIET)],
             [Piece(agent.program)],
             [Piece(agent.model)],
@@ -94,6 +99,10 @@ def _row(known: _Known) -> Row:
             [Piece(when(agent.registered_at, sys.stdout), QUIET)],
         )
     )
+
+
+def _unread(count: int | None) -> Piece:
+    return Piece("–" if count is None else str(count), STRONG if count else QUIET)
 
 
 def _said(text: str) -> Piece:
@@ -108,7 +117,7 @@ def _one(known: _Known) -> Iterator[str]:
     fields = [(label, [_said(text)]) for label, text in said]
     fields += [
         ("Registered", [Piece(both_times(agent.registered_at))]),
-        ("Unread", [Piece(str(known.unread))]),
+        ("Unread", [Piece("not told" if known.unread is None else str(known.unread))]),
         ("Owes", [Piece(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
     ]
     yield from labelled(fields, out)

@@ -195,7 +195,7 @@ def _lines(answer: _Answer, ask: _Ask) -> Iterator[str]:
 
 
 def _marks(received: Received) -> str:
-    return UNREAD * (not received.is_read) + OWED * received.owes_ack
+    return UNREAD * (received.is_read is False) + OWED * received.owes_ack
 
 
 def _headline(answer: _Answer, ask: _Ask) -> str:
@@ -203,7 +203,7 @@ def _headline(answer: _Answer, ask: _Ask) -> str:
     messages = answer.page.messages
     count = len(messages)
     shown = " shown, there are older ones" if answer.page.has_more else ""
-    unread = sum(not received.is_read for received in messages)
+    unread = sum(received.is_read is False for received in messages)
     # The hash stands for the thread as well.
     owed = len({received.stored.content_hash for received in messages if received.owes_ack})
     parts = [

@@ -8,6 +8,7 @@ from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
 from brenner.diagnostics.visible import visible
+from brenner.mail.abilities import Ability
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))
@@ -23,6 +24,7 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
         for message_id in ids:
             here.mailbox.message(message_id)
         changed = here.mailbox.mark(here.actor, ids, is_read=not unread)
+        tells = Ability.READ_MARKS not in here.mailbox.lacks
     note_done()
     if settings.as_json:
         write_json({"agent": here.actor, "ids": list(ids), "read": not unread, "changed": changed})
@@ -31,5 +33,6 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
     told = f"{changed} message{'s' * (changed != 1)} marked as {state}"
     say(f"{told if changed else f'Nothing to change: marked as {state} already'}.")
     name = visible(here.actor)
-    advise(f"`brenner mail inbox --as {name} --unread` shows what is left.")
+    if tells:
+        advise(f"`brenner mail inbox --as {name} --unread` shows what is left.")
     return FINE

@@ -19,6 +19,7 @@ from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.record import HOPELESS
 from brenner.mail.model import Restored
+from brenner.mail.open import store_of
 from brenner.workflows.transfer import (
     Form,
     archive_lines,
@@ -47,8 +48,9 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
 
     Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
     wrote imported mail is not verified, and it is shown as imported. What comes through a pipe is
-    read to its end first. Exit code 1: something in the archive is wrong; 2: it cannot be read,
-    or is no archive.
+    read to its end first. To an Agent Mail server messages are sent anew, one by one; an import
+    that breaks off there is finished by repeating it. Exit code 1: something in the archive is
+    wrong; 2: it cannot be read, or is no archive.
     """
     source = _open(file)
     if isinstance(source, Diagnostic):
@@ -58,7 +60,8 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
             with _at_hand(source) as archive:
                 form = form or _form_of(archive)
                 lines = watched(archive_lines(archive), "Importing")
-                result = import_archive(here.mailbox, lines, form, shown_name(file))
+                where = store_of(here.project).shown
+                result = import_archive(here.mailbox, lines, form, shown_name(file), where)
         except OSError as error:  # the file; the store's own are translated
             return _write_unreadable(_unreadable(file, error), file, settings)
     if not isinstance(result, Restored):

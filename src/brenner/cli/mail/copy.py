@@ -1,0 +1,194 @@
+"""`brenner mail copy`: all mail of a project from one home to another."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from brenner.cli.failures import place_of
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import CONTENT, FINE
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.progress import Progress
+from brenner.cli.sentences import advise, joined, say
+from brenner.diagnostics.model import Summary
+from brenner.project import SETTINGS_FILE, Project, find_project
+from brenner.workflows.surroundings import counted
+
+if TYPE_CHECKING:
+    from brenner.workflows.copy_mail import Amount, Copied
+
+_MOST_NUMBERS = 8
+_MOST_VERSIONS = 8
+_ALWAYS = {"from": None, "to": None, "ok": False}
+
+
+@click.command(
+    "copy",
+    cls=Reporting,
+    always=_ALWAYS,
+    epilog=examples(
+        "brenner mail copy --to postgresql://db.example.org/lab",
+        "brenner mail copy --from agent-mail",
+        "brenner mail copy --from sqlite:///old.sqlite3 --to agent-mail",
+    ),
+)
+@click.option("--from", "source", metavar="STORE", help="Where the mail is (the project's store).")
+@click.option("--to", "target", metavar="STORE", help="Where to copy it (the project's store).")
+@click.option("--force", is_flag=True, help="Go on where a version or a message is not right.")
+@common_options
+def copy(settings: Settings, source: str | None, target: str | None, force: bool) -> int:
+    """Copy all mail of a project to another home, and compare it there. The source is only read.
+
+    STORE is written as for --store. The target is made where there is none; what it has already is
+    not copied again, so an interrupted copy is finished by repeating it. Ids, times, links and read
+    marks stay as they are; an Agent Mail server gives new ids and times. Every version is verified
+    before and after.
+
+    Exit code 0: all of it is there; 1: something was refused, is missing or differs; 3: a store
+    cannot be used.
+    """
+    from brenner.workflows.copy_mail import copy_mail
+
+    if source is None and target is None:
+        message = "Say where to copy the mail (--to STORE), or where it is (--from STORE)."
+        raise click.UsageError(message)
+    here = _project(settings, source)
+    there = _project(settings, target)
+    if not settings.as_json:
+        for found in here.diagnostics:
+            write_diagnostics([found], place_of(found.id), sys.stderr)
+    with Progress() as progress:
+        done = copy_mail(here, there, force=force, watch=progress)
+    note_done()
+    if settings.as_json:
+        write_json(_document(done, there))
+    else:
+        _write(done, there, is_own=target is None)
+    return FINE if done.ok else CONTENT
+
+
+def _project(settings: Settings, store: str | None) -> Project:
+    """The project, with that store where one was named."""
+    return find_project(settings.project, os.environ, settings.store if store is None else store)
+
+
+def _document(done: "Copied", target: Project) -> dict[str, object]:
+    """The stable form; keys are only ever added."""
+    return {
+        "from": done.source,
+        "to": done.target,
+        "ok": done.ok,
+        "added": done.restored.added,
+        "skipped": done.restored.skipped,
+        "renumbered": [{"from": old, "to": new} for old, new in done.restored.renumbered],
+        "new_agents": list(done.restored.new_agents),
+        "source": done.of_source._asdict(),
+        "target": done.of_target._asdict(),
+        "versions": [
+            {
+                "thread_id": fact.thread_id,
+                "version": fact.version,
+                "artifact_sha256": fact.sha256,
+                "ok": not fact.difference,
+            }
+            for fact in done.versions
+        ],
+        "as_they_were": not done.is_anew,
+        "cannot_keep": {str(ability): reason for ability, reason in done.lost.items()},
+        "setting": _setting(target),
+        "valid": done.ok,
+        "summary": Summary.of(done.diagnostics)._asdict(),
+        "violations": [found.to_json() for found in done.diagnostics],
+    }
+
+
+def _setting(target: Project) -> str | None:
+    """The line for the settings; None where it is the default store."""
+    from brenner.workflows.init_project import store_setting
+
+    setting = store_setting(target)
+    return setting.line if setting else None
+
+
+# For people
+
+
+def _write(done: "Copied", target: Project, *, is_own: bool) -> None:
+    restored = done.restored
+    say(_what(done))
+    if restored.new_agents:
+        advise(f"New there: {joined(restored.new_agents)}.")
+    if restored.added:
+        advise(_how(done))
+        for ability, reason in done.lost.items():
+            advise(f"Not kept there: {ability}; {reason}.")
+    advise(_verdict(done))
+    write_diagnostics(done.diagnostics, "brenner", sys.stderr)
+    if done.ok:
+        advise(_next(target, is_own=is_own))
+    else:
+        say("The copy is not complete. The source is as it was: keep it.", sys.stderr)
+
+
+def _what(done: "Copied") -> str:
+    added, skipped = done.restored.added, done.restored.skipped
+    places = f"from {done.source} to {done.target}"
+    if not added:
+        return f"Everything is there already: {_mail(done.of_source)}, {places}."
+    there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} there already" if skipped else ""
+    return f"Copied {counted(added, 'message')} {places}{there}. Compared: {_mail(done.of_source)}."
+
+
+def _mail(amount: "Amount") -> str:
+    return (
+        f"{counted(amount.messages, 'message')}, {counted(amount.threads, 'thread')}, "
+        f"{counted(amount.agents, 'agent')}"
+    )
+
+
+def _how(done: "Copied") -> str:
+    renumbered = done.restored.renumbered
+    if done.is_anew:
+        ids = f", and so are ids: {_numbers(renumbered)}" if renumbered else ""
+        return f"They were sent anew there, in their order. Times are new{ids}."
+    if renumbered:
+        words = "Times, hashes, links and read marks are as they were; new ids, as some were taken"
+        return f"{words}: {_numbers(renumbered)}."
+    return "Ids, times, hashes, links and read marks are as they were."
+
+
+def _numbers(renumbered: "tuple[tuple[int, int], ...]") -> str:
+    shown = [f"{old} → {new}" for old, new in renumbered[:_MOST_NUMBERS]]
+    left = len(renumbered) - len(shown)
+    return ", ".join(shown) + (f" and {left:,} more" if left else "")
+
+
+def _verdict(done: "Copied") -> str:
+    """What came of verifying; a version that was wrong before is wrong after it."""
+    right = len(done.versions) - len(done.unverified)
+    if not done.versions:
+        return "There is no version to verify."
+    if not done.unverified:
+        words = {1: "The version follows", 2: "Both versions follow"}
+        said = words.get(right, f"All {right} versions follow")
+    else:
+        wrong = [f"v{fact.version} of {fact.thread_id}" for fact in done.unverified]
+        more = len(wrong) - _MOST_VERSIONS
+        names = ", ".join(wrong[:_MOST_VERSIONS]) + (f" and {more} more" if more > 0 else "")
+        said = f"{names} did not follow from the mail before; {counted(right, 'version')} followed"
+    return f"{said} from the mail, before and after." if done.ok else f"{said} before the copy."
+
+
+def _next(target: Project, *, is_own: bool) -> str:
+    from brenner.workflows.init_project import store_setting
+
+    setting = None if is_own else store_setting(target)
+    if setting is None:
+        return "Next: `brenner mail thread` lists what is here."
+    words = f"Next: write `{setting.line}` into {SETTINGS_FILE}, so that every command uses it"
+    if setting.lacks_password:
+        words += "; the password belongs into `PGPASSWORD` or `PGPASSFILE`, not there"
+    return f"{words}."

@@ -1,0 +1,159 @@
+"""Whether two homes hold the same mail: message by message, and version by version. It only reads.
+
+A home that gives new ids does not know where its messages come from. So they are told apart by
+their content, and who sent the same thing twice must be found twice.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from brenner.diagnostics.errors import Refused
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Record, wants_ack
+from brenner.thread.ids import is_valid
+from brenner.workflows.desk import Desk
+from brenner.workflows.versions import verify
+
+_MOST_NAMED = 8
+
+
+class Seen(NamedTuple):
+    """What is compared of a message; `delivery` is who got it, and whether an ACK was asked for."""
+
+    id: int
+    origin_id: int
+    content_hash: str
+    thread_id: str
+    at: datetime
+    delivery: tuple[frozenset[str], bool]
+
+
+class Fact(NamedTuple):
+    """One version, and whether it follows from the mail; `difference` says why not."""
+
+    thread_id: str
+    version: int
+    sha256: str
+    difference: str
+
+
+class Compared(NamedTuple):
+    """What a copy holds of its source: pairs of messages by the id of the source."""
+
+    pairs: dict[int, Seen]
+    missing: tuple[Seen, ...]
+    differing: tuple[Seen, ...]
+
+
+def seen(records: Iterable[Record]) -> Iterator[Seen]:
+    """The messages of a home, in the order in which they came."""
+    for record in records:
+        stored = record.stored
+        message = stored.message
+        delivery = (frozenset(message.recipients), wants_ack(message))
+        yield Seen(
+            stored.id,
+            stored.origin_id,
+            stored.content_hash,
+            message.thread_id,
+            stored.at,
+            delivery,
+        )
+
+
+def paired(source: Collection[Seen], target: Collection[Seen]) -> dict[int, Seen]:
+    """For the id of each message of the source the same one in the target, where there is one.
+
+    It is known by its origin, as import knows it, and else by its content.
+    """
+    origins = {(each.origin_id, each.content_hash): each for each in target}
+    found = {
+        each.id: origins[each.origin_id, each.content_hash]
+        for each in source
+        if (each.origin_id, each.content_hash) in origins
+    }
+    taken = {each.id for each in found.values()}
+    left: defaultdict[str, deque[Seen]] = defaultdict(deque)
+    for each in target:
+        if each.id not in taken:
+            left[each.content_hash].append(each)
+    for each in source:
+        if each.id not in found and left[each.content_hash]:
+            found[each.id] = left[each.content_hash].popleft()
+    return found
+
+
+def compared(
+    source: Collection[Seen], target: Collection[Seen], timed: Collection[int]
+) -> Compared:
+    """What is missing in the target, or differs; `timed` are the ids whose time must be the same"""
+    pairs = paired(source, target)
+    return Compared(
+        pairs,
+        tuple(each for each in source if each.id not in pairs),
+        tuple(
+            each
+            for each in source
+            if each.id in pairs and _differs(each, pairs[each.id], is_timed=each.id in timed)
+        ),
+    )
+
+
+def _differs(one: Seen, other: Seen, *, is_timed: bool) -> bool:
+    return one.delivery != other.delivery or (is_timed and one.at != other.at)
+
+
+def facts(desk: Desk) -> Iterator[Fact]:
+    """Every version of every thread, rebuilt from the mail."""
+    for thread in desk.mailbox.threads():
+        if is_valid(thread.thread_id) and _has_versions(desk.mailbox, thread.thread_id):
+            yield from thread_facts(desk, thread.thread_id)
+
+
+def _has_versions(mailbox: Mailbox, thread_id: str) -> bool:
+    return any(each.type == "COMPILED" for each in mailbox.thread_arrivals(thread_id, 0))
+
+
+def thread_facts(desk: Desk, thread_id: str) -> tuple[Fact, ...]:
+    """The versions of one thread; none where nobody knows it."""
+    try:
+        found = verify(desk, thread_id)
+    except Refused:
+        return ()
+    return tuple(
+        Fact(thread_id, each.number, each.artifact_sha256, each.difference)
+        for each in found.versions
+    )
+
+
+def lost_facts(desk: Desk, before: Iterable[Fact]) -> Iterator[str]:
+    """The versions that followed from the mail before and do not here, each in words."""
+    expected: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in before:
+        if not fact.difference:
+            expected[fact.thread_id].append(fact)
+    for thread_id, versions in expected.items():
+        here = {fact.version: fact for fact in thread_facts(desk, thread_id)}
+        for fact in versions:
+            found = here.get(fact.version)
+            if found is None:
+                yield f"v{fact.version} of {thread_id} is not there"
+            elif found != fact:
+                why = found.difference or "it is another text"
+                yield f"v{fact.version} of {thread_id} does not follow from it ({why})"
+
+
+def named(messages: Collection[Seen]) -> str:
+    """`messages 3 and 5 of RS-…`, the first few of many."""
+    threads: defaultdict[str, list[int]] = defaultdict(list)
+    for each in messages:
+        threads[each.thread_id].append(each.id)
+    parts = []
+    for thread_id, ids in threads.items():
+        shown = ", ".join(map(str, ids[:_MOST_NAMED]))
+        more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+        parts.append(f"message{'s' * (len(ids) != 1)} {shown}{more} of {thread_id}")
+    left = len(parts) - _MOST_NAMED
+    return "; ".join(parts[:_MOST_NAMED]) + (f"; and {left} threads more" if left > 0 else "")

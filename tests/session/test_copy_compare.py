@@ -1,0 +1,112 @@
+"""Comparing a copy with its source: what counts as the same, and what is told of the rest."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.project import Project
+from brenner.thread.messages import Message
+from brenner.workflows.copy_compare import (
+    Fact,
+    Seen,
+    compared,
+    lost_facts,
+    named,
+    paired,
+    seen,
+    thread_facts,
+)
+from brenner.workflows.desk import Desk
+from session.desks import ANN, BEA, THREAD, add, contribute, kickoff
+
+AT = datetime(2025, 12, 30, 9, tzinfo=UTC)
+
+
+def message(number: int, content: str, origin: int | None = None, *to: str) -> Seen:
+    """A message of some content."""
+    return Seen(number, origin or number, content, THREAD, AT, (frozenset(to), False))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pairs"),
+    [
+        # by origin, though another has the same content and came first
+        ([(5, "x", 5)], [(1, "x", 9), (2, "x", 5)], {5: 2}),
+        # by content, in their order
+        ([(1, "x", 1), (2, "x", 2)], [(7, "x", 7), (8, "x", 8)], {1: 7, 2: 8}),
+        # twice is not once
+        ([(1, "x", 1), (2, "x", 2)], [(7, "x", 7)], {1: 7}),
+        # what is known by its origin is nobody else's
+        ([(1, "x", 1), (2, "x", 2)], [(7, "x", 2)], {2: 7}),
+        # the same origin with another content is another message
+        ([(1, "x", 1)], [(1, "y", 1)], {}),
+    ],
+)
+def test_pairs(
+    source: list[tuple[int, str, int]],
+    target: list[tuple[int, str, int]],
+    pairs: dict[int, int],
+) -> None:
+    """Which message of the target is which of the source."""
+    found = paired([message(*each) for each in source], [message(*each) for each in target])
+    assert {number: each.id for number, each in found.items()} == pairs
+
+
+def test_what_is_missing_or_differs() -> None:
+    """A message that is not there; other recipients; another time, where times must stay."""
+    source = [message(1, "a", 1, ANN), message(2, "b"), message(3, "c"), message(4, "d")]
+    later = message(3, "c")._replace(at=AT + timedelta(seconds=1))
+    target = [message(1, "a", 1, BEA), later, message(4, "d")]
+    found = compared(source, target, timed=[1, 2, 3, 4])
+    assert [each.id for each in found.missing] == [2]
+    assert [each.id for each in found.differing] == [1, 3]
+    assert [each.id for each in compared(source, target, timed=[]).differing] == [1]
+    assert compared(source, source, timed=[1, 2, 3, 4]) == ({n.id: n for n in source}, (), ())
+
+
+def test_names_of_many() -> None:
+    """Not all of a thousand are named."""
+    assert named([message(3, "x")]) == f"message 3 of {THREAD}"
+    assert named([message(3, "x"), message(5, "x")]) == f"messages 3, 5 of {THREAD}"
+    many = named([message(number, "x") for number in range(1, 1001)])
+    assert many == f"messages 1, 2, 3, 4, 5, 6, 7, 8 and 992 more of {THREAD}"
+
+
+@pytest.fixture
+def desk() -> Desk:
+    """A thread with a version, in memory."""
+    mailbox = MemoryMailbox()
+    for name in (ANN, BEA, "Operator"):
+        mailbox.register(Profile(name))
+    found = Desk(mailbox, Project(Path("/none")), "Operator")
+    kickoff(found)
+    contribute(found, ANN, add("Gradient"))
+    found.compile(THREAD)
+    return found
+
+
+def test_seen(desk: Desk) -> None:
+    """What is compared of each message; whether an ACK is wanted is the type's word, too."""
+    first, *_ = seen(desk.mailbox.records())
+    assert first.delivery == (frozenset({ANN, BEA}), True)
+    plain = desk.mailbox.send(Message(THREAD, ANN, (BEA,), "INFO: x", "x\n")).stored
+    *_, last = seen(desk.mailbox.records())
+    assert (last.id, last.delivery) == (plain.id, (frozenset({BEA}), False))
+
+
+def test_lost_versions(desk: Desk) -> None:
+    """One that is not there, one that is another; one that was wrong before is not expected."""
+    (fact,) = thread_facts(desk, THREAD)
+    assert list(lost_facts(desk, [fact])) == []
+    assert list(lost_facts(desk, [fact._replace(sha256="0" * 64)])) == [
+        f"v1 of {THREAD} does not follow from it (it is another text)"
+    ]
+    elsewhere = Fact("RS-20251230-elsewhere", 1, "0" * 64, "")
+    assert list(lost_facts(desk, [fact._replace(version=2), elsewhere])) == [
+        f"v2 of {THREAD} is not there",
+        "v1 of RS-20251230-elsewhere is not there",
+    ]
+    assert list(lost_facts(desk, [elsewhere._replace(difference="it never did")])) == []

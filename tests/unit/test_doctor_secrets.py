@@ -1,0 +1,76 @@
+"""Passwords and tokens in files that git would take."""
+
+from pathlib import Path
+
+import pytest
+
+from brenner.project import Project
+from brenner.store_address import AgentMailSettings
+from brenner.workflows.doctor_secrets import secrets_check
+from program import git
+
+TOKEN = "s3cret-t0ken"  # noqa: S105
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project in a repository, whose surroundings know a token."""
+    git("init", "--quiet", cwd=tmp_path)
+    return Project(tmp_path, agent_mail=AgentMailSettings(token=TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("brenner.toml", 'store = "postgresql://ada:x@db/lab"\n'),
+        ("brenner.toml", "store = 'postgresql://db/lab?password=x'\n"),
+        ("brenner.toml", f"# {TOKEN}\n"),
+        (".env", "export AGENT_MAIL_BEARER_TOKEN=x\n"),
+        (".env", "PGPASSWORD='x'\n"),
+        (".envrc", f"export ANYTHING={TOKEN}\n"),
+        (".mcp.json", '{"env": {"HTTP_BEARER_TOKEN": "x"}}\n'),
+        (".mcp.json", f'{{"headers": {{"Authorization": "Bearer {TOKEN}"}}}}\n'),
+    ],
+)
+def test_a_secret_that_git_would_take(project: Project, name: str, text: str) -> None:
+    """Told with the file; not any more when git ignores it, unless it was committed before."""
+    file = project.folder / name
+    file.write_text(text, "utf-8")
+    found = secrets_check(project)
+    assert found.status == "warning"
+    assert f"`{name}`" in found.detail
+    assert TOKEN not in found.detail
+    (project.folder / ".gitignore").write_text(f"{name}\n", "utf-8")
+    assert secrets_check(project).status == "ok"
+    git("add", "--force", name, cwd=project.folder)
+    assert secrets_check(project).status == "warning"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("brenner.toml", 'store = "postgresql://ada@db/lab?passfile=/x"\noperator = "Ada"\n'),
+        ("brenner.toml", 'store = "agent-mail"\n'),
+        (".env", "AGENT_MAIL_BEARER_TOKEN=\nPGPASSWORD=\nAGENT_MAIL_BASE_URL=http://x\n"),
+        (".env", ""),
+        ("notes.txt", TOKEN),
+    ],
+)
+def test_nothing_secret(project: Project, name: str, text: str) -> None:
+    """Names of variables are none; and only what people keep such things in is looked at."""
+    (project.folder / name).write_text(text, "utf-8")
+    assert secrets_check(project).status == "ok"
+
+
+def test_files_that_are_none(project: Project) -> None:
+    """A folder, a link to nowhere, bytes: all passed over."""
+    (project.folder / ".env").mkdir()
+    (project.folder / ".envrc").symlink_to("nowhere")
+    (project.folder / ".mcp.json").write_bytes(b"\xff\x00" * 10)
+    assert secrets_check(project).status == "ok"
+
+
+def test_without_a_repository(tmp_path: Path) -> None:
+    """Nobody commits it there."""
+    (tmp_path / "brenner.toml").write_text('store = "postgresql://ada:x@db/lab"\n', "utf-8")
+    assert secrets_check(Project(tmp_path)).status == "ok"
