@@ -211,3 +211,28 @@ def test_a_void_version_gives_back_what_it_had_read(messages: list[Filed]) -> No
             assert [each.number for each in whole.versions] == [
                 each.number for each in chain.versions
             ]
+
+
+@FEWER
+@given(sessions(), st.data())
+def test_what_is_built_on_a_void_version_is_void_with_it(
+    messages: list[Filed], data: st.DataObject
+) -> None:
+    """Somebody compiled in the moment of the declaration: it gives back what all of them read."""
+    chain = chain_of(messages)
+    void = data.draw(st.sampled_from(chain.versions))
+    at = max(each.posted.at for each in messages) + timedelta(minutes=1)
+    blank = Message(THREAD_ID, OPERATOR, ("BlueLake",), "", "")
+    said = compose_void(blank, Void(void.content_hash, void.number), void.message_id, "x")
+    news = file(Posted(950, at, said))
+    after = chain_of([*messages, news])
+    assert after.versions == chain.versions[: void.number - 1]
+    assert after.broken is None
+    assert len(after.others()) == len(chain.versions) - len(after.versions)
+    read = [each for each in chain.versions if each.number >= void.number]
+    hashes = {each.content_hash for each in read}
+    records = [record_in(each) for each in messages if each.content_hash in hashes]
+    given_back = sorted(entry.id for record in records for entry in record.messages)
+    assert sorted(each.posted.id for each in after.unread) == given_back
+    again = chain_of([*messages, news, compiled(after, 951, at + timedelta(minutes=1))[0]])
+    assert (again.broken, again.number) == (None, void.number)

@@ -4,18 +4,20 @@ import json
 import time
 from pathlib import Path
 
-from brenner.mail.model import Profile
-from brenner.project import Project
+from brenner.mail.agent_mail import sending
+from brenner.mail.agent_mail.view import View
+from brenner.mail.model import Profile, Stored
 from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import desk_in
 from mail.processes import held_back, say
+from session.desks import project_in
 
 THREAD = "RS-20251230-cell-fate"
 _PATIENCE = 60.0  # seconds without any news until a compiler gives up
 
 
-def contribution(author: str, number: int) -> Message:
+def contribution(author: str, number: int, to: str = "Operator") -> Message:
     """A DELTA with two ADDs, one of them by its local name in the other, and a block of nothing."""
     blocks = [
         {
@@ -40,21 +42,22 @@ def contribution(author: str, number: int) -> Message:
         },
     ]
     body = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
-    return Message(THREAD, author, ("Operator",), f"DELTA[opus]: {author} {number}", body)
+    return Message(THREAD, author, (to,), f"DELTA[opus]: {author} {number}", body)
 
 
 def contribute(folder: str, author: str, count: str) -> None:
     """Send one contribution after the other."""
-    with desk_in(Project(Path(folder)), author, create=True) as desk:
+    with desk_in(project_in(folder), author, create=True) as desk:
         desk.mailbox.register(Profile(author))
         held_back()
         for number in range(int(count)):
-            say(desk.mailbox.send(contribution(author, number)).stored.id)
+            message = contribution(author, number, desk.project.operator)
+            say(desk.mailbox.send(message).stored.id)
 
 
 def compile_until(folder: str, name: str, deltas: str) -> None:
     """Compile again and again until the thread has that many DELTAs and none of them is unread."""
-    with desk_in(Project(Path(folder)), name, create=True) as desk:
+    with desk_in(project_in(folder), name, create=True) as desk:
         desk.mailbox.register(Profile(name))
         held_back()
         deadline = time.monotonic() + _PATIENCE
@@ -68,3 +71,27 @@ def compile_until(folder: str, name: str, deltas: str) -> None:
                 deadline = time.monotonic() + _PATIENCE
             elif len(sent) == int(deltas):
                 return
+
+
+def compile_together(folder: str, name: str, compilers: str) -> None:
+    """Compile once; what is posted first goes to the server when all compilers have come so far.
+
+    So all of them have looked whether the thread has moved, and nobody has seen another's message.
+    """
+    gate, post = Path(folder, "gate"), sending.post
+
+    def waiting(view: View, message: Message) -> Stored:
+        sending.post = post
+        (gate / name).touch()
+        deadline = time.monotonic() + _PATIENCE
+        while len(list(gate.iterdir())) < int(compilers):
+            assert time.monotonic() < deadline, "the others do not come"
+            time.sleep(0.01)
+        return post(view, message)
+
+    with desk_in(project_in(folder), name, create=True) as desk:
+        held_back()
+        sending.post = waiting
+        done = compile_thread(desk, THREAD, CompileOptions())
+        void = [each.message_id for each in done.notes if each.id == "POSTED_IN_VAIN"]
+        say([done.status, done.version, done.message and done.message.id, void])

@@ -9,21 +9,20 @@ import signal
 import sys
 from pathlib import Path
 
-from brenner.project import Project
 from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in
 from brenner.workflows.persist import PersistOptions
 from mail.processes import in_child
 from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
-from session.desks import THREAD
+from session.desks import THREAD, project_in
 
 _MOST_STEPS = 2_000
 WISH = CompileOptions(notify=True, persist=PersistOptions(commit=True, archive=True))
 
 
-def compile_all(folder: Path) -> Compiled:
+def compile_all(folder: Path | str) -> Compiled:
     """Publish, notify, persist, commit."""
-    with desk_in(Project(folder), None, create=False) as desk:
+    with desk_in(project_in(folder), None, create=False) as desk:
         return compile_thread(desk, THREAD, WISH)
 
 

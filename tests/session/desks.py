@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from brenner.mail.model import Profile, Stored
-from brenner.project import Project
+from brenner.project import Project, find_project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk, desk_in
 
@@ -16,9 +16,15 @@ KICKOFF = (
 )
 
 
+def project_in(folder: Path | str) -> Project:
+    """The project of that folder: with the store that its settings name, if it has any."""
+    return find_project(str(folder), {})
+
+
 def a_desk(folder: Path, actor: str | None = None) -> Desk:
     """A desk in the project of that folder, with two agents."""
-    desk = desk_in(Project(folder), actor, create=True)
+    folder.mkdir(exist_ok=True)
+    desk = desk_in(project_in(folder), actor, create=True)
     for name in (ANN, BEA):
         desk.mailbox.register(Profile(name))
     return desk

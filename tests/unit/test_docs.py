@@ -10,6 +10,13 @@ import pytest
 import brenner
 from brenner import limits
 from brenner.cli.main import run
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.mail.abilities import Ability
+from brenner.mail.agent_mail import http
+from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+from brenner.mail.postgresql import connection, database, faults, migrating, pool, server
+from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.sqlite.mailbox import SqliteMailbox
 from terminal import in_terminal
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +80,25 @@ def test_limits_are_documented(name: str) -> None:
     assert f"{vars(limits)[name]:,}" in rows[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        ("CONNECT_SECONDS", server.CONNECT_SECONDS),
+        ("SILENCE", connection.SILENCE),
+        ("LOCK_SECONDS", faults.LOCK_SECONDS),
+        ("SETTLE_SECONDS", database.SETTLE_SECONDS),
+        ("MIGRATING_SECONDS", migrating.MIGRATING_SECONDS),
+        ("MOST", pool.MOST),
+        ("MOST_BYTES", http.MOST_BYTES),
+    ],
+)
+def test_limits_of_waiting_are_documented(name: str, figure: float) -> None:
+    """The figures for servers stand in rows of their own, at the beginning."""
+    _, _, page = (ROOT / "docs" / "limits.md").read_text("utf-8").partition("## Waiting")
+    (row,) = [row for row in page.splitlines() if f"`{name}`" in row]
+    assert row.startswith(f"| {int(figure):,} ")
+
+
 def test_every_file_is_in_the_architecture() -> None:
     """The page names every source file (the codes by their folder), and none that is not there."""
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -85,15 +111,47 @@ def test_every_file_is_in_the_architecture() -> None:
     assert set(re.findall(r"`(?:[a-z_]+/)*([a-z_]+\.py)`", page)) <= known | {"run.py"}
 
 
-PAGES = [README, *(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md")))]
+def test_the_page_on_homes_has_what_each_of_them_lacks() -> None:
+    """A row for every ability; `no: …` says what happens instead."""
+    page = (ROOT / "docs" / "homes.md").read_text("utf-8")
+    _, _, table = page.partition("\n| ability |")
+    rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
+    homes = (SqliteMailbox, PostgresMailbox, AgentMailMailbox)
+    said = {name: [cell == "yes" for cell in cells] for name, *cells in rows}
+    assert said == {str(each): [each not in home.lacks for home in homes] for each in Ability}
+    assert all(cell == "yes" or cell.startswith("no: ") for row in rows for cell in row[1:])
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    """Links to files of the project lead to files that exist."""
-    prose = re.sub(r"^(~~~+|```+).*?^\1", "", page, flags=re.DOTALL | re.MULTILINE)
-    for target in re.findall(r"\]\(([^)#:]+)\)", prose):
-        assert (ROOT / target).exists() or (ROOT / "docs" / target).exists(), target
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+_VARIABLE = re.compile("(AGENT|BRENNER|GIT|MOST|PGCONNECT)_.*|NO_COLOR|.*_SECONDS")
+
+
+def prose(path: Path) -> str:
+    """A page without its excerpts."""
+    text = path.read_text("utf-8")
+    return re.sub(r"^(~~~+|```+).*?^\1", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path: Path) -> set[str]:
+    """What links can lead to inside of a page: its headings, as web pages name them."""
+    headings = re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Links to files of the project lead to files that exist, and to headings in them."""
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", prose(page)):
+        path = page.parent / target if target else page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_codes_that_pages_name_exist(page: Path) -> None:
+    """What a page says in capitals is a code, or a variable of the environment or of the code."""
+    words = re.findall(r"`([A-Z]+_[A-Z_]+)`", page.read_text("utf-8"))
+    assert [each for each in words if each not in CATALOGUE and not _VARIABLE.match(each)] == []
 
 
 def test_version_is_one() -> None:

@@ -93,7 +93,7 @@ def test_failures_are_documents(shell: Shell, request_: list[str]) -> None:
     Path("archive.jsonl").write_text('{"format":"brenner-mail","version":1}\n', "utf-8")
     cases = [
         (["--project", "nowhere"], "NO_SUCH_PROJECT", 2),
-        (["--store", "postgresql://h/d"], "UNKNOWN_STORE", 2),
+        (["--store", "mysql://h/d"], "UNKNOWN_STORE", 2),
         (["--store", "sqlite:///broken.sqlite3"], "STORE_CORRUPT", 3),
     ]
     Path("broken.sqlite3").write_text("not a database, but long enough to be one " * 30, "utf-8")

@@ -13,7 +13,8 @@ from brenner.cli.folding import Piece, Style, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.project import look_at_project
-from brenner.workflows.doctor import Visit, examine, is_fine
+from brenner.workflows.doctor import examine, is_fine
+from brenner.workflows.doctor_mail import Visit
 from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status, counted
 
 FINE, CONTENT, UNUSABLE = 0, 1, 3
@@ -32,9 +33,9 @@ _REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
 def command(settings: Settings) -> int:
     """Look at everything that a project needs: programs, settings, the store, the clock.
 
-    Each line is ok, a warning or a problem, with the way to mend it. Nothing is created, and
-    nothing is left behind in the store. Exit code 0: no problem; 1: the mail itself has one; 3:
-    something cannot be used.
+    Each line is ok, a warning or a problem, with the way to mend it. A server is tried with a real
+    round trip. Nothing is created, and nothing is left behind in the store. Exit code 0: no
+    problem; 1: the mail itself has one; 3: something cannot be used.
     """
     project = look_at_project(settings.project, os.environ, settings.store)
     checks = []
@@ -69,7 +70,7 @@ def _patiently(checks: Iterator[Check]) -> Iterator[Check]:
 
 def _write_progress() -> None:
     if sys.stderr.isatty():
-        sys.stderr.write("The next check takes its time: the store is large, or in use …\n")
+        sys.stderr.write("The next check takes its time: the store is large, in use, or far …\n")
 
 
 def _write(check: Check) -> None:

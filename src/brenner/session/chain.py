@@ -92,21 +92,74 @@ class Chain(NamedTuple):
         return bool(self.versions) and self.versions[-1].status == "closed"
 
     def is_void(self, candidate: Candidate) -> bool:
-        """Whether the operator declared it void, or another message of its number after it."""
+        """Whether the operator declared it void, or another message of its number after it.
+
+        What is built on a void version hangs in the air, and is void with it. That happens where
+        somebody compiles in the very moment of the declaration, and no home keeps them apart.
+        """
+        if not self.declared:
+            return False
+        return self.is_declared_void(candidate) or self.void_base(candidate) is not None
+
+    def is_declared_void(self, candidate: Candidate) -> bool:
+        """Whether the operator herself said so."""
         place = _order(candidate.filed)
-        hashes = {each.filed.content_hash for each in self.spare if each.number == candidate.number}
-        return any(
-            each.void.version == candidate.number
-            and each.void.content_hash in hashes
-            and place < (each.at, each.id)
+        hashes = {
+            each.void.content_hash
             for each in self.declared
+            if each.void.version == candidate.number and place < (each.at, each.id)
+        }
+        return bool(hashes) and any(
+            each.number == candidate.number and each.filed.content_hash in hashes
+            for each in self.spare
+        )
+
+    def void_base(self, candidate: Candidate) -> Candidate | None:
+        """The void message that it is built on; None where it is built on a version, or nothing."""
+        base = candidate.record.base if candidate.record else None
+        if base is None or any(each.content_hash == base.content_hash for each in self.versions):
+            return None
+        return next(
+            (
+                each
+                for each in self.spare
+                if each.filed.content_hash == base.content_hash
+                and each.number < candidate.number
+                and self.is_void(each)
+            ),
+            None,
+        )
+
+    def why_void(self, candidate: Candidate) -> str:
+        """Why a message with a record is no version, in words."""
+        number = candidate.number
+        ids = {version.number: version.message_id for version in self.versions}
+        base = self.void_base(candidate)
+        if self.is_declared_void(candidate):
+            return f"the operator declared v{number} void"
+        if base:
+            return f"it is built on message {base.filed.posted.id}, which is void"
+        if _adopted(candidate) and not _may_adopt(self, candidate):
+            return "it adopts another message, and only the operator can do that"
+        if number in ids:
+            return f"message {ids[number]} is v{number} already"
+        return f"it says v{number}, and the next version is v{self.number + 1}"
+
+    def lost_by(self, sender: str) -> tuple[Candidate, ...]:
+        """The messages of a compiler who was not quick enough: void, and no declaration says so."""
+        return tuple(
+            each
+            for each in self.spare
+            if each.filed.posted.message.sender == sender
+            and (each.number <= self.number or self.void_base(each))
+            and not self.is_declared_void(each)
         )
 
     def others(self) -> tuple[Diagnostic, ...]:
         """What is to be said of the COMPILED messages that are no version, in their order."""
         broken = self.broken.candidate if self.broken else None
         found = [diagnostic for _, diagnostic in self.unrecorded]
-        found += [_why_void(self, each) for each in self.spare if each is not broken]
+        found += [_void(self, each) for each in self.spare if each is not broken]
         return tuple(sorted(found, key=lambda each: each.message_id or 0))
 
     def new_others(self) -> tuple[Diagnostic, ...]:
@@ -219,13 +272,14 @@ def _next(chain: Chain) -> Candidate | None:
     One that adopts another message takes the number after that one's.
     """
     number = chain.number + 1
-    standing = [each for each in chain.spare if not chain.is_void(each)]
     adopted = {
         message.content_hash
-        for each in standing
-        if (message := _adopted(each)) and _may_adopt(chain, each) and message.version >= number
+        for each in chain.spare
+        if (message := _adopted(each)) and message.version >= number
+        if _may_adopt(chain, each) and not chain.is_void(each)
     }
-    return next((each for each in standing if _fits(chain, each, number, adopted)), None)
+    fitting = (each for each in chain.spare if _fits(chain, each, number, adopted))
+    return next((each for each in fitting if not chain.is_void(each)), None)
 
 
 def _fits(chain: Chain, candidate: Candidate, number: int, adopted: set[str]) -> bool:
@@ -284,17 +338,7 @@ def _by_id(candidate: Candidate) -> int:
     return candidate.filed.posted.id
 
 
-def _why_void(chain: Chain, candidate: Candidate) -> Diagnostic:
-    """Why a message with a record is no version."""
-    number = candidate.number
-    ids = {version.number: version.message_id for version in chain.versions}
-    if chain.is_void(candidate):
-        reason = f"the operator declared v{number} void"
-    elif _adopted(candidate) and not _may_adopt(chain, candidate):
-        reason = "it adopts another message, and only the operator can do that"
-    elif number in ids:
-        reason = f"message {ids[number]} is v{number} already"
-    else:
-        reason = f"it says v{number}, and the next version is v{chain.number + 1}"
-    found = VOID_VERSION.at(reason=reason, thread_id=chain.thread_id)
+def _void(chain: Chain, candidate: Candidate) -> Diagnostic:
+    """That a message with a record is no version."""
+    found = VOID_VERSION.at(reason=chain.why_void(candidate), thread_id=chain.thread_id)
     return found._replace(message_id=candidate.filed.posted.id)

@@ -17,7 +17,7 @@ from brenner.diagnostics.visible import visible
 from brenner.lint.run import lint
 from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
 from brenner.thread.compiled_body import read_compiled
-from brenner.thread.posted import Posted, in_thread_order, iso
+from brenner.thread.posted import Posted, iso
 
 _MOST_SHOWN = 60  # characters of a line that differs
 # Rules without which an artifact cannot be gone on with: IDs are well formed, and none stands twice
@@ -93,7 +93,7 @@ def rebuild(
     record = checked_record(candidate)
     read = _matched(record.messages, unread)
     if record.adopted:
-        after, merged = adopt(state, record, adoptable, read), None
+        after, merged = adopt(state, record, adoptable), None
     else:
         posted = [
             Posted(entry.id, _time(entry.at), filed.posted.message)
@@ -159,25 +159,24 @@ def as_seen(state: State, base: CompiledMessage | None) -> State:
     )
 
 
-def adopt(
-    state: State, record: VersionRecord, adoptable: Sequence[Filed], read: Sequence[Filed]
-) -> State:
+def adopt(state: State, record: VersionRecord, adoptable: Sequence[Filed]) -> State:
     """The state of a version that takes another program's artifact as it is.
 
-    Only what stands before the adopted message can count as read by it.
+    Only what stands before the adopted message can count as read by it. All times are the
+    record's: in a copy of the thread the store has others.
     """
     wanted = cast("CompiledMessage", record.adopted)
     found = [each for each in adoptable if each.content_hash == wanted.content_hash]
     if not found:
         _fail(f"message {wanted.id}, which it adopts, is not in the thread")
-    last = in_thread_order(found[0].posted)
-    late = [each for each in read if in_thread_order(each.posted) > last]
+    last = _time(wanted.at)
+    late = [entry for entry in record.messages if _time(entry.at) > last]
     if late:
-        _fail(f"it takes message {late[0].posted.id} as read, which came after what it adopts")
+        _fail(f"it takes message {late[0].id} as read, which came after what it adopts")
     artifact = adopted_artifact(found[0], wanted.version)
-    first = iso(min((each.posted.at for each in read), default=_time(wanted.at)))
+    first = iso(min((_time(entry.at) for entry in record.messages), default=last))
     thread_id = state.artifact.metadata.session_id or ""
-    after = adopted_state(thread_id, artifact, _time(wanted.at), wanted.id)
+    after = adopted_state(thread_id, artifact, last, wanted.id)
     metadata = after.artifact.metadata
     restamped = metadata._replace(
         version=wanted.version + 1,
@@ -187,7 +186,7 @@ def adopt(
     )
     return after._replace(
         artifact=after.artifact._replace(metadata=restamped),
-        versions=(*state.versions, after.versions[-1]),
+        versions=(*as_seen(state, record.base).versions, after.versions[-1]),
     )
 
 

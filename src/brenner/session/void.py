@@ -1,4 +1,8 @@
-"""A version that the operator declares void: an INFO message that says so (R10)."""
+"""COMPILED messages that are void, and the INFO messages that say so.
+
+The operator declares a version void (R10). A compiler whose message is none, because another was
+quicker, tells the thread (R17); that one only says what the thread shows.
+"""
 
 import json
 import re
@@ -31,6 +35,21 @@ def compose_void(message: Message, void: Void, message_id: int, reason: str) -> 
         f"## Reason\n{why}\n\n## Record\n{fenced(block, FENCE)}"
     )
     subject = compose_subject("INFO", f"v{void.version} (message {message_id}) is void")
+    return message._replace(subject=subject, body=body)
+
+
+def compose_withdrawal(message: Message, version: int, message_id: int, reason: str) -> Message:
+    """What the compiler of a void message says; `message` gives thread, sender and recipients.
+
+    The reason is in our own words, as the chain gives it.
+    """
+    body = (
+        f"# Message {message_id} Is Void\n\n"
+        f"Message {message_id} calls itself v{version}, but it is void: {reason}. "
+        f"What only message {message_id} had read counts as unread, and goes into the next "
+        "version.\n"
+    )
+    subject = compose_subject("INFO", f"Message {message_id} is void, it is not v{version}")
     return message._replace(subject=subject, body=body)
 
 

@@ -26,22 +26,20 @@ from brenner.session.rebuild import (
 from brenner.session.record import CompiledMessage, VersionRecord, render_record
 from brenner.thread.compiled_body import read_compiled
 from brenner.thread.posted import in_thread_order, iso
-from brenner.workflows.chains import check_usable, load_chain
+from brenner.workflows.attempts import until_published
+from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
-from brenner.workflows.publishing import (
-    MOST_TRIES,
-    OvertakenError,
-    post,
-    recipients_of,
-    verified,
-)
+from brenner.workflows.publishing import post, recipients_of, verified
 from brenner.workflows.void_version import check_operator
 
 MOST_VERSION = 999_999_999  # the highest number that a subject can give
 
 
 class Adoption(NamedTuple):
-    """The version that was published, which message it adopts, and what counts as read."""
+    """The version that was published, which message it adopts, and what counts as read.
+
+    `notes` are about the artifact, `in_vain` about messages of ours that are void.
+    """
 
     version: int
     adopted_message_id: int
@@ -49,19 +47,15 @@ class Adoption(NamedTuple):
     taken_as_read: int
     message: Stored
     notes: tuple[Diagnostic, ...] = ()
+    in_vain: tuple[Diagnostic, ...] = ()
 
 
 def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
     """Publish the next version from the latest COMPILED message that is no version."""
     check_usable(thread_id)
     check_operator(desk, "adopt a thread")
-    for _ in range(MOST_TRIES):
-        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-        try:
-            return _adopt(desk, chain)
-        except OvertakenError:
-            continue
-    raise Refused(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+    done, in_vain = until_published(desk, thread_id, lambda chain: _adopt(desk, chain))
+    return done._replace(in_vain=in_vain)
 
 
 def _adopt(desk: Desk, chain: Chain) -> Adoption:
@@ -79,10 +73,10 @@ def _adopt(desk: Desk, chain: Chain) -> Adoption:
         operator=desk.project.operator,
         status="",
         adopted=CompiledMessage(
-            number, compiled.content_hash, compiled.origin_id, iso(compiled.posted.at)
+            number, compiled.content_hash, compiled.posted.id, iso(compiled.posted.at)
         ),
     )
-    publication = _publication(desk, chain, record, compiled, read)
+    publication = _publication(desk, chain, record, compiled)
     message = compose_compiled(publication)
     stored = post(desk, chain, message, verified(chain, message))
     taken = len(record.messages)
@@ -94,7 +88,8 @@ def _adoptable(chain: Chain) -> tuple[Filed, int]:
     found = [filed for filed, _ in chain.unrecorded]
     found += [chain.broken.candidate.filed] if chain.broken else []
     latest = chain.latest
-    later = [filed for filed in found if latest is None or filed.posted.at > latest.at]
+    place = (latest.at, latest.message_id) if latest else None
+    later = [each for each in found if place is None or in_thread_order(each.posted) > place]
     if not later:
         reason = "it has no COMPILED message without a record after its latest version"
         raise _refused(chain, reason)
@@ -116,13 +111,11 @@ def _number(compiled: Filed, otherwise: int) -> int:
     return body.subject_version or body.version or body.title_version or otherwise
 
 
-def _publication(
-    desk: Desk, chain: Chain, record: VersionRecord, compiled: Filed, read: list[Filed]
-) -> Publication:
+def _publication(desk: Desk, chain: Chain, record: VersionRecord, compiled: Filed) -> Publication:
     """What is published: the artifact in our own form, with nothing merged into it."""
     try:
         before = adopted_artifact(compiled, record.version - 1)
-        state = adopt(chain.state, record, [compiled], read)
+        state = adopt(chain.state, record, [compiled])
     except UnsoundError as error:
         raise _refused(chain, str(error)) from None
     finished = stamped(state.artifact, record.compiled_at, record.compiled_by, "active")

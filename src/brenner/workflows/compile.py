@@ -15,7 +15,7 @@ from brenner.artifact.ledger import Entry
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes import publish as codes
-from brenner.diagnostics.codes.versions import COMPILE_OVERTAKEN, NO_VERSION_YET
+from brenner.diagnostics.codes.versions import NO_VERSION_YET
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.report import LintReport
@@ -29,7 +29,8 @@ from brenner.thread.cross_reference import cross_reference
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 from brenner.thread.subjects import parse_subject
-from brenner.workflows.chains import check_usable, load_chain
+from brenner.workflows.attempts import until_published
+from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of
 from brenner.workflows.persist import (
@@ -41,14 +42,7 @@ from brenner.workflows.persist import (
     persist,
     persistence_of,
 )
-from brenner.workflows.publishing import (
-    MOST_TRIES,
-    OvertakenError,
-    check_sound,
-    post,
-    recipients_of,
-    verified,
-)
+from brenner.workflows.publishing import check_sound, post, recipients_of, verified
 from brenner.workflows.refusals import notify
 from brenner.workflows.source_text import source_text_of
 from brenner.workflows.version_texts import version_texts
@@ -107,13 +101,14 @@ class Compiled(NamedTuple):
 def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compiled:
     """Publish the next version of a thread, if there is one to publish."""
     check_usable(thread_id)
-    for _ in range(MOST_TRIES):
-        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-        try:
-            return _Compile(desk, chain, options).run()
-        except OvertakenError:
-            continue
-    raise Refused(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+    def attempt(chain: Chain) -> Compiled:
+        return _Compile(desk, chain, options).run()
+
+    done, in_vain = until_published(desk, thread_id, attempt, dry_run=options.dry_run)
+    lost = {each.message_id for each in in_vain}
+    others = (each for each in done.notes if each.message_id not in lost)  # each is told once
+    return done._replace(notes=(*in_vain, *others))
 
 
 class _Compile:

@@ -1,18 +1,21 @@
 """A thread as a kickoff finds it: what it asks already, and whom that has reached.
 
 Every send is conditional on the thread as it was read, so that of two who start the same session
-at once nobody gets the kickoff twice, and nobody gets two questions.
+at once nobody gets the kickoff twice, and nobody gets two questions. A home that cannot promise
+that does its best.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from typing import NamedTuple
 
 from brenner.artifact.merging.contribution import Kickoff, read_posted
 from brenner.diagnostics.codes import kickoff as codes
 from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.roster.model import Roster
@@ -53,6 +56,14 @@ class KickoffThread:
         self._position += len(news)
         self._arrival = max((each.arrival for each in news), default=self._arrival)
         self._asked += _asked(news)
+
+    def _take_own(self, stored: Stored) -> None:
+        """Take in what was just sent; where others may have got in between, them too."""
+        if Ability.EXACT_POSITIONS in self._mailbox.lacks:
+            with suppress(Unavailable):  # it was sent all the same
+                self.read()
+        if stored.arrival > self._arrival:
+            self._take((stored,))
 
     @property
     def is_new(self) -> bool:
@@ -126,7 +137,7 @@ class KickoffThread:
                 moved = refused
                 self.read()
             else:
-                self._take((stored,))
+                self._take_own(stored)
                 return stored
         raise moved
 

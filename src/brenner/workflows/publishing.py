@@ -1,4 +1,9 @@
-"""Post a version: to whom, checked, rebuilt from its own record first, and only if it is next."""
+"""Post a version: to whom, checked, rebuilt from its own record first, and only if it is next.
+
+Most homes refuse a version if the thread has moved since it was read. One that cannot promise that
+is read again after posting: a message that is not the version is void, and its compiler goes on as
+one who was not quick enough (R17).
+"""
 
 from datetime import UTC, datetime
 
@@ -6,8 +11,10 @@ from brenner.artifact.model import Artifact
 from brenner.check.message import check_stored
 from brenner.diagnostics.codes import publish as codes
 from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.versions import POSTED_NOT_CONFIRMED
+from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain, check_base, compiled_messages, settled
 from brenner.session.chain_json import KeptChain
@@ -23,18 +30,19 @@ from brenner.session.rebuild import (
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
-from brenner.workflows.chains import filed, keep_chain
+from brenner.workflows.chains import filed, keep_chain, load_chain
 from brenner.workflows.desk import Desk
 
 # The time of a message that has none yet; nothing of the version that it is depends on it.
 NOT_YET = datetime.max.replace(tzinfo=UTC)
 
 
-MOST_TRIES = 200
-
-
 class OvertakenError(Exception):
-    """Something came in before the version could be published; nothing was posted."""
+    """Something came in before the version was published. What was `posted` is void then."""
+
+    def __init__(self, posted: Stored | None = None) -> None:
+        super().__init__()
+        self.posted = posted
 
 
 def check_sound(chain: Chain) -> None:
@@ -85,11 +93,34 @@ def post(desk: Desk, chain: Chain, message: Message, rebuilt: Rebuilt) -> Stored
         if refused.diagnostic.code is THREAD_MOVED:
             raise OvertakenError from None
         raise
+    if Ability.EXACT_POSITIONS in desk.mailbox.lacks:
+        _check_counts(desk, chain, stored)
+        return stored
     writers = dict.fromkeys((*chain.writers, message.sender))
     after = chain._replace(position=chain.position + 1, writers=tuple(writers))
     after = settled(after.with_version(_candidate(filed(stored)), rebuilt))
     keep_chain(desk.mailbox, KeptChain(after, stored.arrival), desk.project.operator)
     return stored
+
+
+def _check_counts(desk: Desk, chain: Chain, stored: Stored) -> None:
+    """Go on only if the message is the version that it says; it may be one of two."""
+    thread_id, number = chain.thread_id, chain.number + 1
+    try:
+        known = load_chain(desk.mailbox, thread_id, desk.project.operator)
+    except Unavailable as error:
+        found = error.diagnostic
+        words = {"id": str(stored.id), "version": str(number), "reason": found.code.title}
+        raise Uncertain(POSTED_NOT_CONFIRMED.at(None, **words)._replace(also=(found.id,))) from None
+    keep_chain(desk.mailbox, known, desk.project.operator)
+    if any(each.message_id == stored.id for each in known.chain.versions):
+        return
+    check_sound(known.chain)
+    why = next((each for each in known.chain.others() if each.message_id == stored.id), None)
+    if why and why.code is codes.VOID_VERSION:
+        raise OvertakenError(stored)
+    # It came back altered, or not at all: to post it again would be no better.
+    raise Refused(why or mismatch(thread_id, number, f"message {stored.id} is not in the thread"))
 
 
 def _candidate(compiled: Filed) -> Candidate:

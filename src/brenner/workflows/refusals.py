@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.check.reply import compose_refusal
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Sent, Stored
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
@@ -35,15 +36,20 @@ class _Replies:
 
     def __init__(self, desk: Desk) -> None:
         self._mailbox = desk.mailbox
+        self._has_links = Ability.REPLY_LINKS not in desk.mailbox.lacks
         self._arrival = 0
         self._found: dict[tuple[int | None, str], Stored] = {}
 
     def to(self, message_id: int, reply: Message) -> Stored | None:
-        """The first answer to a message with that subject, whoever sent it."""
+        """The first answer to a message with that subject, whoever sent it.
+
+        Where a home keeps no links the subject must do: it names the message.
+        """
         for stored in self._mailbox.thread_arrivals(reply.thread_id, self._arrival):
             self._arrival = stored.arrival
-            self._found.setdefault((stored.reply_to, stored.message.subject), stored)
-        return self._found.get((message_id, reply.subject))
+            about = stored.reply_to if self._has_links else None
+            self._found.setdefault((about, stored.message.subject), stored)
+        return self._found.get((message_id if self._has_links else None, reply.subject))
 
 
 def _send(desk: Desk, message_id: int, reply: Message, replies: _Replies) -> Sent:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.errors import BrennerError, Uncertain
 from brenner.mail.model import Stored
 from brenner.roster.model import Mode, Roster
 from brenner.session.kickoff import role_in
@@ -13,11 +13,12 @@ from brenner.workflows.kickoff_thread import KickoffThread
 
 
 class State(StrEnum):
-    """What became of one kickoff."""
+    """What became of one kickoff. Where a server was lost while it stored one, nobody knows."""
 
     SENT = "sent"
     SENT_BEFORE = "sent_before"
     NOT_SENT = "not_sent"
+    UNKNOWN = "unknown"
     DRY_RUN = "dry_run"
 
 
@@ -70,7 +71,8 @@ def send_missing(
             done += _sent(each.message, thread, roster)
         except BrennerError as error:
             failed = error
-            done.append(each)
+            is_unknown = isinstance(error, Uncertain)
+            done.append(each._replace(state=State.UNKNOWN) if is_unknown else each)
     return tuple(done), failed
 
 

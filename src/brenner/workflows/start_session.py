@@ -10,12 +10,18 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE, NO_SOURCE_TEXT, ROLE_CHANGED
+from brenner.diagnostics.codes.kickoff import (
+    KICKOFF_INCOMPLETE,
+    NO_SOURCE_TEXT,
+    RECIPIENTS_NOT_REGISTERED,
+    ROLE_CHANGED,
+)
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.grammar import AGENT_NAME
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Profile
 from brenner.mail.registering import registration
 from brenner.roster.model import Roster
@@ -45,7 +51,8 @@ class StartOptions(NamedTuple):
     """What to ask, and whom. An empty text is one that was not given.
 
     The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`. Without
-    `thread_id` and `bead` the thread gets an ID from the question and from `today`.
+    `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register` says
+    that the recipients' names may be made known also where they belong to a whole server.
     """
 
     question: str
@@ -60,6 +67,7 @@ class StartOptions(NamedTuple):
     thread_id: str | None = None
     bead: str | None = None
     dry_run: bool = False
+    register: bool = False
     today: date | None = None
 
 
@@ -97,7 +105,7 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
     roster = resolved.roster
     thread, about_thread = _thread(desk, options)
     excerpt, about_excerpt = _excerpt(desk, options)
-    newcomers, about_names = _newcomers(desk, resolved)
+    newcomers, about_names = _newcomers(desk, resolved, register=options.register)
     found = [*_about_roster(resolved), *about_thread, *about_excerpt, *about_names]
     kickoffs: list[Addressed] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
@@ -173,16 +181,23 @@ def _excerpt(desk: Desk, options: StartOptions) -> tuple[str, list[Diagnostic]]:
     return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
 
 
-def _newcomers(desk: Desk, resolved: Resolved) -> tuple[list[Profile], list[Diagnostic]]:
+def _newcomers(
+    desk: Desk, resolved: Resolved, *, register: bool
+) -> tuple[list[Profile], list[Diagnostic]]:
     """Who is not known yet, and which of the names cannot be made known.
 
     A store that is written to knows the operator. A recipient whose name is none was told by the
-    roster.
+    roster. Where a name may be another project's, only the sender's is taken without being asked.
     """
     known = {desk.project.operator, *(agent.name for agent in desk.mailbox.agents())}
-    names = [desk.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)]
+    names = dict.fromkeys([desk.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)])
+    missing = [name for name in names if name not in known]
+    if Ability.OWN_NAMES in desk.mailbox.lacks and not register:
+        strangers = [name for name in missing if name != desk.actor]
+        if strangers:
+            return [], [RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
     newcomers, found = [], []
-    for name in dict.fromkeys(name for name in names if name not in known):
+    for name in missing:
         entry = resolved.roster.entry(name)
         program, model = (entry.program, entry.model) if entry else (None, None)
         try:
@@ -257,8 +272,8 @@ def _send(
 
 def _incomplete(started: Started, failed: BrennerError) -> Started:
     """What to say where it broke off; where nobody was reached, that is all there is to say."""
-    missed = [each for each in started.kickoffs if each.state is State.NOT_SENT]
-    reached = [each for each in started.kickoffs if each.state is not State.NOT_SENT]
+    missed = [each for each in started.kickoffs if each.state in (State.NOT_SENT, State.UNKNOWN)]
+    reached = [each for each in started.kickoffs if each not in missed]
     if not reached:
         raise failed
     found = failed.diagnostic
@@ -273,4 +288,8 @@ def _incomplete(started: Started, failed: BrennerError) -> Started:
 
 
 def _names(kickoffs: Iterable[Addressed]) -> str:
-    return ", ".join(name for each in kickoffs for name in each.message.recipients)
+    return ", ".join(
+        f"{name} (or perhaps it has)" if each.state is State.UNKNOWN else name
+        for each in kickoffs
+        for name in each.message.recipients
+    )

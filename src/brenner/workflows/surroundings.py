@@ -96,7 +96,7 @@ def git_check(store: Path | None) -> Check:
             "Install git. Mail does without it; artifacts cannot be committed.",
         )
     said = version.stdout.strip().removeprefix("git version ")
-    if store and existing(store) == store and _would_take(store):
+    if store and existing(store) == store and would_take(store):
         return Check(
             "git",
             WARNING,
@@ -107,7 +107,7 @@ def git_check(store: Path | None) -> Check:
     return Check("git", OK, said)
 
 
-def _would_take(file: Path) -> bool:
+def would_take(file: Path) -> bool:
     """Whether a file is in a repository that does not ignore it."""
     ignored = _git(file.parent, "check-ignore", "--quiet", "--", file.name)
     # 0: it is ignored; 1: it is not; else there is no repository, or none that git trusts.

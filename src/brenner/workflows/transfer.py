@@ -1,4 +1,4 @@
-"""Export a mailbox to an archive, and import one: all of it or nothing."""
+"""Export a mailbox to an archive, and import one: all of it or nothing, where a home can do so."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -6,6 +6,7 @@ from typing import IO, Literal
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_RECORD_BYTES
+from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import HOPELESS
 from brenner.mail.mailbox import Mailbox
@@ -64,9 +65,12 @@ def begins_archive(line: bytes) -> bool:
 
 
 def import_archive(
-    mailbox: Mailbox, lines: Iterable[bytes], form: Form, name: str
+    mailbox: Mailbox, lines: Iterable[bytes], form: Form, name: str, where: str = "the store"
 ) -> Restored | tuple[Diagnostic, ...]:
-    """Take an archive in, or say everything that is wrong with it."""
+    """Take an archive in, or say everything that is wrong with it.
+
+    `where` is how the home is called, should it take messages one by one and break off.
+    """
     decode = mbox.decode if form == "mbox" else jsonl.decode
     entries = decode(lines, name)
     faults: list[Diagnostic] = []
@@ -81,11 +85,26 @@ def import_archive(
         else:
             faults.append(entry)
     try:
+        if Ability.AS_THEY_WERE in mailbox.lacks:
+            return _sent_anew(mailbox, agents, list(_sound(rest, faults)), where)
         return mailbox.restore(agents, _sound(rest, faults))
     except _Stopped as stop:
         if stop.__cause__ is not None:
             raise stop.__cause__ from None
         return tuple(faults)
+
+
+def _sent_anew(
+    mailbox: Mailbox, agents: list[Agent], records: list[Record], where: str
+) -> Restored:
+    """Send what is not there yet, to a home that gives ids and times of its own."""
+    from brenner.workflows.copy_anew import Anew, send_anew
+    from brenner.workflows.copy_compare import paired, seen
+
+    known = paired(tuple(seen(records)), tuple(seen(mailbox.records())))
+    new = [record for record in records if record.stored.id not in known]
+    to = Anew(mailbox, where, must_go_on=False, step=lambda _: None)
+    return send_anew(to, agents, new, len(known)).restored
 
 
 class _Stopped(Exception):

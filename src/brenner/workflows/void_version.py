@@ -4,24 +4,33 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
+from brenner.session.rebuild import Candidate
 from brenner.session.void import Void, compose_void
 from brenner.thread.messages import Message
+from brenner.workflows.attempts import MOST_TRIES
 from brenner.workflows.chains import check_usable, load_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.publishing import MOST_TRIES, recipients_of
+from brenner.workflows.publishing import recipients_of
 
 
 class Voided(NamedTuple):
-    """The message that declares it; what counts as unread again; the version that is latest now."""
+    """The message that declares it; what counts as unread again; the version that is latest now.
+
+    `notes` are about messages that somebody built on it meanwhile. `failed` is what went wrong
+    after it was declared: it is void all the same, and the rest is not known.
+    """
 
     version: int
     void_message_id: int
     message: Stored
-    unread: int
-    latest: int
+    unread: int = 0
+    latest: int = 0
+    notes: tuple[Diagnostic, ...] = ()
+    failed: BrennerError | None = None
 
 
 def check_operator(desk: Desk, what: str) -> None:
@@ -47,9 +56,34 @@ def void_version(desk: Desk, thread_id: str, number: int, reason: str) -> Voided
             if refused.diagnostic.code is THREAD_MOVED:
                 continue
             raise
-        after = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-        return Voided(number, message_id, stored, len(after.unread), after.number)
+        return _afterwards(desk, thread_id, Voided(number, message_id, stored))
     raise Refused(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+
+
+def _afterwards(desk: Desk, thread_id: str, done: Voided) -> Voided:
+    """What the thread comes to with the declaration in it."""
+    try:
+        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+    except Unavailable as error:
+        return done._replace(failed=error)
+    if any(each.message_id == done.void_message_id for each in chain.versions):
+        reason = (
+            f"message {done.message.id} says so, but the store's clock was set back, and puts it "
+            f"before message {done.void_message_id}"
+        )
+        raise _refused(chain, done.version, reason)
+    notes = (each for each in chain.others() if each.message_id in _hanging(chain, done))
+    return done._replace(unread=len(chain.unread), latest=chain.number, notes=tuple(notes))
+
+
+def _hanging(chain: Chain, done: Voided) -> set[int]:
+    """What was posted in that very moment, and is built on what is void now."""
+    bases = ((each.filed.posted.id, chain.void_base(each)) for each in chain.spare)
+    return {number for number, base in bases if _id(base) == done.void_message_id}
+
+
+def _id(candidate: Candidate | None) -> int | None:
+    return candidate.filed.posted.id if candidate else None
 
 
 def _voidable(chain: Chain, number: int) -> tuple[int, str]:
@@ -60,9 +94,11 @@ def _voidable(chain: Chain, number: int) -> tuple[int, str]:
     latest = chain.latest
     if latest and latest.number == number:
         return latest.message_id, latest.content_hash
-    raise Refused(
-        codes.CANNOT_VOID.at(version=number, thread_id=chain.thread_id, reason=_why(chain, number))
-    )
+    raise _refused(chain, number, _why(chain, number))
+
+
+def _refused(chain: Chain, number: int, reason: str) -> Refused:
+    return Refused(codes.CANNOT_VOID.at(version=number, thread_id=chain.thread_id, reason=reason))
 
 
 def _why(chain: Chain, number: int) -> str:

@@ -27,6 +27,7 @@ def adopt(settings: Settings, thread: str) -> int:
     with desk(settings) as here:
         done = adopt_thread(here, thread)
     note_done()
+    found = (*done.in_vain, *done.notes)
     if settings.as_json:
         write_json(
             {
@@ -36,11 +37,12 @@ def adopt(settings: Settings, thread: str) -> int:
                 "adopted_version": done.adopted_version,
                 "taken_as_read": done.taken_as_read,
                 "message": stored_json(done.message),
-                "violations": [each.to_json() for each in done.notes],
-                "summary": Summary.of(done.notes)._asdict(),
+                "violations": [each.to_json() for each in found],
+                "summary": Summary.of(found)._asdict(),
             }
         )
         return FINE
+    write_diagnostics(done.in_vain, "brenner", sys.stderr)
     write_diagnostics(done.notes, f"message {done.adopted_message_id}", sys.stderr)
     how = "as far as it could be read: see above" if done.notes else "as it is"
     say(

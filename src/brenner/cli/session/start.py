@@ -1,5 +1,6 @@
 """`brenner session start`: the kickoffs of a session."""
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,10 @@ from brenner.cli.output import Reporting, failure, note_done, write_diagnostics,
 from brenner.cli.paging import pager_option
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.cli.roster_options import roster_options
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.abilities import Ability
+from brenner.mail.open import Store, store_of
+from brenner.project import find_project
 
 if TYPE_CHECKING:
     from brenner.workflows.rosters import RosterWish
@@ -62,15 +66,25 @@ _NAMES = {name: f"--{name}" for name in _TEXTS} | {
 @click.option("--thread-id", metavar="ID", help="The thread; else it is named after the question.")
 @click.option("--bead", metavar="ID", help="The bead whose ID is the thread's.")
 @roster_options
+@click.option(
+    "--register", is_flag=True, help="Register recipients also where a server keeps the names."
+)
 @click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
 @pager_option
 @common_options
 def start(
-    settings: Settings, *, wish: "RosterWish", dry_run: bool, pager: bool, **said: str | None
+    settings: Settings,
+    *,
+    wish: "RosterWish",
+    register: bool,
+    dry_run: bool,
+    pager: bool,
+    **said: str | None,
 ) -> int:
     """Send the kickoff of a session: to each recipient one with the prompt of its role.
 
-    Names that nobody knows yet are registered. All kickoffs are checked before the first is sent.
+    Names that nobody knows yet are registered; on an Agent Mail server, where a name may be another
+    project's, only with --register. All kickoffs are checked before the first is sent.
     Run the same command again to finish a kickoff that was interrupted, or to ask more recipients:
     whoever has got the question is not asked again. Roles come from --to NAME --role ROLE, or from
     where `brenner roster show` finds them.
@@ -102,6 +116,7 @@ def start(
         thread_id=said["thread_id"],
         bead=said["bead"],
         dry_run=dry_run,
+        register=register,
     )
     return report(_run(settings, options), as_json=settings.as_json, pager=pager)
 
@@ -113,11 +128,33 @@ def _run(settings: Settings, options: "StartOptions") -> "Started":
     if options.dry_run:
         with desk(settings) as here:
             return start_session(here, options)
+    if Ability.OWN_NAMES in _store(settings).lacks:
+        return _noted(_run_there(settings, options))
     with desk_to_try(settings) as here:
         done = start_session(here, options)
     if is_trial(here) and done.status is not Status.REFUSED:
         with real_desk(here) as here:
             done = start_session(here, options)
+    return _noted(done)
+
+
+def _run_there(settings: Settings, options: "StartOptions") -> "Started":
+    """Start it where names belong to a server: what is refused makes nobody known, either."""
+    from brenner.workflows.start_session import Status, start_session
+
+    with desk(settings) as here:
+        tried = start_session(here, options._replace(dry_run=True))
+    if Summary.of(tried.diagnostics).errors:
+        return tried._replace(status=Status.REFUSED, registered=())
+    with real_desk(here) as here:
+        return start_session(here, options)
+
+
+def _store(settings: Settings) -> Store:
+    return store_of(find_project(settings.project, os.environ, settings.store))
+
+
+def _noted(done: "Started") -> "Started":
     if any(each.stored for each in done.kickoffs) or done.registered:
         note_done()
     return done

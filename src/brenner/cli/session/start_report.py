@@ -84,6 +84,8 @@ def _write(done: Started, summary: Summary) -> None:
 
 def _what_happened(done: Started, each: Addressed) -> str:
     to = _to(each)
+    if each.state is State.UNKNOWN:
+        return f"Nobody knows whether it was sent: the kickoff to {to}."
     if each.stored is None:
         return f"Not sent: the kickoff to {to}."
     if each.state is State.SENT_BEFORE:

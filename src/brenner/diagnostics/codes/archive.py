@@ -1,8 +1,9 @@
-"""Codes of ours for archives of mail: what `mail import` refuses."""
+"""Codes of ours for moving mail: what `mail import` refuses, and what `mail copy` finds."""
 
-from brenner.diagnostics.model import ERROR, Code, Example
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
 _ARCHIVE = "design, Commands; rulings, Small decisions"
+_COPY = "design, Commands; design, Store"
 
 NOT_AN_ARCHIVE = Code(
     id="NOT_AN_ARCHIVE",
@@ -63,10 +64,127 @@ HASH_MISMATCH = Code(
         "mail.jsonl as it was exported",
     ),
 )
+SAME_STORE = Code(
+    id="SAME_STORE",
+    severity=ERROR,
+    title="Mail cannot be copied to where it is",
+    message="Both sides of the copy are `{where}`; nothing was copied.",
+    fix="Name another store with `--from` or `--to`; the one left out is the project's own.",
+    why="Whoever asks for that has most often mistyped one of the two, and would take the mail for "
+    "moved.",
+    spec=_COPY,
+    example=Example(
+        "text",
+        "brenner mail copy --to sqlite:///.brenner/mail.sqlite3",
+        "brenner mail copy --to postgresql://db.example.org/lab",
+    ),
+)
+NO_MAIL_TO_COPY = Code(
+    id="NO_MAIL_TO_COPY",
+    severity=ERROR,
+    title="There is no mail to copy",
+    message="There is no mail in `{where}`; nothing was copied.",
+    fix="Name the store that has the mail with `--from`; `brenner doctor --store STORE` says what "
+    "is there.",
+    why="To copy nothing from a mistyped address would look like success.",
+    spec=_COPY,
+    example=Example(
+        "text",
+        "brenner mail copy --from sqlite:///mial.sqlite3",
+        "brenner mail copy --from sqlite:///mail.sqlite3",
+    ),
+)
+SOURCE_NOT_VERIFIED = Code(
+    id="SOURCE_NOT_VERIFIED",
+    severity=ERROR,
+    title="A version does not follow from the mail that is to be copied",
+    message="v{version} of {thread_id} does not follow from the mail in `{where}`: {difference}. "
+    "Nothing was copied.",
+    fix="`brenner artifact verify {thread_id}` shows it there. Settle it first, or copy all the "
+    "same with `--force`: it does not follow from the copy then, either.",
+    why="After the copy nobody could tell whether the copy has done it.",
+    spec="R10; design, Commands",
+    example=Example(
+        "text",
+        "brenner mail copy --to postgresql://db.example.org/lab    (v2 differs)",
+        "brenner session void RS-20251230-cell-fate@v2\n"
+        "brenner mail copy --to postgresql://db.example.org/lab",
+    ),
+)
+MESSAGE_NOT_TAKEN = Code(
+    id="MESSAGE_NOT_TAKEN",
+    severity=ERROR,
+    title="The target does not take a message",
+    message="`{where}` does not take message {id} of {thread_id}: {reason}",
+    fix="Keep the mail where it is, or choose another target. `brenner mail copy --force` leaves "
+    "such messages out and copies the others.",
+    why="A stored message never changes, not even to please a server. And what comes after it in "
+    "its thread would stand without it.",
+    spec="companion 4; design, Store",
+    example=Example(
+        "text",
+        "brenner mail copy --to agent-mail    (message 7 has a thread ID that it refuses)",
+        "brenner mail copy --to postgresql://db.example.org/lab",
+    ),
+)
+COPY_BROKE_OFF = Code(
+    id="COPY_BROKE_OFF",
+    severity=ERROR,
+    title="The copy broke off",
+    message="The copy to `{where}` broke off when {done} of {total} messages were there: {reason}",
+    fix="Repeat the command once that is mended: it goes on where it stopped, and sends nothing "
+    "twice. The source is as it was.",
+    why="Such a server takes messages one by one. What it has taken stays there.",
+    spec="companion 4; design, Store",
+    example=Example(
+        "text",
+        "brenner mail copy --to agent-mail    (the server is restarted)",
+        "the same again, a moment later",
+    ),
+)
+COPY_INCOMPLETE = Code(
+    id="COPY_INCOMPLETE",
+    severity=ERROR,
+    title="The copy is not the same as the source",
+    message="`{where}` does not hold all that was to be copied: {what}.",
+    fix="Keep the source, and repeat the command. If it says the same again, go on with the "
+    "source, and tell us.",
+    why="A copy is compared with its source, message by message and version by version. What is "
+    "not there has not been copied, whatever the target said.",
+    spec="R10; design, Commands",
+    example=Example(
+        "text",
+        "brenner mail copy --to agent-mail    (a thread there lacks a message)",
+        "brenner mail copy --to agent-mail    (again, and all of it is there)",
+    ),
+)
+COPIED_DEBTS_DIFFER = Code(
+    id="COPIED_DEBTS_DIFFER",
+    severity=WARNING,
+    title="Who owes an ACK differs in the copy",
+    message="In `{where}` {what}: an ACK names messages by their ids, and ids are new there.",
+    fix="`brenner mail pending` lists what looks open there; `brenner mail ack ID --as NAME` "
+    "settles it again. In the source all is as it was.",
+    why="A message is copied to the letter, so an ACK still names the old id. To alter it would "
+    "put words into its author's mouth.",
+    spec="R10; rulings, Small decisions",
+    example=Example(
+        "text",
+        "brenner mail copy --to agent-mail    (message 3 was acknowledged, and is 103 there)",
+        "brenner mail ack 103 --as BlueLake --store agent-mail",
+    ),
+)
 
 CODES = (
     NOT_AN_ARCHIVE,
     ARCHIVE_TOO_NEW,
     INVALID_RECORD,
     HASH_MISMATCH,
+    SAME_STORE,
+    NO_MAIL_TO_COPY,
+    SOURCE_NOT_VERIFIED,
+    MESSAGE_NOT_TAKEN,
+    COPY_BROKE_OFF,
+    COPY_INCOMPLETE,
+    COPIED_DEBTS_DIFFER,
 )

@@ -73,6 +73,23 @@ KICKOFF_INCOMPLETE = Code(
         "the same command, once there is room on the disk",
     ),
 )
+RECIPIENTS_NOT_REGISTERED = Code(
+    id="RECIPIENTS_NOT_REGISTERED",
+    severity=ERROR,
+    title="Recipients are not known on the server",
+    message="The server does not know {names}. A name may belong to its other projects, so nobody "
+    "but the sender is registered there without being asked.",
+    fix="Let the agents register themselves first. If the names are yours to give, repeat the "
+    "command with `--register`.",
+    why="Some Agent Mail servers keep names for all projects: to register one for this project can "
+    "take it away from another. A kickoff to a name that nobody answers to is lost.",
+    spec="design, Commands",
+    example=Example(
+        "text",
+        "brenner session start --store agent-mail --to BlueLake …    (nobody is called that there)",
+        "brenner session start --store agent-mail --to BlueLake … --register",
+    ),
+)
 ROLE_CHANGED = Code(
     id="ROLE_CHANGED",
     severity=WARNING,
@@ -139,6 +156,7 @@ CODES = (
     QUESTION_RESPELT,
     CONTEXT_DIFFERS,
     KICKOFF_INCOMPLETE,
+    RECIPIENTS_NOT_REGISTERED,
     ROLE_CHANGED,
     INVALID_SECTIONS,
     UNKNOWN_SECTION_NUMBER,

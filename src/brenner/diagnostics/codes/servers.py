@@ -154,6 +154,23 @@ NAME_ALTERED = Code(
     spec=_AGENT_MAIL,
     example=Example("text", "brenner mail register Operator2", "brenner mail register GreenCastle"),
 )
+NAME_ELSEWHERE = Code(
+    id="NAME_ELSEWHERE",
+    severity=ERROR,
+    title="The name belongs to another project of the server",
+    message="On `{where}` the name `{name}` belongs to the project `{project}`; to register it "
+    "here would take it away from there.",
+    fix="Choose another name: {suggestions}. If it is the same agent, which is to leave that "
+    "project, `brenner mail register {name} --update` takes it over.",
+    why="Some servers keep names for all their projects: who registers one last has it. The agent "
+    "that had it before would no longer get its mail, and nobody would tell it.",
+    spec=_AGENT_MAIL,
+    example=Example(
+        "text",
+        "brenner mail register BlueLake    (somebody's in the project next door)",
+        "brenner mail register QuietHarbour",
+    ),
+)
 MESSAGE_ALTERED = Code(
     id="MESSAGE_ALTERED",
     severity=ERROR,
@@ -213,6 +230,7 @@ CODES = (
     SERVER_REFUSED,
     SERVER_LACKS,
     NAME_ALTERED,
+    NAME_ELSEWHERE,
     MESSAGE_ALTERED,
     HOME_CANNOT,
     OPERATOR_NEEDS_NAME,

@@ -10,8 +10,9 @@ STORE_CORRUPT = Code(
     severity=ERROR,
     title="The store is damaged",
     message="The store `{path}` is damaged: {reason}. It was left as it is.",
-    fix="Put it aside, with the files beside it whose names begin like its own. Then bring a "
-    "backup back, or start a new store with `brenner init` and import an archive into it.",
+    fix="Put it aside: a file with those beside it whose names begin like its own, a schema with "
+    "`ALTER SCHEMA … RENAME TO …`. Then bring a backup back, or start a new store with `brenner "
+    "init` and import an archive into it.",
     why="Whoever writes into a damaged file destroys what could still be saved. So nothing is "
     "repaired or replaced unasked.",
     spec=_STORE,
@@ -26,8 +27,9 @@ STORE_FOREIGN = Code(
     severity=ERROR,
     title="The file is not a store of Brenner",
     message="`{path}` is not a store of Brenner: {reason}. It was left as it is.",
-    fix="Name the file of a store, or one that is not there yet: `--store sqlite:///PATH`. If a "
-    "store should be there, move the file away first.",
+    fix="Name the file of a store, or one that is not there yet: `--store sqlite:///PATH`; in a "
+    "database, another schema: `?schema=NAME`. If a store should be there, move what is there away "
+    "first.",
     why="The file belongs to another program. Tables of ours in it could break that one.",
     spec=_STORE,
     example=Example(
@@ -57,7 +59,8 @@ STORE_READ_ONLY = Code(
     severity=ERROR,
     title="The store cannot be written",
     message="The store `{path}` cannot be written; nothing was stored.",
-    fix="Allow yourself to write the file and its folder, or use another store with "
+    fix="Allow yourself to write the file and its folder; in a database, ask for the right to "
+    "write, and for the server that others follow, not one that follows. Or use another store with "
     "`--store sqlite:///PATH`.",
     why="Mail counts as sent only when it is safely stored.",
     spec=_STORE,
@@ -119,8 +122,9 @@ UNKNOWN_STORE = Code(
     title="There is no such kind of store",
     message="`{url}` is not a store that this version of Brenner can use.",
     fix="Write `sqlite:///PATH`, `postgresql://HOST/DATABASE`, `agent-mail+http://HOST:PORT/mcp/` "
-    "or `agent-mail`; or leave the store out to use the one inside the project. A token does not "
-    "belong into the address but into `AGENT_MAIL_BEARER_TOKEN`.",
+    "or `agent-mail`; or leave the store out to use the one inside the project. In an address `@`, "
+    "`/`, `?` and `#` of a password or name are written as `%40`, `%2F`, `%3F` and `%23`. A token "
+    "does not belong into it but into `AGENT_MAIL_BEARER_TOKEN`.",
     why="Falling back to another store would put mail where nobody looks for it.",
     spec=_STORE,
     example=Example("text", "--store mail.sqlite3", "--store sqlite:///mail.sqlite3"),

@@ -141,6 +141,44 @@ COMPILE_OVERTAKEN = Code(
         "brenner compile RS-20251230-cell-fate",
     ),
 )
+POSTED_IN_VAIN = Code(
+    id="POSTED_IN_VAIN",
+    severity=WARNING,
+    title="Another compiler was quicker, and your message is void",
+    message="Message {id} was posted as v{version}, and is void: {reason}. Message {info} says so "
+    "in the thread.",
+    fix="Nothing has to be done. What only that message had read counts as unread; the thread was "
+    "read again, and what was left went into the next version.",
+    why="An Agent Mail server cannot keep two compilers from posting the same number. Of a number "
+    "the message with the lowest ID is the version, and the others must not be mistaken for it.",
+    spec="R17",
+    example=Example(
+        "text",
+        "message 40, COMPILED: v3 added T4\nmessage 41, COMPILED: v3 added T4 and C2",
+        "message 40, COMPILED: v3 added T4\n"
+        "message 41, COMPILED: v3 added T4 and C2\n"
+        "message 42, INFO: Message 41 is void, it is not v3\n"
+        "message 43, COMPILED: v4 added C2",
+    ),
+)
+POSTED_NOT_CONFIRMED = Code(
+    id="POSTED_NOT_CONFIRMED",
+    severity=ERROR,
+    title="Nobody knows whether the message that was posted is the version",
+    message="Message {id} was posted as v{version}, but the thread could not be read again after "
+    "it ({reason}). Nothing else was done.",
+    fix="Run the same command again once the server is there: it finds out whether that message "
+    "is v{version}, and goes on from there. Nothing is published twice.",
+    why="An Agent Mail server cannot keep two compilers from posting the same number, so a "
+    "compiler looks whether its message is the version before it goes on.",
+    spec="R17",
+    example=Example(
+        "text",
+        "brenner compile RS-20251230-cell-fate --persist    (the server ends after it has stored "
+        "the message)",
+        "the same again, once the server runs",
+    ),
+)
 
 CODES = (
     RECORD_UNREADABLE,
@@ -152,4 +190,6 @@ CODES = (
     ONLY_THE_OPERATOR,
     CANNOT_ADOPT,
     COMPILE_OVERTAKEN,
+    POSTED_IN_VAIN,
+    POSTED_NOT_CONFIRMED,
 )

@@ -1,0 +1,68 @@
+"""Compilers and authors at work on one thread at once, and what must be true of it afterwards."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from brenner.artifact.ledger import Outcome
+from brenner.mail.model import Stored
+from brenner.session.chain_messages import candidate_of
+from brenner.session.rebuild import Candidate
+from brenner.session.record import VersionRecord
+from brenner.workflows.chains import filed
+from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledger_of
+from brenner.workflows.versions import verify
+from mail.processes import ended, release, start
+from session.compile_work import THREAD, compile_until, contribute
+
+_PATIENCE = 600  # seconds until processes that hang are a fault; a server may take its time
+
+
+class Race(NamedTuple):
+    """The ids of all contributions, and every version that a compiler says it has published."""
+
+    sent: list[int]
+    published: dict[int, int]
+
+
+def race(folder: Path, compilers: Sequence[str], authors: Sequence[str], each: int) -> Race:
+    """Let all of them begin at once; compilers end when nothing is left to compile."""
+    total = len(authors) * each
+    writing = [start(contribute, folder, name, each) for name in authors]
+    compiling = [start(compile_until, folder, name, total) for name in compilers]
+    release([*writing, *compiling])
+    for child in (*writing, *compiling):
+        child.wait(_PATIENCE)
+    sent = [int(line) for child in writing for line in ended(child)]
+    published = [json.loads(line) for child in compiling for line in ended(child)]
+    assert len(sent) == total
+    numbers = sorted(number for number, _ in published)
+    assert numbers == list(range(1, len(published) + 1))  # gapless, and none twice
+    return Race(sent, dict(published))
+
+
+def record_of(message: Stored) -> VersionRecord:
+    """The record of a COMPILED message of ours."""
+    found = candidate_of(filed(message))
+    assert isinstance(found, Candidate)
+    assert found.record
+    return found.record
+
+
+def check_versions(desk: Desk, done: Race) -> None:
+    """The versions are those that were said to be, and each contribution is in one of them."""
+    verification = verify(desk, THREAD)
+    assert verification.ok
+    numbers = sorted(done.published)
+    assert [each.number for each in verification.versions] == numbers
+    records = [record_of(desk.mailbox.message(done.published[number])) for number in numbers]
+    assert [record.version for record in records] == numbers
+    read = Counter(entry.id for record in records for entry in record.messages)
+    assert read == Counter(done.sent)  # each once, none left out
+    entries = [each for number in numbers for each in ledger_of(desk, THREAD, number)]
+    total = len(done.sent)
+    outcomes = Counter(entry.state for entry in entries)
+    assert outcomes == {Outcome.APPLIED: total, Outcome.REFUSED: total}

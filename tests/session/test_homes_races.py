@@ -1,0 +1,278 @@
+"""Two compilers at a home that cannot keep them apart: one message per number counts (R17).
+
+Where the other compiler gets in between is chosen here. That it works with real servers and real
+processes is for `test_homes_at_once`.
+"""
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from brenner.check.message import check_stored
+from brenner.cli.compile_report import report
+from brenner.diagnostics.codes.servers import MESSAGE_ALTERED
+from brenner.diagnostics.errors import BrennerError, Refused, Uncertain
+from brenner.mail.model import Stored
+from brenner.thread.messages import Message
+from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.persist import PersistOptions
+from brenner.workflows.versions import history, verify
+from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
+from session.loose_home import fails, is_lost, loose, loose_desk
+
+PLAIN = CompileOptions()
+PERSIST = CompileOptions(persist=PersistOptions())
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A session with one contribution that nobody has compiled."""
+    here = loose_desk(tmp_path)
+    kickoff(here)
+    contribute(here, ANN, add("Gradient"))
+    return here
+
+
+def compiled(desk: Desk, options: CompileOptions = PLAIN) -> Compiled:
+    return compile_thread(desk, THREAD, options)
+
+
+def rival(desk: Desk) -> Desk:
+    """Another compiler at the same mailbox."""
+    return desk._replace(actor=BEA)
+
+
+def messages(desk: Desk, kind: str) -> list[Stored]:
+    return [each for each in desk.mailbox.thread(THREAD).messages if each.type == kind]
+
+
+def voids(desk: Desk) -> list[str]:
+    """The subjects that tell of a void message."""
+    return [each.message.subject for each in messages(desk, "INFO")]
+
+
+def raised(call: Callable[[], object]) -> BrennerError:
+    with pytest.raises(BrennerError) as error:
+        call()
+    return error.value
+
+
+def only_void(done: Compiled) -> int:
+    """The message that the compiler hears was posted in vain."""
+    (found,) = done.notes
+    assert (found.id, found.severity.value) == ("POSTED_IN_VAIN", "warning")
+    assert found.message_id is not None
+    return found.message_id
+
+
+def test_the_other_was_quicker_with_all_of_it(desk: Desk, tmp_path: Path) -> None:
+    """Nothing is left; what is persisted is the version, never the void message."""
+    loose(desk).meanwhile = lambda: compiled(rival(desk))
+    done = compiled(desk, PERSIST)
+    first, second = messages(desk, "COMPILED")
+    assert (first.message.sender, second.message.sender) == (BEA, "Operator")
+    assert (done.status, done.version) == (Status.NOTHING, 1)
+    assert done.message == first
+    assert only_void(done) == second.id
+    written = (tmp_path / "artifacts" / f"{THREAD}.md").read_text("utf-8")
+    assert f"agent_mail_message_id: {first.id}\n" in written
+    assert f'compiled_by: "{BEA}"' in written
+    assert verify(desk, THREAD).ok
+
+
+def test_what_the_other_had_not_read_goes_into_the_next_version(desk: Desk) -> None:
+    def meanwhile() -> None:
+        compiled(rival(desk))
+        contribute(desk, BEA, edit("H1", claim="Steeper"))
+
+    loose(desk).meanwhile = meanwhile
+    done = compiled(desk)
+    first, second, third = messages(desk, "COMPILED")
+    assert (done.status, done.version, done.message) == (Status.PUBLISHED, 2, third)
+    assert only_void(done) == second.id
+    assert [each.message.id for each in history(desk, THREAD).versions] == [first.id, third.id]
+    assert verify(desk, THREAD).ok
+
+
+def test_what_the_thread_is_told(desk: Desk) -> None:
+    """Which message is void, which one is the version, and what becomes of what it had read."""
+    loose(desk).meanwhile = lambda: compiled(rival(desk))
+    compiled(desk)
+    first, second = messages(desk, "COMPILED")
+    (info,) = messages(desk, "INFO")
+    assert (info.message.sender, set(info.message.recipients)) == ("Operator", {ANN, BEA})
+    assert info.message.subject == f"INFO: Message {second.id} is void, it is not v1"
+    assert f"void: message {first.id} is v1 already. " in info.message.body
+    assert f"What only message {second.id} had read counts as unread" in info.message.body
+    assert {each.id for each in check_stored(info.message).violations} <= {"THREAD_ID_ADVICE"}
+    for name in (ANN, BEA, "Operator"):  # however often anybody compiles
+        (note,) = compiled(desk._replace(actor=name)).notes
+        assert (note.id, note.message_id) == ("VOID_VERSION", second.id)
+    assert len(voids(desk)) == 1
+
+
+def test_the_winner_hears_nothing_of_it(desk: Desk) -> None:
+    """Her message has the lowest id: what is posted after it is the other's affair."""
+    done: list[Compiled] = []
+
+    def meanwhile() -> None:
+        loose(desk).afterwards = lambda: done.append(compiled(rival(desk)))
+
+    loose(desk).meanwhile = meanwhile
+    ours = compiled(desk)
+    assert (ours.status, ours.notes) == (Status.PUBLISHED, ())
+    assert [each.status for each in done] == [Status.NOTHING]
+    assert voids(desk) == []
+
+
+def test_overtaken_three_times(desk: Desk) -> None:
+    """Each void message is told of once, and each contribution is in one version."""
+
+    def again(left: int) -> Callable[[], None]:
+        def meanwhile() -> None:
+            compiled(rival(desk))
+            contribute(desk, ANN, add(f"Another {left}"))
+            loose(desk).afterwards = lambda: wait(left)
+
+        return meanwhile
+
+    def wait(left: int) -> None:
+        """The INFO goes out undisturbed; then the next attempt is overtaken."""
+        if left:
+            loose(desk).afterwards = lambda: setattr(desk.mailbox, "meanwhile", again(left - 1))
+
+    loose(desk).meanwhile = again(2)
+    done = compiled(desk)
+    assert (done.status, done.version) == (Status.PUBLISHED, 4)
+    assert [found.id for found in done.notes] == ["POSTED_IN_VAIN"] * 3
+    assert len(voids(desk)) == len(set(voids(desk))) == 3
+    assert [each.number for each in verify(desk, THREAD).versions] == [1, 2, 3, 4]
+    assert verify(desk, THREAD).ok
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_the_terminal_hears(desk: Desk, as_json: bool) -> None:
+    loose(desk).meanwhile = lambda: compiled(rival(desk))
+    done = compiled(desk)
+    void = messages(desk, "COMPILED")[1].id
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert report(done, as_json=as_json) == 0
+    if as_json:
+        told = json.loads(out.getvalue())["violations"]
+        (found,) = [each for each in told if each.get("message_id") == void]
+        assert (found["id"], found["severity"]) == ("POSTED_IN_VAIN", "warning")
+    else:
+        assert f"message {void}  warning POSTED_IN_VAIN  Message {void} was" in err.getvalue()
+
+
+def test_a_dry_run_tells_the_thread_nothing(desk: Desk) -> None:
+    loose(desk).meanwhile = lambda: compiled(rival(desk))
+    loose(desk).afterwards = lambda: setattr(desk.mailbox, "meanwhile", fails)
+    assert raised(lambda: compiled(desk)).diagnostic.id == "SERVER_LOST"
+    compiled(desk, CompileOptions(dry_run=True))
+    assert voids(desk) == []
+
+
+# Interrupted
+
+
+def test_lost_before_the_thread_was_told(desk: Desk) -> None:
+    """The terminal hears which message is void; the next compile tells the thread, once."""
+    loose(desk).meanwhile = lambda: compiled(rival(desk))
+    loose(desk).afterwards = lambda: setattr(desk.mailbox, "meanwhile", fails)
+    found = raised(lambda: compiled(desk)).diagnostic
+    void = messages(desk, "COMPILED")[1].id
+    assert (found.id, found.also) == ("SERVER_LOST", ("POSTED_IN_VAIN",))
+    assert f"Before that message {void} had been posted, and is void" in found.message
+    assert voids(desk) == []
+    assert compiled(rival(desk)).notes[0].id == "VOID_VERSION"  # it is not hers to tell
+    assert only_void(compiled(desk)) == void
+    assert len(voids(desk)) == 1
+
+
+def test_lost_before_it_could_be_read_again(desk: Desk) -> None:
+    """It was posted: that is said, and the same command finds out what it is."""
+    loose(desk).afterwards = lambda: setattr(desk.mailbox, "is_lost", True)
+    error = raised(lambda: compiled(desk))
+    (posted,) = messages(desk, "COMPILED")
+    assert isinstance(error, Uncertain)
+    assert (error.diagnostic.id, error.diagnostic.also) == (
+        "POSTED_NOT_CONFIRMED",
+        ("SERVER_LOST",),
+    )
+    assert f"Message {posted.id} was posted as v1" in error.diagnostic.message
+    loose(desk).is_lost = False
+    done = compiled(desk)
+    assert (done.status, done.version, done.message) == (Status.NOTHING, 1, posted)
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_nobody_knows_whether_it_was_stored(desk: Desk, is_stored: bool) -> None:
+    """The same command again finds it published, or publishes it; never twice."""
+    setattr(desk.mailbox, "afterwards" if is_stored else "meanwhile", is_lost)
+    error = raised(lambda: compiled(desk, PERSIST))
+    assert (type(error), error.diagnostic.id) == (Uncertain, "OUTCOME_UNKNOWN")
+    done = compiled(desk, PERSIST)
+    assert done.status is (Status.NOTHING if is_stored else Status.PUBLISHED)
+    assert (done.version, done.persistence.status) == (1, "Pending")
+    assert len(messages(desk, "COMPILED")) == 1
+    assert verify(desk, THREAD).ok
+
+
+# Altered
+
+
+def test_altered_and_told(desk: Desk) -> None:
+    """The server says that it stored something else; what the thread has then is what counts."""
+
+    def altered() -> None:
+        words = {"where": "here", "id": "7", "what": "the body is another"}
+        raise Refused(MESSAGE_ALTERED.at(None, **words))
+
+    loose(desk).alter = lambda message: message._replace(
+        body=message.body.replace("Gradient", "Lineage")
+    )
+    loose(desk).afterwards = altered
+    assert raised(lambda: compiled(desk, PERSIST)).diagnostic.id == "MESSAGE_ALTERED"
+    loose(desk).alter = None
+    found = raised(lambda: compiled(desk)).diagnostic
+    assert (found.id, "Lineage" in found.message) == ("RECORD_MISMATCH", True)
+    assert len(messages(desk, "COMPILED")) == 1
+
+
+def _cut(message: Message) -> Message:
+    return message._replace(body=message.body.partition("## Record")[0])
+
+
+def _changed(message: Message) -> Message:
+    return message._replace(body=message.body.replace("Gradient", "Lineage"))
+
+
+@pytest.mark.parametrize(
+    ("alter", "code"), [(_cut, "COMPILED_WITHOUT_RECORD"), (_changed, "RECORD_MISMATCH")]
+)
+def test_altered_and_not_told(desk: Desk, alter: Callable[[Message], Message], code: str) -> None:
+    """It is found when it is read again, and posted once, not again and again."""
+    loose(desk).alter = alter
+    assert raised(lambda: compiled(desk, PERSIST)).diagnostic.id == code
+    assert len(messages(desk, "COMPILED")) == 1
+    assert messages(desk, "INFO") == []
+
+
+# Replies
+
+
+def test_replies_where_no_links_are_kept(desk: Desk) -> None:
+    """One answer to a message with refused blocks, whoever compiles."""
+    contribute(desk, ANN, edit("H9", claim="Of nothing"))
+    notify = CompileOptions(notify=True)
+    assert len(compiled(desk, notify).notified) == 1
+    for name in ("Operator", BEA):
+        assert compiled(desk._replace(actor=name), notify).notified == ()
+    assert len([each for each in voids(desk) if "Validation error" in each]) == 1
