@@ -47,6 +47,7 @@ class PlainMail(OddServer):
         self.projects: dict[str, Json] = {}
         self.agents: dict[str, dict[str, Json]] = {}
         self.messages: list[Json] = []
+        self.collected_from = 0
         self.sent: list[Json] = []  # the arguments of each send
         self.given_name: Text = str
         self.kept_subject: Text = str
@@ -144,7 +145,8 @@ class PlainMail(OddServer):
     def _fetch_inbox(self, given: Json) -> Json:
         """Without the recipients; a collector gets everything."""
         name = given["agent_name"]
-        got = [each for each in self.messages if name == COLLECTOR or name in each["to"]]
+        copied = self.messages[self.collected_from :] if name == COLLECTOR else []
+        got = copied or [each for each in self.messages if name in each["to"]]
         told = [{key: value for key, value in each.items() if key != "to"} for each in got]
         return {"result": told[::-1]}
 
@@ -153,4 +155,5 @@ class PlainMail(OddServer):
         said = {"program": "", "model": "", "task_description": ""}
         collector = {"name": COLLECTOR, **said, "inception_ts": self.now.isoformat()}
         self.agents[key][COLLECTOR] = collector
+        self.collected_from = len(self.messages)
         return collector

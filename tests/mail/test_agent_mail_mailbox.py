@@ -50,6 +50,16 @@ def mailbox(project: Project) -> Mailbox:
     return project.mailbox
 
 
+def test_mail_that_the_collector_never_got(project: Project) -> None:
+    """Somebody removed it, and the server made a new one: it knows nothing of earlier mail."""
+    early = post(project.mailbox, letter("early"))
+    collector = f"global-inbox-{_slug(project)}"
+    agent_mail.running().tool("delete_agent", project_key=project.key, name=collector)
+    agent_mail.running().tool("ensure_project", human_key=project.key)
+    late = post(project.mailbox, letter("late"))
+    assert project.again().arrivals(0) == (early, late)
+
+
 # --- What the server does not tell ----------------------------------------------------------------
 
 

@@ -26,6 +26,8 @@ _OWN_FAILURE = re.compile(
 _UNKNOWN = re.compile(r"unknown (tool|resource)\W+(.*?)\W*", re.IGNORECASE | re.DOTALL)
 _WANTS_SESSION = re.compile(r"\bsession\b|\binitiali[sz]", re.IGNORECASE)
 _WEB_PAGE = "text/html"
+# What programs say that do not know what they are asked for, as one that only shows files
+_ANOTHER_PROGRAM = (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
 
 
 def is_response(event: bytes) -> bool:
@@ -71,8 +73,10 @@ class Reader:
     def check_status(self, answer: Answer) -> None:
         """Whether the server took the request."""
         status, said = answer.status, _said(answer.body)
+        if status in _ANOTHER_PROGRAM and not said:
+            raise self._failures.nonsense(_in_words(status, said), reached=False)
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise self._failures.failed(_in_words(status, said))
+            raise self._failures.failed(_in_words(status, said), ended=False)
         if status >= HTTPStatus.BAD_REQUEST:
             self._raise_turned_away(status, said)
         if status >= HTTPStatus.MULTIPLE_CHOICES:

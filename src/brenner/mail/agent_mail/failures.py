@@ -37,7 +37,12 @@ _AROUND = re.compile(
 
 
 class MaybeReached(Unavailable):
-    """The request may have reached the server: what it asked for may have been done, or not."""
+    """The request may have reached the server: what it asked for may have been done, or not.
+
+    Where `has_ended`, the server says itself that it is done with it: nothing comes of it later.
+    """
+
+    has_ended = False
 
 
 @contextmanager
@@ -46,7 +51,7 @@ def harmless() -> Iterator[None]:
     try:
         yield
     except MaybeReached as error:
-        raise Unavailable(error.diagnostic) from None
+        raise Unavailable(codes.nothing_done(error.diagnostic)) from None
 
 
 class Failures:
@@ -82,9 +87,12 @@ class Failures:
         """What it answers cannot be read."""
         return self._unavailable(codes.SERVER_NONSENSE, reason, reached=reached)
 
-    def failed(self, reason: str, *, reached: bool = True) -> Unavailable:
-        """It says itself that it is broken."""
-        return self._unavailable(codes.SERVER_FAILED, reason, reached=reached)
+    def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> Unavailable:
+        """It says itself that it is broken; what stands before it may say so too early."""
+        error = self._unavailable(codes.SERVER_FAILED, reason, reached=reached)
+        if isinstance(error, MaybeReached):
+            error.has_ended = ended
+        return error
 
     def lacks(self, what: str) -> Unavailable:
         """It does not have what is needed."""
@@ -98,7 +106,7 @@ class Failures:
         self, code: Code, reason: str, *, reached: bool = False, advice: str = ""
     ) -> Unavailable:
         found = code.at(where=self.where, reason=self._told(reason), advice=advice)
-        return MaybeReached(found) if reached else Unavailable(found)
+        return MaybeReached(found) if reached else Unavailable(codes.nothing_done(found))
 
     def _told(self, reason: str) -> str:
         """As a part of a sentence: on one line, not too long, without the token."""

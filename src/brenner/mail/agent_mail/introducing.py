@@ -1,13 +1,14 @@
 """Names on a server: it may give another one than was asked for, or take one from somebody."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.mail import registering
+from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.items import UNSAID, agent_of, fields_of
-from brenner.mail.agent_mail.project_mail import understood
+from brenner.mail.agent_mail.project_mail import elsewhere, understood
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import Agent, Profile, Registered
 from brenner.mail.names import suggestions
@@ -29,10 +30,21 @@ def register(view: View, profile: Profile, *, update: bool) -> Registered:
 
 def check_at_home(view: View, names: Iterable[str]) -> None:
     """A server that keeps names for all projects would take it from the one that has it."""
-    for name, project in view.mail.elsewhere(names).items():
-        others = suggestions(name, {*view.registered, name})
+    _refuse_first(view.client, view.mail.elsewhere(names), view.registered)
+
+
+def check_new_name(client: Client, name: str) -> None:
+    """The same for a project that is not there yet."""
+    _refuse_first(client, elsewhere(client, [name], None), ())
+
+
+def _refuse_first(client: Client, places: Mapping[str, str], known: Iterable[str]) -> None:
+    for name, project in places.items():
         found = codes.NAME_ELSEWHERE.at(
-            where=view.client.where, name=name, project=project, suggestions=others
+            where=client.where,
+            name=name,
+            project=project,
+            suggestions=suggestions(name, {*known, name}),
         )
         raise Refused(found)
 
@@ -62,7 +74,7 @@ def _looked_for(view: View, profile: Profile, lost: MaybeReached) -> Agent:
         raise view.uncertain(lost, f"the name `{profile.name}`") from lost
     agent = view.registered.get(profile.name)
     if agent is None or agent[:4] != profile:
-        raise lost
+        raise lost if lost.has_ended else view.uncertain(lost, f"the name `{profile.name}`")
     return agent
 
 

@@ -6,7 +6,6 @@ behaves like every other mailbox, answers. Nobody is registered but who is asked
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Self
 
@@ -16,6 +15,7 @@ from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.agent_mail import introducing, moving, sending
 from brenner.mail.agent_mail.client import Client
+from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.project_mail import Identity, find, make
 from brenner.mail.agent_mail.view import View
 from brenner.mail.mailbox import EVERYTHING
@@ -91,6 +91,15 @@ class AgentMailMailbox:
         return cls._of(address, token, make)
 
     @classmethod
+    def check_new_name(cls, address: AgentMailAddress, token: str | None, name: str) -> None:
+        """Refuse a name that another project has, for one that is not made yet."""
+        client = _client(address, token)
+        try:
+            introducing.check_new_name(client, name)
+        finally:
+            client.close()
+
+    @classmethod
     def _of(cls, address: AgentMailAddress, token: str | None, ask: _Ask) -> Self:
         client = _client(address, token)
         try:
@@ -104,17 +113,20 @@ class AgentMailMailbox:
         return cls(client, identity)
 
     def register(self, profile: Profile, *, update: bool = False) -> Registered:
-        return introducing.register(self._view, profile, update=update)
+        with self._view.lock:
+            return introducing.register(self._view, profile, update=update)
 
     def agents(self) -> tuple[Agent, ...]:
-        self._view.refresh()
-        return tuple(sorted(self._view.registered.values()))
+        with self._view.fresh():
+            return tuple(sorted(self._view.registered.values()))
 
     def agent(self, name: str) -> Agent:
-        self._view.refresh()
-        if name not in self._view.registered:
-            raise rules.no_such_agent(name, self._view.registered)
-        return self._view.registered[name]
+        """Who has gone to another project of the server is said to be there."""
+        with self._view.fresh():
+            if name not in self._view.registered:
+                introducing.check_at_home(self._view, [name])
+                raise rules.no_such_agent(name, self._view.registered)
+            return self._view.registered[name]
 
     def send(
         self,
@@ -124,7 +136,8 @@ class AgentMailMailbox:
         key: str | None = None,
         position: int | None = None,
     ) -> Sent:
-        return sending.send(self._view, rules.prepared(message), reply_to, key, position)
+        with self._view.lock:
+            return sending.send(self._view, rules.prepared(message), reply_to, key, position)
 
     def message(self, message_id: int) -> Stored:
         """One that is known never changes."""
@@ -132,7 +145,8 @@ class AgentMailMailbox:
         return (self._view.mirror if known else self._view.refresh()).message(message_id)
 
     def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
-        return self._view.refresh().deliveries(message_id)
+        with self._view.fresh() as mirror:
+            return mirror.deliveries(message_id)
 
     def thread(
         self,
@@ -142,14 +156,16 @@ class AgentMailMailbox:
         before: int | None = None,
         after: int | None = None,
     ) -> ThreadPage:
-        mirror = self._view.refresh()
-        return mirror.thread(thread_id, limit=limit, before=before, after=after)
+        with self._view.fresh() as mirror:
+            return mirror.thread(thread_id, limit=limit, before=before, after=after)
 
     def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
-        return self._view.refresh().thread_arrivals(thread_id, after)
+        with self._view.fresh() as mirror:
+            return mirror.thread_arrivals(thread_id, after)
 
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
-        return self._view.refresh().threads(limit)
+        with self._view.fresh() as mirror:
+            return mirror.threads(limit)
 
     def inbox(
         self,
@@ -161,10 +177,14 @@ class AgentMailMailbox:
     ) -> InboxPage:
         if wanted.unread:
             raise _cannot(Ability.READ_MARKS)
-        return self._view.refresh().inbox(name, wanted, limit=limit, before=before)
+        with self._view.fresh() as mirror:
+            if all(agent.name != name for agent in mirror.agents()):
+                self.agent(name)  # which says why not
+            return mirror.inbox(name, wanted, limit=limit, before=before)
 
     def unread(self, name: str) -> int:
-        self._view.refresh().agent(name)
+        with self._view.fresh() as mirror:
+            mirror.agent(name)
         raise _cannot(Ability.READ_MARKS)
 
     def search(
@@ -178,19 +198,20 @@ class AgentMailMailbox:
         rules.check_reader(query, reader)
         if query.is_unread:
             raise _cannot(Ability.READ_MARKS)
-        mirror = self._view.refresh()
-        return mirror.search(query, reader=reader, limit=limit, before=before)
+        with self._view.fresh() as mirror:
+            return mirror.search(query, reader=reader, limit=limit, before=before)
 
     def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
-        return self._view.refresh().debts(debtor, thread_id)
+        with self._view.fresh() as mirror:
+            return mirror.debts(debtor, thread_id)
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
         """Whether they were marked before, the server does not tell: all of them count."""
-        mirror = self._view.refresh()
-        mirror.agent(name)
         wanted = dict.fromkeys(message_ids)
-        for message_id in wanted:
-            rules.check_recipient(mirror.message(message_id), name)
+        with self._view.fresh() as mirror:
+            mirror.agent(name)
+            for message_id in wanted:
+                rules.check_recipient(mirror.message(message_id), name)
         if not is_read:
             raise _cannot(Ability.READ_MARKS)
         who = {"project_key": self._view.mail.identity.key, "agent_name": name}
@@ -198,16 +219,18 @@ class AgentMailMailbox:
             try:
                 self._client.call("mark_message_read", {**who, "message_id": message_id})
             except Unavailable as lost:
-                if not count:
+                if not count and not isinstance(lost, MaybeReached):
                     raise
                 raise self._view.uncertain(lost, f"marks after the first {count}") from lost
         return len(wanted)
 
     def position(self) -> int:
-        return self._view.refresh().position()
+        with self._view.fresh() as mirror:
+            return mirror.position()
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
-        return self._view.refresh().arrivals(after, limit)
+        with self._view.fresh() as mirror:
+            return mirror.arrivals(after, limit)
 
     def wait(self, position: int, seconds: float) -> int:
         deadline = time.monotonic() + seconds
@@ -226,10 +249,12 @@ class AgentMailMailbox:
         """There is no place for it."""
 
     def records(self) -> Iterator[Record]:
-        return self._view.refresh().records()
+        with self._view.fresh() as mirror:
+            return mirror.records()
 
     def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
-        return moving.restore(self._view, agents, records)
+        with self._view.lock:
+            return moving.restore(self._view, agents, records)
 
     def close(self) -> None:
         self._client.close()
@@ -243,17 +268,6 @@ class AgentMailMailbox:
 
 def _client(address: AgentMailAddress, token: str | None) -> Client:
     return Client(_filled_in(address.url), token)
-
-
-@contextmanager
-def _client_for_good(address: AgentMailAddress, token: str | None) -> Iterator[Client]:
-    """A client that stays, unless something goes wrong with it at once."""
-    client = _client(address, token)
-    try:
-        yield client
-    except BaseException:
-        client.close()
-        raise
 
 
 def _key(address: AgentMailAddress) -> str:

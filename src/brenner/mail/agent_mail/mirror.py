@@ -18,6 +18,7 @@ class Mirror(MemoryMailbox):
     """What is known of the mail so far. Whoever stands in it is known, though long gone."""
 
     newest: datetime | None = None
+    highest = 0
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,6 +37,7 @@ class Mirror(MemoryMailbox):
         self._welcome(strangers(stored, self._agents))
         self._add(stored)
         self.newest = max(self.newest or item.at, item.at)
+        self.highest = max(self.highest, item.id)
         return stored
 
     def _add(self, stored: Stored) -> None:

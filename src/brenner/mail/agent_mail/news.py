@@ -25,27 +25,37 @@ def news(
 ) -> list[Item]:
     """The messages after a time that are not known, by id.
 
-    Where one agent gets a copy of everything, its inbox is the project's mail, also that of agents
-    whom another project has taken over. Elsewhere it is what the agents have sent.
+    Where one agent gets a copy of everything, its inbox has also what agents sent whom another
+    project has taken over, but nothing from before that agent was there. So whoever reads the
+    whole mail asks both: that inbox, and what the agents have sent.
     """
-    if directory.collector is None:
-        sent = [mail.outbox(name, since, bodies=True) for name in directory.agents]
-        return _fresh(mail, (item for items in sent for item in items), known)
-    items = mail.inbox(directory.collector, since)
+    items = _collected(mail, directory, since) if directory.collector else []
+    if since is None or not directory.collector:
+        for name in directory.agents:
+            items += mail.outbox(name, since, bodies=True)
+    fresh = _fresh(mail, items, known)
+    told = _told(mail, directory, [item for item in fresh if not item.tells_recipients])
+    return [
+        _sent_to(item, told.get(item.id, item.message.recipients), directory.collector)
+        for item in fresh
+    ]
+
+
+def _collected(mail: ProjectMail, directory: Directory, since: datetime | None) -> list[Item]:
+    items = mail.inbox(directory.collector or "", since)
     if since is None and len(items) < directory.collected:
         reason = f"it has {directory.collected} messages, and shows only {len(items)}"
         raise Unavailable(SERVER_NONSENSE.at(where=mail.client.where, reason=reason))
-    fresh = _fresh(mail, items, known)
-    told = _told(mail, directory, fresh)
-    return [_sent_to(item, told.get(item.id, ()), directory.collector) for item in fresh]
+    return items
 
 
 def _fresh(mail: ProjectMail, items: Iterable[Item], known: Container[int]) -> list[Item]:
-    found = [item for item in items if item.id not in known and mail.is_ours(item)]
-    return sorted(found, key=lambda item: item.id)
+    """Each once, by id; who sent it knows more of it than who got it, and is asked later."""
+    found = {item.id: item for item in items if item.id not in known and mail.is_ours(item)}
+    return sorted(found.values(), key=lambda item: item.id)
 
 
-def _sent_to(item: Item, names: Iterable[str], collector: str) -> Item:
+def _sent_to(item: Item, names: Iterable[str], collector: str | None) -> Item:
     recipients = tuple(sorted(name for name in names if name != collector))
     return item._replace(message=item.message._replace(recipients=recipients))
 

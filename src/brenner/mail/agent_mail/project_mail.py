@@ -98,27 +98,8 @@ class ProjectMail:
         return self._items(self.client.call(_SEARCH, asked))
 
     def elsewhere(self, names: Iterable[str]) -> dict[str, str]:
-        """Those of the names that live in another project, and in which.
-
-        Only servers that keep names for all projects list the agents of all.
-        """
-        try:
-            document = self.client.read("agents", {})
-        except Refused:
-            return {}
-        except Unavailable as error:
-            if error.diagnostic.code != codes.SERVER_LACKS:
-                raise
-            return {}
-        with understood(self.client):
-            listed = list_of(fields_of(document, "the directory").get("agents"), "`agents`")
-            places = {_folded(text_of(each, "name")): each for each in map(_agent, listed)}
-            found = {name: places.get(_folded(name)) for name in names}
-            return {
-                name: text_of(agent, "project_human_key")
-                for name, agent in found.items()
-                if agent and agent.get("project_slug") != self.identity.slug
-            }
+        """Those of the names that live in another project, and in which."""
+        return elsewhere(self.client, names, self.identity.slug)
 
     def is_ours(self, item: Item) -> bool:
         """Whether it was sent in this project."""
@@ -127,6 +108,30 @@ class ProjectMail:
     def _items(self, document: object) -> list[Item]:
         with understood(self.client):
             return [item_of(each) for each in list_of(document, "a list of messages")]
+
+
+def elsewhere(client: Client, names: Iterable[str], slug: str | None) -> dict[str, str]:
+    """Those of the names that live in another project than that one, and in which.
+
+    Only servers that keep names for all projects list the agents of all.
+    """
+    try:
+        document = client.read("agents", {})
+    except Refused:
+        return {}
+    except Unavailable as error:
+        if error.diagnostic.code != codes.SERVER_LACKS:
+            raise
+        return {}
+    with understood(client):
+        listed = list_of(fields_of(document, "the directory").get("agents"), "`agents`")
+        places = {_folded(text_of(each, "name")): each for each in map(_agent, listed)}
+        found = {name: places.get(_folded(name)) for name in names}
+        return {
+            name: text_of(agent, "project_human_key")
+            for name, agent in found.items()
+            if agent and agent.get("project_slug") != slug
+        }
 
 
 @contextmanager

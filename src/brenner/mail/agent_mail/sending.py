@@ -1,12 +1,14 @@
 """Sending over a server that promises little: what went wrong is looked for, not guessed."""
 
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.mail import rules
 from brenner.mail.agent_mail.failures import MaybeReached
+from brenner.mail.agent_mail.introducing import check_at_home
 from brenner.mail.agent_mail.items import Item, Unreadable, as_kept, fields_of, item_of, list_of
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import Sent, Stored, wants_ack
@@ -24,6 +26,8 @@ def send(
 ) -> Sent:
     """Send a message, if the thread is as it should be when one looks."""
     mirror = view.refresh()
+    if message.sender not in view.registered:
+        check_at_home(view, [message.sender])
     rules.check_storable(message, view.registered, key)
     first = _same(mirror.thread(message.thread_id).messages, message) if key is not None else None
     if first:
@@ -38,7 +42,7 @@ def send(
 
 def post(view: View, message: Message) -> Stored:
     """Hand a message over to the server, once, and look at what it has made of it."""
-    before = view.mirror.position()
+    before = view.mirror.highest
     try:
         sent = _sent(view, view.client.call("send_message", _arguments(view, message)))
     except MaybeReached as lost:
@@ -97,40 +101,39 @@ def _read_back(view: View, sent: Item) -> Stored:
 def _looked_for(view: View, message: Message, before: int, lost: MaybeReached) -> Stored:
     """The message, if the server has it though its answer got lost.
 
-    A server that reported a failure is done with it. One that gave no answer in time may still be
-    at it: then nobody knows, however long one looks.
+    A server that reported a failure is done with it. Any other may still be at it: then nobody
+    knows, however long one looks.
     """
-    has_ended = lost.diagnostic.code == codes.SERVER_FAILED
-    deadline = time.monotonic() + (0 if has_ended else _LOOK_FOR)
-    unknown = view.uncertain(lost, "the message")
+    deadline = time.monotonic() + (0 if lost.has_ended else _LOOK_FOR)
+    outcome: Unavailable = view.uncertain(lost, "the message")
     while True:
-        try:
-            arrived = view.refresh(whole=True).arrivals(before)
-        except BrennerError:
-            outcome: Unavailable = unknown
-        else:
-            stored = next((each for each in arrived if _is_like(each, message)), None)
+        with suppress(BrennerError):
+            mirror = view.refresh(whole=True)
+            news = [each for each in mirror.arrivals(0) if each.id > before]
+            stored = _found(news, message)
             if stored:
                 return stored
-            is_slow = lost.diagnostic.code == codes.SERVER_TIMEOUT
-            outcome = unknown if is_slow else Unavailable(lost.diagnostic)
+            if lost.has_ended:
+                outcome = Unavailable(lost.diagnostic)
         left = deadline - time.monotonic()
         if left <= 0:
             raise outcome from lost
         time.sleep(min(_LOOK_EVERY, left))
 
 
-def _is_like(stored: Stored, message: Message) -> bool:
-    """Whether it can be that message; its subject may have been cut."""
-    kept = stored.message
-    return (kept.thread_id, kept.sender, kept.body) == (
-        message.thread_id,
-        message.sender,
-        message.body,
-    )
+def _found(news: Iterable[Stored], message: Message) -> Stored | None:
+    """That message among those that have come since; if not as it was, then with a cut subject."""
+    kept = as_kept(message)
+    cut = [
+        each
+        for each in news
+        if kept.subject.startswith(each.message.subject)
+        and each.message._replace(subject=kept.subject) == kept
+    ]
+    return _same(cut, message) or next(iter(cut), None)
 
 
-def _same(thread: tuple[Stored, ...], message: Message) -> Stored | None:
+def _same(thread: Iterable[Stored], message: Message) -> Stored | None:
     """The same message, sent before: what a key stands for where there are none."""
     kept = as_kept(message)
     return next((stored for stored in thread if stored.message == kept), None)

@@ -1,8 +1,10 @@
 """What one process sees of a project on a server: its mirror, and how it is kept up to date."""
 
 import math
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 
 from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN
@@ -26,6 +28,7 @@ class View:
         self.client = client
         self.mail = ProjectMail(client, identity)
         self.mirror = Mirror()
+        self.lock = threading.RLock()
         self.tokens: dict[str, str] = {}  # of agents that were registered here, if servers give any
         self._directory: Directory | None = None
         self._read_whole = -math.inf
@@ -40,11 +43,22 @@ class View:
 
         The mail of one look comes in by its ids, as it does for who looks for the first time.
         """
-        directory = self.mail.directory()
-        if directory == self._directory and directory.collector and not whole:
-            return self.mirror
+        with self.lock:
+            self._refresh(whole=whole)
+        return self.mirror
+
+    @contextmanager
+    def fresh(self) -> Iterator[Mirror]:
+        """The mirror as it is now; meanwhile no other thread changes it."""
+        with self.lock:
+            yield self.refresh()
+
+    def _refresh(self, *, whole: bool) -> None:
         now = time.monotonic()
         is_whole = whole or now >= self._read_whole + _WHOLE_EVERY
+        directory = self.mail.directory()
+        if directory == self._directory and directory.collector and not is_whole:
+            return
         newest = None if is_whole else self.mirror.newest
         since = newest - _OVERLAP if newest else None
         for item in news(self.mail, directory, self.mirror, since):
@@ -53,7 +67,6 @@ class View:
         self._directory = directory
         if is_whole:
             self._read_whole = now
-        return self.mirror
 
     def uncertain(self, lost: Unavailable, what: str) -> Uncertain:
         """The server was lost while something was under way."""
