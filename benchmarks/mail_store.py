@@ -24,7 +24,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.workflows.send import SendOptions, send_text
-from measure import best_of, heading, milliseconds, row
+from measure import best_of, best_of_turns, heading, milliseconds, row
 
 SIZES = (1_000, 100_000, 1_000_000)
 START = datetime(2025, 1, 1, 23, 50, tzinfo=UTC)
@@ -33,7 +33,7 @@ READER = "BlueLake"
 THREAD, LONG = "RS-20251230-cell-fate-{}", "RS-20251230-long-session"
 TYPES = ("DELTA[opus]", "DELTA[gpt]", "INFO", "QUESTION", "CRITIQUE")
 PAGE = 50
-_PORTION = 5_000
+PORTION = 5_000
 _ROUNDS = 300
 _VOCABULARY = [f"{a}{b}{c}" for a in "bcdfgklmnprst" for b in "aeiou" for c in "nrstlm"]
 
@@ -77,8 +77,8 @@ def grow(mailbox: SqliteMailbox, size: int) -> None:
     """Fill the store quickly: what is safe on the disk does not matter here."""
     mailbox.database.execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -100000")
     agents = [Agent(name, "claude-code", "opus", "", START) for name in NAMES]
-    for first in range(mailbox.position() + 1, size + 1, _PORTION):
-        mailbox.restore(agents, records(first, min(size, first + _PORTION - 1)))
+    for first in range(mailbox.position() + 1, size + 1, PORTION):
+        mailbox.restore(agents, records(first, min(size, first + PORTION - 1)))
 
 
 def works(mailbox: SqliteMailbox) -> tuple[Work, ...]:
@@ -132,7 +132,7 @@ def sends(mailbox: SqliteMailbox, path: Path) -> list[float]:
     numbers = count(1)
     body = _body(1, random.Random(1))  # noqa: S311
     file = f"Thread: {LONG}\nFrom: BlueLake\nTo: Operator\nSubject: INFO: News\n\n{{}} {body}"
-    bare = _bare_table(path)
+    bare = bare_table(path)
 
     def insert() -> None:
         bare.execute("INSERT INTO mail (text) VALUES (?)", (file.format(next(numbers)),))
@@ -144,30 +144,19 @@ def sends(mailbox: SqliteMailbox, path: Path) -> list[float]:
     def check_and_send() -> None:
         assert send_text(mailbox, file.format(next(numbers)), SendOptions()).sent
 
-    taken = _best_in_turns(insert, send, check_and_send)
+    taken = best_of_turns(insert, send, check_and_send, rounds=_ROUNDS)
     bare.close()
     path.unlink()
     return taken
 
 
-def _bare_table(path: Path) -> apsw.Connection:
+def bare_table(path: Path) -> apsw.Connection:
     """A file with one table for the same texts, on the same disk and with the same durability."""
     connection = apsw.Connection(str(path))
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "FULL")
     connection.execute("CREATE TABLE mail (id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
     return connection
-
-
-def _best_in_turns(*works: Callable[[], object]) -> list[float]:
-    """The fastest run of each, in turns: the disk has good moments and bad ones for all of them."""
-    best = [float("inf")] * len(works)
-    for _ in range(_ROUNDS):
-        for index, work in enumerate(works):
-            start = time.perf_counter()
-            work()
-            best[index] = min(best[index], time.perf_counter() - start)
-    return best
 
 
 def run() -> None:

@@ -13,6 +13,7 @@ from parts import need
 _OURS = (
     *("AGENT_NAME", "BRENNER_STORE", "NO_COLOR", "GIT_DIR", "GIT_WORK_TREE"),
     *("BRENNER_ROSTER", "BRENNER_ROSTER_MODE", "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"),
+    *("AGENT_MAIL_BASE_URL", "AGENT_MAIL_PATH", "AGENT_MAIL_BEARER_TOKEN", "PGPASSWORD"),
 )
 # Whoever runs the tests as root may write everywhere; without these powers root may not.
 _POWERS = "-dac_override,-dac_read_search"

@@ -20,9 +20,11 @@ from brenner.grammar import AGENT_NAME
 from brenner.store_address import (
     AgentMailAddress,
     AgentMailSettings,
+    NoAddress,
     SqliteAddress,
     StoreAddress,
     parse_store,
+    read_store,
     shown,
 )
 
@@ -114,9 +116,11 @@ def look_at_project(
 def store_address(project: Project) -> StoreAddress:
     """Where the mail is; what is left out of the address of an Agent Mail server is filled in."""
     store = _DEFAULT_STORE if project.store is None else project.store
-    address = parse_store(store)
-    if address is None:
-        raise Refused(codes.UNKNOWN_STORE.at(url=shown(store)))
+    try:
+        address = read_store(store)
+    except NoAddress as error:
+        found = codes.UNKNOWN_STORE.at(url=shown(store), reason=str(error))
+        raise Refused(found) from None
     if isinstance(address, AgentMailAddress):
         return _filled_in(project, address)
     return address
@@ -125,9 +129,11 @@ def store_address(project: Project) -> StoreAddress:
 def _filled_in(project: Project, address: AgentMailAddress) -> AgentMailAddress:
     """With what the surroundings say; that has to be an address too."""
     url = project.agent_mail.url_of(address)
-    if parse_store(f"agent-mail+{url}") is None:
-        found = codes.UNKNOWN_STORE.at(url=shown(f"agent-mail+{url}"))
-        raise Refused(found._replace(fix=_MEND_SURROUNDINGS))
+    try:
+        read_store(f"agent-mail+{url}")
+    except NoAddress as error:
+        found = codes.UNKNOWN_STORE.at(url=shown(f"agent-mail+{url}"), reason=str(error))
+        raise Refused(found._replace(fix=_MEND_SURROUNDINGS)) from None
     key = address.project or str(project.folder)
     try:
         key.encode()

@@ -59,7 +59,7 @@ def _inbox(scene: Scene, line: Match) -> None:
 
 
 def _received(received: Received) -> str:
-    marks = " read" * received.is_read + " owed" * received.owes_ack
+    marks = " read" * bool(received.is_read) + " owed" * received.owes_ack
     return f"{received.stored.arrival}{marks}"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from brenner.check.message import check_message
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.model import ERROR
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
 from brenner.thread.messages import render_message_file
 from brenner.workflows.adopt_thread import adopt_thread
@@ -74,11 +75,12 @@ def _attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[An
     at = found.groupdict().get("at")
     scene.clock.now = time_of(numbers[0] if numbers else scene.mailbox.position() + 1, at)
     scene.found, scene.corrected = (), None
+    overtaking = len(scene.meanwhile)
     is_stopped = outcome.startswith(("stopped ", "unavailable "))
     before, position = is_stopped and scene.snapshot(), scene.mailbox.position()
     error: BrennerError | None = None
     try:
-        done = work(scene.desk(found.groupdict().get("actor")))
+        done = work(scene.desk_overtaken(found.groupdict().get("actor")))
         error = done.failed if isinstance(done, Compiled) else None
     except BrennerError as raised:
         error = raised
@@ -87,9 +89,10 @@ def _attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[An
         assert _stopped(error) == outcome, error
         assert scene.snapshot() == before, "what is refused leaves no trace"
         return None
-    came = [stored.arrival for stored in scene.mailbox.arrivals(position)]
-    assert came == numbers, "these messages came of it"
-    _check_composed(scene.mailbox.arrivals(position))
+    assert not scene.meanwhile, "it has happened"
+    came = scene.mailbox.arrivals(position + overtaking)
+    assert [stored.arrival for stored in came] == numbers, "these messages came of it"
+    _check_composed(came)
     return done
 
 
@@ -154,6 +157,7 @@ def start(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> 
         thread_id=None if said["--thread-id"] == "new" else said["--thread-id"],
         dry_run=is_dry,
         today=date(2025, 12, 30),
+        register=not scene.can(Ability.OWN_NAMES),
     )
     before = outcome and scene.snapshot()
     done = _attempt(scene, found, outcome, lambda desk: start_session(desk, options))

@@ -30,14 +30,15 @@ def _result(scene: SessionScene) -> Compiled:
 
 def _ledger(scene: SessionScene, line: Found) -> None:
     entries = _result(scene).ledger
-    if line["number"]:
-        entries = tuple(each for each in entries if f"{each.message_id}" == line["number"])
     numbered = [each._replace(message_id=scene.number_of(each.message_id)) for each in entries]
+    if line["number"]:
+        numbered = [each for each in numbered if f"{each.message_id}" == line["number"]]
     assert [entry_line(each) for each in numbered] == listed(line["rest"])
 
 
 def _conflicts(scene: SessionScene, line: Found) -> None:
-    assert [conflict_line(each) for each in _result(scene).conflicts] == listed(line["rest"])
+    found = [conflict_line(each, scene.number_of) for each in _result(scene).conflicts]
+    assert found == listed(line["rest"])
 
 
 def _warnings(scene: SessionScene, line: Found) -> None:

@@ -4,15 +4,16 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, Sent, Stored
 from brenner.persist.artifact_file import with_message_id
 from brenner.project import find_project
+from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled
 from brenner.workflows.desk import Desk
 from brenner.workflows.versions import LoadedVersion, Target, load_version
@@ -20,6 +21,7 @@ from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import filled
 from conformance.session_shorthand import FILE, Step, spelled_out
+from conformance.where import address_of
 from mail.homes import Home
 
 AGENTS = ("Ann", "Bob", "Cyd", "Dan")
@@ -30,20 +32,39 @@ _OPENING = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 _OURS = ("home/", "elsewhere/", "brenner.toml", ".brenner/")
 
 
+class Overtaken:
+    """A mailbox in which something happens in the moment before a version is sent, once."""
+
+    def __init__(self, mailbox: Mailbox, meanwhile: list[Callable[[], None]]) -> None:
+        self._mailbox = mailbox
+        self._meanwhile = meanwhile
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mailbox, name)
+
+    def send(self, message: Message, **conditions: Any) -> Sent:
+        """Send it, after all that was to happen before."""
+        while self._meanwhile and message.subject.startswith("COMPILED:"):
+            self._meanwhile.pop(0)()
+        return self._mailbox.send(message, **conditions)
+
+
 class SessionScene(Scene):
     """A mail scene in a project; the outcome of the last step is kept for what is asked of it."""
 
     result: Compiled | None = None
     notes: tuple[Diagnostic, ...] = ()
+    said = ""  # by the last command
     _before_looking: object = None
 
     def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
-        self.folder = folder / "project"
+        self.folder = folder / case.get("folder", "project")
         self.folder.mkdir()
         self._agents = case.get("agents", AGENTS)
         super().__init__(case, home, self.folder)
         self.configure(filled(case.get("settings", "")))
         self._loaded: dict[object, LoadedVersion] = {}
+        self.meanwhile: list[Callable[[], None]] = []
 
     def store(self, name: str) -> Mailbox:
         """The store `home` or `elsewhere`, made when it is first needed."""
@@ -55,6 +76,14 @@ class SessionScene(Scene):
                 mailbox.register(Profile(agent))
         return self._stores[name]
 
+    def options(self) -> list[str]:
+        """How a command finds the mail of this scene."""
+        return ["--store", address_of(self._home, self.folder / self.here)]
+
+    def addressed(self, message: Message) -> Message:
+        """The message as it is sent here."""
+        return message
+
     def configure(self, settings: str) -> None:
         """Give the project other settings."""
         (self.folder / "brenner.toml").write_text(settings, "utf-8")
@@ -63,6 +92,11 @@ class SessionScene(Scene):
     def desk(self, actor: str | None = None) -> Desk:
         """Where the operator sits, or somebody else."""
         return Desk(self.mailbox, self.project, actor or self.project.operator)
+
+    def desk_overtaken(self, actor: str | None) -> Desk:
+        """The same; what is to happen meanwhile happens when a version is on its way from there."""
+        mailbox = Overtaken(self.mailbox, self.meanwhile)
+        return self.desk(actor)._replace(mailbox=cast("Mailbox", mailbox))
 
     def version(self, number: int | None) -> LoadedVersion:
         """A version, or the latest artifact; loaded once, as long as nothing happens."""
@@ -140,7 +174,12 @@ class SessionScene(Scene):
         return super().snapshot(), dict(self._contents())
 
     def looks(self) -> None:
-        """What follows only looks, until something is done."""
+        """What follows only looks, until something is done; not watched where that is slow."""
+        if not self.is_slow:
+            self.watch()
+
+    def watch(self) -> None:
+        """What follows must leave everything as it is, until something is done."""
         self._before_looking = self._before_looking or self.snapshot()
 
     def looked(self) -> None:

@@ -19,7 +19,6 @@ from conformance.mail_shorthand import THREAD_ID
 from conformance.message_files import message_text, valid_artifact
 from conformance.thread_shorthand import SHORTHANDS, SNIPPETS, steps
 from conformance.thread_shorthand import THREAD_ID as SHORT_THREAD_ID
-from mail.homes import HOMES, Home
 
 Step = str | list[str]
 FILE = f"artifacts/{THREAD_ID}.md"
@@ -58,17 +57,6 @@ def session_codes(case: dict[str, Any]) -> list[str]:
 def _codes_in(step: str) -> list[str]:
     done, _, outcome = step.partition(" ⇒ ")
     return _CODE.findall(outcome or (done if _WITH_CODES.match(done) else ""))
-
-
-def homes_of(case: dict[str, Any]) -> tuple[Home, ...]:
-    """Where it is played: in every home; commands need one that another process can open.
-
-    What git does has nothing to do with where the mail lives: one home is enough for that.
-    """
-    lines = [step for step in case["scene"] if isinstance(step, str)]
-    if any("$ " in line for line in lines):
-        return tuple(home for home in HOMES if home.again)
-    return HOMES[:1] if "git init" in lines else HOMES
 
 
 def spelled_out(text: str) -> str:

@@ -7,7 +7,7 @@
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,14 @@ from conformance.mail_kind import check_mail
 from conformance.mail_shorthand import mail_codes
 from conformance.message_files import changed_message
 from conformance.roster_kind import check_roster
+from conformance.server_kind import check_server, servers_of
 from conformance.session_kind import check_session
-from conformance.session_shorthand import homes_of, session_codes
+from conformance.session_shorthand import session_codes
+from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
-from mail.homes import HOMES, Home
+from conformance.where import ON_AGENT_MAIL, homes_of, is_able
+from mail.homes import AGENT_MAIL, Home
+from servers import agent_mail, postgresql_files
 
 HERE = Path(__file__).parent
 Case = dict[str, Any]
@@ -56,7 +60,11 @@ CODES_OF: dict[str, Callable[[Case], list[str]]] = {
     "thread": expected_codes,
     "mail": mail_codes,
     "session": session_codes,
+    "server": session_codes,
+    "store": lambda _: [],
 }
+# Where the servers of the tests are found
+_OF_TESTS = (agent_mail.CHOSEN, postgresql_files.CHOSEN)
 
 
 def whole(case: Case) -> Case:
@@ -99,8 +107,24 @@ CHECKS: dict[str, Callable[[Case], list[Diagnostic]]] = {
 }
 
 
-@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
-@pytest.mark.parametrize("case", cases_of("mail"), ids=lambda case: case["name"])
+def played(kind: str, where: Callable[[Case], Iterable[Home]]) -> pytest.MarkDecorator:
+    """The cases of a kind, each in the homes that it is played in."""
+    pairs = [(case, home) for case in cases_of(kind) for home in where(case)]
+    names = [f"{case['name']}-{home.name}" for case, home in pairs]
+    return pytest.mark.parametrize(("case", "home"), pairs, ids=names)
+
+
+@pytest.fixture
+def surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that the machine says of us or of git."""
+    ours = ("BRENNER_", "GIT_", "AGENT_")
+    for name in [name for name in os.environ if name.startswith(ours) and name not in _OF_TESTS]:
+        monkeypatch.delenv(name)
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
+
+
+@played("mail", homes_of)
 def test_mail_case(case: Case, home: Home, tmp_path: Path) -> None:
     """The scene goes as it says, wherever the mail lives."""
     check_mail(case, home, tmp_path)
@@ -112,20 +136,24 @@ def test_roster_case(case: Case, tmp_path: Path) -> None:
     check_roster(case, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("case", "home"),
-    [(case, home) for case in cases_of("session") for home in homes_of(case)],
-    ids=lambda value: value.name if isinstance(value, Home) else value["name"],
-)
-def test_session_case(
-    case: Case, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("case", cases_of("store"), ids=lambda case: case["name"])
+def test_store_case(case: Case, tmp_path: Path) -> None:
+    """The address means what the case says."""
+    check_store(case, tmp_path)
+
+
+@played("session", homes_of)
+@pytest.mark.usefixtures("surroundings")
+def test_session_case(case: Case, home: Home, tmp_path: Path) -> None:
     """The session goes as it says, wherever the mail lives."""
-    for name in [name for name in os.environ if name.startswith(("BRENNER_", "GIT_"))]:
-        monkeypatch.delenv(name)
-    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
-        monkeypatch.setenv(name, os.devnull)
     check_session(case, home, tmp_path)
+
+
+@played("server", servers_of)
+@pytest.mark.usefixtures("surroundings")
+def test_server_case(case: Case, home: Home, tmp_path: Path) -> None:
+    """The commands end as the case says, and the server has what it says."""
+    check_server(case, home, tmp_path)
 
 
 @pytest.mark.parametrize("case", cases_of("thread", *CHECKS), ids=lambda case: case["name"])
@@ -177,8 +205,15 @@ def _check_deltas(case: Case) -> None:
 
 def test_kinds_are_known() -> None:
     """Every case is played by one of the tests above."""
-    kinds = {"mail", "roster", "session", "thread", *CHECKS}
+    kinds = {"mail", "roster", "server", "session", "store", "thread", *CHECKS}
     assert {case["kind"] for case in CASES} == kinds
+
+
+def test_scenes_on_agent_mail() -> None:
+    """Each scene that is chosen for Agent Mail is there, once, and can be played there."""
+    known = {case["name"]: case for case in cases_of("mail", "session")}
+    assert [name for name in ON_AGENT_MAIL if not is_able(AGENT_MAIL, known[name])] == []
+    assert len(ON_AGENT_MAIL) == len(set(ON_AGENT_MAIL))
 
 
 def fails(case: Case) -> bool:

@@ -5,7 +5,7 @@ does not list must not be there. Each round is merged a second time in the oppos
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from brenner.artifact.conflicts import Conflict
@@ -130,11 +130,11 @@ def _rewrites(entries: Iterable[Entry]) -> list[str]:
     ]
 
 
-def conflict_line(conflict: Conflict) -> str:
+def conflict_line(conflict: Conflict, number_of: Callable[[int], int] = int) -> str:
     """`H1.claim: B (Bob 5.1) over A (Ann 4.1)`; `-` for a value that was taken away."""
     sides = [(conflict.value, conflict.source), *conflict.displaced]
     stands, *lost = [
-        f"{_joined(value)} ({source.agent} {source.message_id}.{source.block})"
+        f"{_joined(value)} ({source.agent} {number_of(source.message_id)}.{source.block})"
         for value, source in sides
     ]
     return f"{conflict.item_id}.{conflict.field}: {stands} over {', '.join(lost)}"

@@ -23,6 +23,8 @@ SURELY_NOT = {
     "403": (status(403, '{"detail": "Forbidden"}'), "SERVER_DENIED"),
     "404": (status(404, "<h1>No</h1>", "text/html"), "SERVER_NONSENSE"),
     "400": (status(400, '{"error": {"message": "Parse error"}}'), "SERVER_NONSENSE"),
+    "405": (status(405, "<h1>No</h1>", "text/html"), "SERVER_NONSENSE"),
+    "501": (status(501, "<p>Unsupported method ('POST').", "text/html"), "SERVER_NONSENSE"),
     "429 for long": (status(429, "{}", "text/x", "Retry-After: 3600"), "SERVER_FAILED"),
     "redirect": (status(307, "", "text/x", "Location: /elsewhere"), "SERVER_NONSENSE"),
     "method": (rpc_error(-32601, "Method not found"), "SERVER_LACKS"),
@@ -91,6 +93,7 @@ def test_a_request_that_was_turned_away_surely_did_nothing(answer: Answers, code
     with serving(answer) as server:
         error = server.failure()
     assert (type(error), error.diagnostic.id) == (Unavailable, code)
+    assert code == "SERVER_LACKS" or error.diagnostic.message.endswith(". Nothing was done.")
 
 
 @pytest.mark.parametrize("answer", SAYS_NO.values(), ids=SAYS_NO)
@@ -108,6 +111,17 @@ def test_a_request_that_may_have_reached_the_server_is_known_as_such(
         error = server.failure()
     assert (type(error), error.diagnostic.id) == (MaybeReached, code)
     assert server.methods() == ["tools/list", "tools/call"]
+    assert code == "SERVER_LOST" or not error.diagnostic.message.endswith(" Nothing was done.")
+
+
+@pytest.mark.parametrize(("answer", "code"), PERHAPS.values(), ids=PERHAPS)
+def test_by_reading_nothing_is_done(answer: Answers, code: str) -> None:
+    with serving(answer) as server, pytest.raises(Unavailable) as caught:
+        server.client().read("agents", {})
+    found = caught.value.diagnostic
+    assert type(caught.value) is Unavailable
+    assert found.message.endswith(". Nothing was done."), (found, code)
+    assert found.message.count("Nothing was done") == 1
 
 
 def test_what_is_told_is_a_part_of_a_sentence() -> None:

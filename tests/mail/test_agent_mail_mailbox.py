@@ -173,7 +173,9 @@ def test_who_is_taken_over_loses_no_mail(project: Project, lost: tuple[str, ...]
 def test_who_is_taken_over_cannot_write_here(project: Project) -> None:
     """What she sends now belongs to the other project, and so would what is sent to her."""
     project.lose(ANN)
-    assert refusal(project.mailbox.send, letter()) == "UNKNOWN_SENDER"
+    assert refusal(project.mailbox.send, letter()) == "NAME_ELSEWHERE"
+    assert refusal(project.mailbox.agent, ANN) == "NAME_ELSEWHERE"
+    assert refusal(project.again().inbox, ANN) == "NAME_ELSEWHERE"
     message = letter(sender=BEA, to=(ANN,))
     assert refusal(project.mailbox.send, message) == "UNKNOWN_RECIPIENT"
     project.sent_by_hand(to=[BEA])

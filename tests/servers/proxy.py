@@ -157,6 +157,8 @@ class Proxy:
             except OSError:
                 _close(client, torn=True)
                 continue
+            for end in (client, server):  # what comes in two pieces does not wait in between
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = _Connection(client, server)
             with self._changed:
                 self._open.add(connection)

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -124,6 +125,9 @@ def test_usage(copy: Shell) -> None:
     for arguments in ((), ("--to", "other.sqlite3"), ("--from", "mysql://db/x", "--to", OTHER)):
         done = copy("mail", "copy", *arguments)
         assert (done.code, done.out) == (2, "")
+    unknown = copy("mail", "copy", "--to", "mysql://ada:secret@db/x", "--json").json
+    assert unknown["from"].endswith("/.brenner/mail.sqlite3")
+    assert unknown["to"] == "mysql://…"
     failed = copy("mail", "copy", "--json")
     assert (failed.code, failed.json["ok"], failed.json["from"]) == (2, False, None)
 
@@ -149,6 +153,40 @@ def test_a_store_that_is_not_there(copy: Shell, folder: Path) -> None:
     done = copy("mail", "copy", "--from", "sqlite:///mial.sqlite3", "--to", OTHER)
     assert refusal(done) == "NO_MAIL_TO_COPY"
     assert not (folder / "other.sqlite3").exists()
+    document = copy("mail", "copy", "--from", "sqlite:///mial.sqlite3", "--to", OTHER, "--json")
+    assert document.code == 1
+    assert document.json["from"] == f"{folder}/mial.sqlite3"
+    assert document.json["to"] == f"{folder}/other.sqlite3"
+
+
+def test_mail_that_is_inside_the_project(copy: Shell, folder: Path) -> None:
+    """A home without mail is copied, and the mail is in the store that was the home before."""
+    (folder / "brenner.toml").write_text('store = "sqlite:///new.sqlite3"\n', "utf-8")
+    hint = f"`brenner mail copy --project {folder} --from sqlite:///.brenner/mail.sqlite3 --to "
+    missing = copy("mail", "copy", "--to", OTHER)
+    assert refusal(missing) == "NO_MAIL_TO_COPY"
+    assert "3 messages are in `.brenner/mail.sqlite3`" in missing.err
+    assert hint in missing.err
+    assert copy("init").code == 0
+    empty = copy("mail", "copy", "--to", OTHER)
+    assert (empty.code, empty.out.splitlines()[1:2]) == (0, ["  New there: Operator."])
+    assert empty.out.startswith("There is no message to copy from ")
+    assert "warning MAIL_LEFT_BEHIND" in empty.err
+    (command,) = re.findall(r"`brenner (mail copy [^`]*)`", empty.err)
+    assert copy(*shlex.split(command)).code == 0
+    assert len(records(Project(folder, f"sqlite:///{folder}/other.sqlite3"))) == 3
+    back = copy("mail", "copy", "--to", "sqlite:///.brenner/mail.sqlite3")
+    assert (back.code, back.err) == (0, "")  # it is the target itself
+
+
+def test_agents_only(copy: Shell) -> None:
+    """Whoever is new is no part of what was there already."""
+    assert copy("mail", "copy", "--to", OTHER).code == 0
+    assert copy("mail", "register", "GreenDog").code == 0
+    done = copy("mail", "copy", "--to", OTHER)
+    first, second, *_ = done.out.splitlines()
+    assert first.startswith("All messages are there already: 3 messages, 1 thread, 4 agents, from ")
+    assert second == "  New there: GreenDog."
 
 
 def test_a_server_that_is_not_there(copy: Shell, folder: Path) -> None:
@@ -210,6 +248,8 @@ def test_words_about_a_server(copy: Shell, server: Project) -> None:
     document = copy("mail", "copy", "--to", server.store or "", "--json").json
     assert (document["as_they_were"], document["skipped"]) == (False, 3)
     assert "read marks" in document["cannot_keep"]
+    back = copy("mail", "copy", "--from", server.store or "", "--to", OTHER)
+    assert "  Ids, times and hashes are as they were.\n" in back.out
 
 
 @pytest.mark.parametrize("name", ["mail.jsonl", "mail.mbox"])

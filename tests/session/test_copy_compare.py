@@ -104,6 +104,9 @@ def test_lost_versions(desk: Desk) -> None:
     assert list(lost_facts(desk, [fact._replace(sha256="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another text)"
     ]
+    assert list(lost_facts(desk, [fact._replace(message="0" * 64)])) == [
+        f"v1 of {THREAD} does not follow from it (it is another message)"
+    ]
     elsewhere = Fact("RS-20251230-elsewhere", 1, "0" * 64, "")
     assert list(lost_facts(desk, [fact._replace(version=2), elsewhere])) == [
         f"v2 of {THREAD} is not there",

@@ -1,5 +1,6 @@
 """The demo's session, copied between homes of every kind: nothing is lost, every version stays."""
 
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -165,6 +166,11 @@ def test_ids_are_new_on_a_server(homes: Homes) -> None:
     assert (warning.id, warning.severity) == ("COPIED_DEBTS_DIFFER", "warning")
     with mail_of(target) as mailbox:
         assert f"{len(mailbox.debts())} ACKs that were settled look open" in warning.message
+    option = f"--store {shlex.quote(target.store or '')}"
+    assert f"`brenner mail pending {option}`" in warning.fix
+    assert f"`brenner mail ack ID --as NAME {option}`" in warning.fix
+    again = copied(source, target)
+    assert (again.restored.added, again.diagnostics) == (0, (warning,))
 
 
 def shift(messages: int) -> None:

@@ -78,7 +78,11 @@ def test_operator_without_a_name(project: Project) -> None:
     assert (code, found["operator"]["id"]) == (3, "OPERATOR_NEEDS_NAME")
     refused = brenner("init", "--json", "--store", project.store or "", cwd=project.folder)
     assert refused.code == 1
-    assert refused.json["violations"][0]["id"] == "OPERATOR_NEEDS_NAME"
+    (violation,) = refused.json["violations"]
+    assert violation["id"] == "OPERATOR_NEEDS_NAME"
+    command = f"`brenner init --store '{project.store}' --operator GreenCastle`"
+    assert command in violation["fix"]
+    assert command in found["operator"]["fix"]
     assert not AgentMailMailbox.is_there(address(project), None)
     AgentMailMailbox.create(address(project), None).close()
     assert checks(project)[1]["operator"]["id"] == "OPERATOR_NEEDS_NAME"

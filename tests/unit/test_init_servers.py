@@ -118,3 +118,35 @@ def test_odd_paths(tmp_path: Path) -> None:
     assert settings(tmp_path)["store"] == url
     assert brenner("init", cwd=tmp_path).code == 0
     assert files(tmp_path) == [name, "brenner.toml"]
+
+
+def test_shared_mailbox(tmp_path: Path) -> None:
+    """Who comes to a mailbox that others use is made known there, and told what is in it."""
+    url = f"sqlite:///{tmp_path}/shared.sqlite3"
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    for folder in (first, second, third):
+        folder.mkdir()
+    assert brenner("init", "--store", url, "--operator", "Ada", cwd=first).code == 0
+    done = brenner("init", "--store", url, "--operator", "Eve", cwd=second)
+    assert done.out.startswith(
+        f"Created brenner.toml in {second}, and found 0 messages and 1 agent in {url[10:]}; "
+        "the operator is Eve, who was made known there."
+    )
+    (third / "brenner.toml").write_text(f'store = "{url}"\noperator = "Zoe"\n', "utf-8")
+    known = brenner("init", "--store", url, cwd=third)
+    assert known.out.startswith(f"Already there: 0 messages and 2 agents in {url[10:]}; ")
+    assert "the operator is Zoe, who was made known there." in known.out
+    assert "write `store" not in known.out  # the settings say it already
+    again = brenner("init", cwd=third)
+    assert again.out.startswith("Everything is there already: 0 messages and 3 agents in ")
+    checks = brenner("doctor", "--json", cwd=third).json["checks"]
+    (operator,) = [each for each in checks if each["name"] == "operator"]
+    assert "Each folder that shares the mail may have an operator of its own" in operator["detail"]
+
+
+def test_variable(tmp_path: Path) -> None:
+    """Nothing else remembers the store."""
+    done = brenner("init", cwd=tmp_path, BRENNER_STORE="sqlite:///m.sqlite3")
+    _, second, third = done.out.splitlines()
+    assert second.startswith('Only BRENNER_STORE remembers this store; `store = "sqlite:///m.')
+    assert third.startswith("Next: `brenner session start")

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from brenner.store_address import (
     AgentMailAddress,
     AgentMailSettings,
+    NoAddress,
     PostgresAddress,
     SqliteAddress,
     StoreAddress,
     parse_store,
+    read_store,
     shown,
 )
 from strategies import any_text
@@ -86,11 +88,46 @@ def test_every_form(text: str, address: StoreAddress) -> None:
         *("agent-mail+http://mail/mcp/?token=x", "agent-mail+http://mail/?project=a&token=x"),
         *("agent-mail+http://mail/?project=", "agent-mail?project=a%0Ab", "agent-mail?project=%ff"),
         *("agent-mail/mcp/", "agent-mail?x", "Agent-Mail"),
+        *("postgresql://ada:secret/lab", "postgresql://db:1,ada:secret/lab", "postgresql://db:²/x"),
+        *("postgresql://db:1:secret/lab", "postgresql://ada:x@db:65536/lab", "postgresql://[a]b/x"),
     ],
 )
 def test_what_is_no_address(text: str) -> None:
     """Nothing is taken by half: not a password that hides a host, not an option of nobody."""
     assert parse_store(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mail.sqlite3", "`sqlite:///PATH`"),
+        ("sqlite:mail.sqlite3", "`sqlite:///PATH`"),
+        ("sqlite:///:memory:", "in memory"),
+        ("http://mail/mcp/", "`agent-mail+http://…`"),
+        ("https://mail/mcp/", "`agent-mail+https://…`"),
+        ("agent-mail://mail/mcp/", "`agent-mail+http://…`"),
+        ("mysql://db/lab", "kind of store"),
+        ("postgresql://db/la b", "`%20`"),
+        ("postgresql://ada:se#cr@db/lab", "`%23`"),
+        ("postgresql://ada:se@cr@db/lab", "`%40`"),
+        ("postgresql://ada:secret/lab", "a port is a number"),
+        ("postgresql://db/lab?schema=", "no schema"),
+        ("postgresql://db/lab?schema=" + "x" * 64, "63 bytes"),
+        ("postgresql://db/lab?schema=pg_mail", "`pg_`"),
+        ("postgresql://db/lab?schema=a&schema=b", "more than one"),
+        ("agent-mail+http://token@mail/mcp/", "`AGENT_MAIL_BEARER_TOKEN`"),
+        ("agent-mail+http://mail/mcp/?token=x", "`AGENT_MAIL_BEARER_TOKEN`"),
+        ("agent-mail+http://mail:port/", "a port is a number"),
+        ("agent-mail+http:///mcp/", "no host"),
+        ("agent-mail?project=", "no project"),
+    ],
+)
+def test_why_it_is_none(text: str, words: str) -> None:
+    """The reason says what to write instead, and nothing of what was written."""
+    with pytest.raises(NoAddress) as caught:
+        read_store(text)
+    assert words in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_longest_schema() -> None:
@@ -127,15 +164,25 @@ def test_passwords_are_left_out(url: str, without: str | None) -> None:
     ("text", "expected"),
     [
         ("postgresql://ada:secret@db/x", "postgresql://…@db/x"),
-        ("postgresql://ada:se@cr/et@db/x?password=secret", "postgresql://…@db/x"),
+        ("postgresql://ada:se@cr/et@db/x?password=secret", "postgresql://…"),
         ("postgresql://db/x?sslmode=require&schema=a%20b", "postgresql://db/x?schema=a b"),
         ("postgresql://ada:se?cr@db/x", "postgresql://…"),
         ("postgresql://db/x?password=se@cret", "postgresql://…"),
-        ("ada:secret@db/x", "…@db/x"),
-        ("ada:secret@db://x", "…@db://x"),
+        ("ada:secret@db/x", "…"),
+        ("ada:secret@db://x", "…"),
         ("host=db password=secret", "…"),
-        ("agent-mail+http://token@mail/mcp/", "agent-mail+http://…@mail/mcp/"),
-        ("agent-mail+http://mail/?token=x&project=y", "agent-mail+http://mail/?project=y"),
+        ("agent-mail+http://token@mail/mcp/", "agent-mail+http://…"),
+        ("agent-mail+http://mail/?token=x&project=y", "agent-mail+http://…"),
+        ("agent-mail+http://mail:1/?project=a%20b", "agent-mail+http://mail:1/?project=a b"),
+        ("http://mail:1/mcp/", "http://mail:1/mcp/"),
+        ("http://ada:secret@mail", "http://…"),
+        ("postgresql://a:1,[::1]:2,c/x", "postgresql://a:1,[::1]:2,c/x"),
+        ("postgresql://ada:secret/lab", "postgresql://…"),
+        ("postgresql://ada:secret127.0.0.1:20752/lab", "postgresql://…"),
+        ("postgresql://127.0.0.1:20752:secret/lab", "postgresql://…"),
+        ("postgresql://ada:123456/lab", "postgresql://…"),
+        ("agent-mail+http://secret:127.0.0.1/mcp/", "agent-mail+http://…"),
+        ("ada:secret", "…"),
         ("agent-mail", "agent-mail"),
         ("postgresql://db/x", "postgresql://db/x"),
         ("sqlite://a@b", "sqlite://a@b"),
@@ -193,3 +240,20 @@ def test_a_password_is_never_shown(password: str) -> None:
         assert not {"Z", "Q"} & set(shown(text))
         address = parse_store(text)
         assert address is None or not {"Z", "Q"} & set(repr(address))
+
+
+_AROUND = st.lists(
+    st.sampled_from(
+        [*"@/?#:&=%+ ;,[]", "ada", "db", ":5432", "127.0.0.1", "schema=", "project=", "password="]
+    ),
+    max_size=6,
+).map("".join)
+
+
+@given(st.sampled_from(["postgresql://", "agent-mail+http://", "mysql://", ""]), _AROUND, _AROUND)
+def test_what_cannot_be_taken_apart_shows_nothing(scheme: str, before: str, after: str) -> None:
+    """Wherever a password stands in it: only the scheme is left."""
+    text = f"{scheme}{before}Z{after}"
+    is_path = not set(text) & set("@:?#&=; ")  # nothing divides a password from a name
+    if parse_store(text) is None and not is_path:
+        assert shown(text) == f"{scheme}…"

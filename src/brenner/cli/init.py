@@ -16,7 +16,7 @@ from brenner.diagnostics.model import Summary
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, store_of
 from brenner.project import SETTINGS_FILE, Project, find_project
-from brenner.workflows.init_project import Initialised, StoreSetting, init_project
+from brenner.workflows.init_project import VARIABLE, Initialised, StoreSetting, init_project
 from brenner.workflows.surroundings import counted
 
 FINE = 0
@@ -42,8 +42,10 @@ def command(settings: Settings, operator: str | None) -> int:
     for found in project.diagnostics:
         write_diagnostics([found], place_of(found.id), sys.stderr)
     out = sys.stdout
-    for line in (_did(done), _next(done)):
+    for line in filter(None, (_did(done), _remembered(done), _next(done))):
         out.write(fold([], [Piece(line)], "", out))
+    if done.hint:
+        write_diagnostics([done.hint], "brenner", sys.stderr)
     return FINE
 
 
@@ -66,17 +68,32 @@ def _check_operator(project: Project, operator: str | None) -> None:
 
 def _did(done: Initialised) -> str:
     """What was done, in one sentence."""
-    folder, operator = done.project.folder, done.project.operator
+    folder = done.project.folder
     if not done.created:
-        mail = f"{counted(done.messages, 'message')} and {counted(done.agents, 'agent')}"
-        return f"Everything is there already: {mail} in {done.store}; the operator is {operator}."
+        start = "Already there" if done.is_operator_new else "Everything is there already"
+        return f"{start}: {_mail(done)} in {done.store}; {_operator(done)}."
     files = [name for name in done.created if name != done.store or _is_file(done)]
     parts = []
     if len(files) < len(done.created):
         parts.append(f"the mailbox in {done.store}")
     if files:
         parts.append(f"{' and '.join(_seen_from(folder, name) for name in files)} in {folder}")
-    return f"Created {', and '.join(parts)}; the operator is {operator}."
+    if done.store not in done.created:
+        parts.append(f"found {_mail(done)} in {done.store}")
+    return f"Created {', and '.join(parts)}; {_operator(done)}."
+
+
+def _mail(done: Initialised) -> str:
+    """How much was there; an operator who was added now was not."""
+    agents = done.agents - done.is_operator_new
+    return f"{counted(done.messages, 'message')} and {counted(agents, 'agent')}"
+
+
+def _operator(done: Initialised) -> str:
+    name = done.project.operator
+    if done.is_operator_new and done.store not in done.created:
+        return f"the operator is {name}, who was made known there"
+    return f"the operator is {name}"
 
 
 def _is_file(done: Initialised) -> bool:
@@ -87,7 +104,7 @@ def _is_file(done: Initialised) -> bool:
 def _next(done: Initialised) -> str:
     """What to do next, in one sentence."""
     project = done.project
-    if done.setting:
+    if done.setting and project.store_from != VARIABLE:
         return _keep(done.setting)
     if not done.created and project.folder_from != "--project" and _is_elsewhere(project):
         return "Next: go on there, or make a project of its own here: `brenner init --project .`."
@@ -100,12 +117,21 @@ def _next(done: Initialised) -> str:
     )
 
 
+def _remembered(done: Initialised) -> str:
+    """Who works with a variable may not know that nothing else leads to this store."""
+    if done.setting is None or done.project.store_from != VARIABLE:
+        return ""
+    words = f"Only {VARIABLE} remembers this store; `{done.setting.line}` in {SETTINGS_FILE} would"
+    secret = ", with the password in PGPASSWORD or PGPASSFILE" * done.setting.lacks_password
+    return f"{words} keep it for every command{secret}."
+
+
 def _keep(setting: StoreSetting) -> str:
     """How to keep a store that only this command was told of."""
     words = f"Next: write `{setting.line}` into {SETTINGS_FILE}"
     if setting.lacks_password:
         return f"{words}; the password belongs into PGPASSWORD or PGPASSFILE, not there."
-    return f"{words}, or set BRENNER_STORE, so that every command uses this store."
+    return f"{words}, or set {VARIABLE}, so that every command uses this store."
 
 
 def _is_elsewhere(project: Project) -> bool:
@@ -122,6 +148,7 @@ def _seen_from(folder: Path, name: str) -> str:
 
 def _to_json(done: Initialised) -> dict[str, object]:
     project = done.project
+    found = (*project.diagnostics, *([done.hint] if done.hint else ()))
     return {
         "project": str(project.folder),
         "store": done.store,
@@ -129,6 +156,6 @@ def _to_json(done: Initialised) -> dict[str, object]:
         "created": list(done.created),
         "messages": done.messages,
         "agents": done.agents,
-        "violations": [found.to_json() for found in project.diagnostics],
-        "summary": Summary.of(project.diagnostics)._asdict(),
+        "violations": [each.to_json() for each in found],
+        "summary": Summary.of(found)._asdict(),
     }

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Protocol
 
-from brenner.diagnostics.codes.servers import OPERATOR_NEEDS_NAME
+from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.mailbox import Mailbox
@@ -157,6 +157,12 @@ class AgentMailStore:
 
         return AgentMailMailbox.create(self.address, self.token)
 
+    def check_new_name(self, name: str) -> None:
+        """Whether a project that is not there yet could have that name."""
+        from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+
+        AgentMailMailbox.check_new_name(self.address, self.token, name)
+
 
 def store_of(project: Project) -> Store:
     """Where the mail of a project is; nothing is looked at yet."""
@@ -168,16 +174,17 @@ def store_of(project: Project) -> Store:
     return SqliteStore(store_file(project, address), project.folder / OWN_FOLDER)
 
 
-def open_mailbox(project: Project, *, create: bool) -> Mailbox:
+def open_mailbox(project: Project, *, create: bool, needs_operator: bool = True) -> Mailbox:
     """The project's mailbox.
 
     Only who is going to write makes a store; who reads where there is none finds no mail. A
-    mailbox for writing knows the operator.
+    mailbox for writing knows the operator, unless she is not needed and another project has her
+    name.
     """
     store = store_of(project)
     if create:
-        _check_operator(store, project)
-        return _with_operator(store.create(), project, store)
+        _check_operator(store, project, needs_operator)
+        return _with_operator(store.create(), project, store, needs_operator)
     if store.is_there():
         return store.open()
     from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it
@@ -185,25 +192,39 @@ def open_mailbox(project: Project, *, create: bool) -> Mailbox:
     return MemoryMailbox(lacks=store.lacks)
 
 
-def _check_operator(store: Store, project: Project) -> None:
+def _check_operator(store: Store, project: Project, needs_operator: bool) -> None:
     """Who cannot be known there is told before anything is made on the server."""
-    is_server = isinstance(store, AgentMailStore)
-    if is_server and project.operator == OPERATOR and not store.is_there():
+    if not isinstance(store, AgentMailStore) or store.is_there():
+        return
+    if project.operator == OPERATOR:
         raise _needs_name(store, project)
+    if needs_operator:
+        store.check_new_name(project.operator)
 
 
 def _needs_name(store: Store, project: Project) -> Refused:
-    return Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=project.operator))
+    from brenner.mail.store_option import store_option  # only who is refused needs it
+
+    name, option = project.operator, store_option(project)
+    return Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
 
 
-def _with_operator(mailbox: Mailbox, project: Project, store: Store) -> Mailbox:
-    name = project.operator
+def _with_operator(
+    mailbox: Mailbox, project: Project, store: Store, needs_operator: bool
+) -> Mailbox:
+    """A name is taken from another project only by who says so."""
+    name, own_names = project.operator, Ability.OWN_NAMES not in mailbox.lacks
     try:
         if all(agent.name != name for agent in mailbox.agents()):
-            if name == OPERATOR and Ability.OWN_NAMES in mailbox.lacks:
+            if name == OPERATOR and not own_names:
                 raise _needs_name(store, project)
-            mailbox.register(Profile(name, task=_TASK), update=True)
-    except BaseException:
-        mailbox.close()
-        raise
+            mailbox.register(Profile(name, task=_TASK), update=own_names)
+    except BaseException as error:
+        if needs_operator or not _is_elsewhere(error):
+            mailbox.close()
+            raise
     return mailbox
+
+
+def _is_elsewhere(error: BaseException) -> bool:
+    return isinstance(error, Refused) and error.diagnostic.code == NAME_ELSEWHERE

@@ -7,6 +7,7 @@ from hashlib import sha256
 
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.errors import Refused
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored
 from brenner.mail.rules import check_recipient
@@ -22,7 +23,8 @@ def acknowledge(
 ) -> Sent:
     """Send the ACK, and mark the message and its copies as read: who acknowledges has read.
 
-    The same ACK is sent once. Whatever was interrupted is finished by doing it again.
+    Where a home keeps no such marks, the ACK is all: it must not fail after it was sent. The same
+    ACK is sent once. Whatever was interrupted is finished by doing it again.
     """
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
@@ -36,7 +38,8 @@ def acknowledge(
         sent = Sent(before, is_new=False)
     else:
         sent = _send(mailbox, name, stored, status, notes)
-    mailbox.mark(name, {message_id, *sent.stored.acknowledges}, is_read=True)
+    if Ability.READ_MARKS not in mailbox.lacks:
+        mailbox.mark(name, {message_id, *sent.stored.acknowledges}, is_read=True)
     return sent
 
 

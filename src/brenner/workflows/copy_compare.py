@@ -4,17 +4,18 @@ A home that gives new ids does not know where its messages come from. So they ar
 their content, and who sent the same thing twice must be found twice.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Record, wants_ack
+from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.ids import is_valid
+from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.versions import verify
 
 _MOST_NAMED = 8
 
@@ -31,12 +32,16 @@ class Seen(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """One version, and whether it follows from the mail; `difference` says why not."""
+    """One version, and whether it follows from the mail; `difference` says why not.
+
+    `message` is the hash of the message that is the version: two may claim one number.
+    """
 
     thread_id: str
     version: int
     sha256: str
     difference: str
+    message: str = ""
 
 
 class Compared(NamedTuple):
@@ -45,6 +50,14 @@ class Compared(NamedTuple):
     pairs: dict[int, Seen]
     missing: tuple[Seen, ...]
     differing: tuple[Seen, ...]
+
+
+class Diverged(NamedTuple):
+    """A thread of which each home has messages that the other lacks: so many."""
+
+    thread_id: str
+    source_lacks: int
+    target_lacks: int
 
 
 def seen(records: Iterable[Record]) -> Iterator[Seen]:
@@ -85,6 +98,20 @@ def paired(source: Collection[Seen], target: Collection[Seen]) -> dict[int, Seen
     return found
 
 
+def diverged(
+    source: Iterable[Seen], target: Iterable[Seen], pairs: Mapping[int, Seen]
+) -> tuple[Diverged, ...]:
+    """The threads that went on in both homes, or are two sessions of one name."""
+    taken = {each.id for each in pairs.values()}
+    target_lacks = Counter(each.thread_id for each in source if each.id not in pairs)
+    source_lacks = Counter(each.thread_id for each in target if each.id not in taken)
+    return tuple(
+        Diverged(thread_id, source_lacks[thread_id], count)
+        for thread_id, count in target_lacks.items()
+        if source_lacks[thread_id]
+    )
+
+
 def compared(
     source: Collection[Seen], target: Collection[Seen], timed: Collection[int]
 ) -> Compared:
@@ -117,19 +144,31 @@ def _has_versions(mailbox: Mailbox, thread_id: str) -> bool:
 
 
 def thread_facts(desk: Desk, thread_id: str) -> tuple[Fact, ...]:
-    """The versions of one thread; none where nobody knows it."""
+    """The versions of one thread, rebuilt as `artifact verify` does; none where nobody knows it."""
+    found: list[Fact] = []
+
+    def watch(candidate: Candidate, _rebuilt: Rebuilt) -> None:
+        found.append(_fact(thread_id, candidate, ""))
+
     try:
-        found = verify(desk, thread_id)
+        check_usable(thread_id)
+        chain = replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
     except Refused:
         return ()
-    return tuple(
-        Fact(thread_id, each.number, each.artifact_sha256, each.difference)
-        for each in found.versions
-    )
+    if chain.broken:
+        found.append(_fact(thread_id, chain.broken.candidate, chain.broken.difference))
+    return tuple(found)
 
 
-def lost_facts(desk: Desk, before: Iterable[Fact]) -> Iterator[str]:
-    """The versions that followed from the mail before and do not here, each in words."""
+def _fact(thread_id: str, candidate: Candidate, difference: str) -> Fact:
+    sha256 = candidate.record.artifact_sha256 if candidate.record else ""
+    return Fact(thread_id, candidate.number, sha256, difference, candidate.filed.content_hash)
+
+
+def lost_facts(desk: Desk, before: Iterable[Fact], gone: str = "is not there") -> Iterator[str]:
+    """The versions that followed from the mail before and do not here, each in words; `gone` is
+    said of one that is none here.
+    """
     expected: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in before:
         if not fact.difference:
@@ -139,10 +178,15 @@ def lost_facts(desk: Desk, before: Iterable[Fact]) -> Iterator[str]:
         for fact in versions:
             found = here.get(fact.version)
             if found is None:
-                yield f"v{fact.version} of {thread_id} is not there"
+                yield f"v{fact.version} of {thread_id} {gone}"
             elif found != fact:
-                why = found.difference or "it is another text"
+                why = found.difference or _other(fact, found)
                 yield f"v{fact.version} of {thread_id} does not follow from it ({why})"
+
+
+def _other(fact: Fact, found: Fact) -> str:
+    """How a sound version differs from the one of that number."""
+    return "it is another text" if fact.sha256 != found.sha256 else "it is another message"
 
 
 def named(messages: Collection[Seen]) -> str:

@@ -5,7 +5,6 @@ anew, one by one and in their order, so a copy can break off there; repeated, it
 source is only read.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -15,25 +14,44 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored
-from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, store_of
+from brenner.mail.open import Store, store_of
+from brenner.mail.store_option import store_option
 from brenner.project import Project
 from brenner.workflows.copy_anew import Anew, Sendings, broke_off, send_anew
 from brenner.workflows.copy_compare import (
     Compared,
+    Diverged,
     Fact,
     Seen,
     compared,
+    diverged,
     facts,
     lost_facts,
     named,
     paired,
     seen,
+    thread_facts,
 )
 from brenner.workflows.desk import Desk
 from brenner.workflows.init_project import check_folder
+from brenner.workflows.left_behind import inside_store, left_behind
+from brenner.workflows.places import place
 
 # What is kept with a message; the others are about what can be done with it.
 _KEPT_WITH_MAIL = (Ability.REPLY_LINKS, Ability.READ_MARKS, Ability.STATED_ACKS)
+_MOST_THREADS = 3
+_REPEAT = (
+    "Keep the source, and repeat the command. If it says the same again, go on with the source, "
+    "and tell us."
+)
+_LEFT_OUT = (
+    "It follows from messages that were left out there. Go on with the source, or copy it to a "
+    "home that takes all of them."
+)
+_OTHERS = (
+    "The thread has messages there that the source lacks, and they count. If its session went on "
+    "there, go on there. If not, go on with the source, and copy it into an empty home."
+)
 
 
 class Amount(NamedTuple):
@@ -47,7 +65,7 @@ class Amount(NamedTuple):
 class Copied(NamedTuple):
     """What a copy did. `versions` are those of the source; `lost` is what only the source keeps.
 
-    `is_anew` says that messages got new ids and times.
+    `is_anew` says that messages got new ids and times, `kept` what both homes keep with a message.
     """
 
     source: str
@@ -57,6 +75,7 @@ class Copied(NamedTuple):
     of_target: Amount
     versions: tuple[Fact, ...]
     is_anew: bool
+    kept: tuple[Ability, ...]
     lost: Lacks
     diagnostics: tuple[Diagnostic, ...]
 
@@ -93,12 +112,18 @@ class _Job(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """What was to be copied, of one moment; `new` are the ids of what the target lacked."""
+    """What was to be copied, of one moment; `new` are the ids of what the target lacked.
+
+    `apart` are the threads of which the target has messages that the source lacks, and `own` its
+    versions of those that have diverged.
+    """
 
     mail: tuple[Seen, ...]
     agents: tuple[Agent, ...]
     new: frozenset[int]
     versions: tuple[Fact, ...]
+    apart: frozenset[str]
+    own: tuple[Fact, ...]
 
 
 def copy_mail(
@@ -111,15 +136,16 @@ def copy_mail(
     """Copy the mail of one project's store to the other's; the target is made where it is not.
 
     Everything is checked that can be before anything is made. With `force` it goes on where a
-    version of the source does not verify, and past messages that the target refuses.
+    version of the source does not verify, where threads have diverged, and past messages that the
+    target refuses.
     """
     from_store, to_store = store_of(source), store_of(target)
     for store in (from_store, to_store):
         check_folder(store)
-    if _place(from_store) == _place(to_store):
+    if place(from_store) == place(to_store):
         raise Refused(codes.SAME_STORE.at(where=from_store.shown))
     if not from_store.is_there():
-        raise Refused(codes.NO_MAIL_TO_COPY.at(where=from_store.shown))
+        raise Refused(_no_mail(source, target, from_store))
     with from_store.open() as here:
         desk = Desk(here, source, source.operator)
         versions = _verified(desk, from_store.shown, watch, force=force)
@@ -129,16 +155,19 @@ def copy_mail(
             return _copied(job, from_store.shown, versions)
 
 
-def _place(store: Store) -> tuple[str, ...]:
-    """Two stores of one place are the same, however they are written."""
-    if isinstance(store, SqliteStore):
-        return ("file", os.path.realpath(store.path))
-    if isinstance(store, PostgresStore):
-        return ("database", *store.address)
-    if isinstance(store, AgentMailStore):
-        url, project = store.address
-        return ("server", (url or "").rstrip("/"), project or "")
-    return (store.shown,)
+def _no_mail(source: Project, target: Project, store: Store) -> Diagnostic:
+    """That there is nothing to copy; perhaps it is known where the mail is."""
+    found = codes.NO_MAIL_TO_COPY.at(where=store.shown)
+    hints = _elsewhere(source, target)
+    return found._replace(fix=f"{hints[0].message} {hints[0].fix}") if hints else found
+
+
+def _elsewhere(source: Project, target: Project) -> tuple[Diagnostic, ...]:
+    """Where the mail may be that a source without any does not have."""
+    if place(inside_store(target)) == place(store_of(target)):
+        return ()
+    found = left_behind(source, lambda: 0, store_option(target, "--to"))
+    return (found,) if found else ()
 
 
 def _verified(desk: Desk, where: str, watch: Watch, *, force: bool) -> tuple[Fact, ...]:
@@ -158,8 +187,12 @@ def _copied(job: _Job, source: str, versions: tuple[Fact, ...]) -> Copied:
     here, there = job.source.mailbox, job.target.mailbox
     mail = tuple(seen(here.records()))
     agents = here.agents()  # after that moment: whoever wrote one of them is there
-    known = paired(mail, tuple(seen(there.records())))
+    before = tuple(seen(there.records()))
+    known = paired(mail, before)
+    own = _own_versions(job, diverged(mail, before, known))
     new = frozenset(each.id for each in mail if each.id not in known)
+    taken = {each.id for each in known.values()}
+    apart = frozenset(each.thread_id for each in before if each.id not in taken)
     sent = (
         _sent(job, agents, new, len(known))
         if job.is_anew
@@ -167,10 +200,25 @@ def _copied(job: _Job, source: str, versions: tuple[Fact, ...]) -> Copied:
     )
     job.watch("Comparing", len(mail), len(mail))
     try:
-        return _looked_at(job, source, _Taken(mail, agents, new, versions), sent)
+        what = _Taken(mail, agents, new, versions, apart, own)
+        return _looked_at(job, source, what, sent)
     except Unavailable as failure:
         done = len(known) + sent.restored.added
         raise broke_off(failure, job.where, done, len(mail)) from None
+
+
+def _own_versions(job: _Job, threads: tuple[Diverged, ...]) -> tuple[Fact, ...]:
+    """What the target had itself where it goes on with diverged threads; it does only if forced."""
+    if threads and not job.force:
+        parts = [
+            f"of {each.thread_id} the source lacks {each.source_lacks:,} and the target "
+            f"{each.target_lacks:,}"
+            for each in threads[:_MOST_THREADS]
+        ]
+        more = len(threads) - len(parts)
+        what = "; ".join(parts) + (f"; and {more} threads more" if more else "")
+        raise Refused(codes.THREADS_DIVERGE.at(where=job.where, what=what))
+    return tuple(fact for each in threads for fact in thread_facts(job.target, each.thread_id))
 
 
 def _looked_at(job: _Job, source: str, taken: _Taken, sent: Sendings) -> Copied:
@@ -178,11 +226,7 @@ def _looked_at(job: _Job, source: str, taken: _Taken, sent: Sendings) -> Copied:
     here, there = job.source.mailbox, job.target.mailbox
     after, agents = tuple(seen(there.records())), there.agents()
     result = compared(taken.mail, after, () if job.is_anew else taken.new)
-    lost = (
-        *_lost_agents(taken.agents, agents),
-        *_lost_mail(result, sent.refused),
-        *lost_facts(job.target, taken.versions),
-    )
+    lost = (*_lost_agents(taken.agents, agents), *_lost_mail(result, sent.refused))
     return Copied(
         source,
         job.where,
@@ -191,13 +235,31 @@ def _looked_at(job: _Job, source: str, taken: _Taken, sent: Sendings) -> Copied:
         _amount(after, agents),
         taken.versions,
         job.is_anew,
+        tuple(each for each in _KEPT_WITH_MAIL if each not in {**here.lacks, **there.lacks}),
         _lost_abilities(here, there),
         (
             *sent.diagnostics,
-            *(codes.COPY_INCOMPLETE.at(where=job.where, what=each) for each in lost),
+            *(_incomplete(job, each, _REPEAT) for each in lost),
+            *_lost_versions(job, taken, has_all=not sent.refused),
             *_debts(job, taken),
+            *(() if taken.mail else _elsewhere(job.source.project, job.target.project)),
         ),
     )
+
+
+def _incomplete(job: _Job, what: str, advice: str) -> Diagnostic:
+    return codes.COPY_INCOMPLETE.at(where=job.where, what=what, advice=advice)
+
+
+def _lost_versions(job: _Job, taken: _Taken, *, has_all: bool) -> Iterator[Diagnostic]:
+    """The versions of the source that are not the same there, and those of the target itself."""
+    for is_apart in (False, True):
+        versions = [each for each in taken.versions if (each.thread_id in taken.apart) is is_apart]
+        advice = _OTHERS if is_apart else _REPEAT if has_all else _LEFT_OUT
+        for what in lost_facts(job.target, versions):
+            yield _incomplete(job, what, advice)
+    for what in lost_facts(job.target, taken.own, "is void now"):
+        yield codes.TARGET_NOT_VERIFIED.at(where=job.where, what=what)
 
 
 def _sent(job: _Job, agents: tuple[Agent, ...], new: Collection[int], known: int) -> Sendings:
@@ -286,9 +348,10 @@ def _debts(job: _Job, taken: _Taken) -> Iterator[Diagnostic]:
     )
     what = " and ".join(filter(None, words))
     if what and job.is_anew:
-        yield codes.COPIED_DEBTS_DIFFER.at(where=job.where, what=what)
+        option = store_option(job.target.project)
+        yield codes.COPIED_DEBTS_DIFFER.at(where=job.where, what=what, option=option)
     elif what:
-        yield codes.COPY_INCOMPLETE.at(where=job.where, what=what)
+        yield _incomplete(job, what, _REPEAT)
 
 
 def _acks(count: int, was: str, looks: str) -> str:

@@ -7,6 +7,8 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
+from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
 from brenner.project import Project, find_project
@@ -35,8 +37,15 @@ class Desk(NamedTuple):
     @property
     def is_new_operator(self) -> bool:
         """Whether it is the operator, whom a store knows once it has been written to: no mail."""
-        known = (agent.name for agent in self.mailbox.agents())
-        return self.is_operator and self.actor not in known
+        if not self.is_operator:
+            return False
+        try:
+            self.mailbox.agent(self.actor)
+        except Refused as refused:
+            if refused.diagnostic.code != NO_SUCH_AGENT:  # another project may have the name now
+                raise
+            return True
+        return False
 
     def send(self, text: str, options: "SendOptions | None" = None) -> "Outcome":
         """Check the message in the text of a message file, and send it."""
@@ -93,9 +102,12 @@ class Desk(NamedTuple):
         self.close()
 
 
-def desk_in(project: Project, actor: str | None, *, create: bool) -> Desk:
+def desk_in(
+    project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
+) -> Desk:
     """The desk in a project. Only who is going to write creates a store where there is none."""
-    return Desk(open_mailbox(project, create=create), project, actor or project.operator)
+    mailbox = open_mailbox(project, create=create, needs_operator=needs_operator)
+    return Desk(mailbox, project, actor or project.operator)
 
 
 def open_desk(

@@ -5,6 +5,7 @@ is tried and taken back, where a home can take one back.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -12,9 +13,18 @@ import apsw
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import ERROR
-from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, store_of
+from brenner.mail.open import (
+    AgentMailStore,
+    PostgresStore,
+    SqliteStore,
+    Store,
+    open_mailbox,
+    store_of,
+)
+from brenner.mail.store_option import store_option
 from brenner.project import SETTINGS_FILE, Project
 from brenner.workflows.doctor_mail import Visit, identity
+from brenner.workflows.left_behind import left_behind
 from brenner.workflows.project_files import persisting_check, roster_check, source_text_check
 from brenner.workflows.surroundings import (
     OK,
@@ -27,9 +37,21 @@ from brenner.workflows.surroundings import (
     sqlite_check,
 )
 
+# What an advice says of the doctor, who is speaking here
+_OF_DOCTOR = re.compile(r"[.;:] `brenner doctor`[^.]*\.")
+
 
 def examine(visit: Visit) -> Iterator[Check]:
     """Every check, each as soon as it is made: some take their time in a large store."""
+    return (check._replace(fix=own_advice(check.fix)) for check in _checks(visit))
+
+
+def own_advice(fix: str | None) -> str | None:
+    """An advice without the one to ask the doctor."""
+    return _OF_DOCTOR.sub(".", fix) if fix else fix
+
+
+def _checks(visit: Visit) -> Iterator[Check]:
     project = visit.project
     store = _store_of(project)
     yield python_check()
@@ -47,6 +69,7 @@ def examine(visit: Visit) -> Iterator[Check]:
         yield identity(visit, None)
     else:
         yield from _home(visit, store)
+        yield from _left_behind(project)
 
 
 def is_fine(checks: tuple[Check, ...]) -> bool:
@@ -72,6 +95,18 @@ def _home(visit: Visit, store: Store) -> Iterator[Check]:
         from brenner.workflows.doctor_agent_mail import examine_server
 
         yield from examine_server(visit, store)
+
+
+def _left_behind(project: Project) -> Iterator[Check]:
+    """Mail that nobody sees, as the project's home is another one; else nothing is said."""
+
+    def messages() -> int:
+        with open_mailbox(project, create=False) as mailbox:
+            return mailbox.position()
+
+    found = left_behind(project, messages, store_option(project, "--to"))
+    if found:
+        yield Check.of("left_behind", found)
 
 
 def _store_of(project: Project) -> Store | Check:

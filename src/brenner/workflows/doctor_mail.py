@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.codes.servers import OPERATOR_NEEDS_NAME
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.names import name_refusal
+from brenner.mail.store_option import store_option
 from brenner.project import OPERATOR, SETTINGS_FILE, Project
 from brenner.thread.posted import iso
 from brenner.workflows.init_project import about_operator
@@ -82,7 +83,8 @@ def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
     name, agents = project.operator, mailbox.agents()
     known = {agent.name for agent in agents}
     if name not in known and Ability.OWN_NAMES in mailbox.lacks:
-        return new_operator(project, where)
+        taken = None if name == OPERATOR else _elsewhere(mailbox, name)
+        return taken or new_operator(project, where)
     found = None if name in known else name_refusal(name, known)
     if found:
         return Check.of("operator", about_operator(found))
@@ -91,20 +93,33 @@ def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
         return Check(
             "operator",
             WARNING,
-            f"The operator is `{name}`, but so was {_quoted(others)}: mail to a name that nobody "
-            "uses any more is read by nobody.",
-            f"If that is the operator, write the name into `{SETTINGS_FILE}`: "
-            f'`operator = "{others[0]}"`. If not, tell the agents that it is `{name}` now.',
+            f"The operator of this folder is `{name}`; {_quoted(others)} "
+            f"{'is' if len(others) == 1 else 'are'} known as operator here, too. Each folder that "
+            "shares the mail may have an operator of its own; but mail to a name that nobody uses "
+            "is read by nobody.",
+            f"If somebody works under that name, nothing is wrong. If it is yours, write it into "
+            f'`{SETTINGS_FILE}`: `operator = "{others[0]}"`. If it was yours, tell the agents that '
+            f"it is `{name}` now.",
         )
     state = "is registered" if name in known else "will be registered by the first message"
     return Check("operator", OK, f"`{name}` {state}")
+
+
+def _elsewhere(mailbox: Mailbox, name: str) -> Check | None:
+    """An operator whose name another project of the server has."""
+    try:
+        mailbox.agent(name)
+    except Refused as refused:
+        if refused.diagnostic.code == NAME_ELSEWHERE:
+            return Check.of("operator", refused.diagnostic)
+    return None
 
 
 def new_operator(project: Project, where: str) -> Check:
     """An operator whom a server does not know yet, and that may keep names for all its projects."""
     name = project.operator
     found = (
-        OPERATOR_NEEDS_NAME.at(where=where, name=name)
+        OPERATOR_NEEDS_NAME.at(where=where, name=name, option=store_option(project))
         if name == OPERATOR
         else name_refusal(name, ())
     )

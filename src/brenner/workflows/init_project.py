@@ -11,16 +11,19 @@ from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
-from brenner.project import SETTINGS_FILE, Project
+from brenner.mail.store_option import store_option
+from brenner.project import SETTINGS_FILE, Project, look_at_project
 from brenner.store_address import PostgresAddress, SqliteAddress, parse_store
 from brenner.workflows.access import why_no_folder
+from brenner.workflows.left_behind import left_behind
 
+OPTION, VARIABLE = "--store", "BRENNER_STORE"
 _OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
 
 
 class Initialised(NamedTuple):
     """A project that is ready. `created` is what was not there before; `setting` is what would
-    keep a store that only this command was told of.
+    keep a store that no file remembers; `hint` is about mail in the store inside the project.
     """
 
     project: Project
@@ -28,7 +31,9 @@ class Initialised(NamedTuple):
     created: tuple[str, ...]
     messages: int
     agents: int
+    is_operator_new: bool
     setting: "StoreSetting | None" = None
+    hint: Diagnostic | None = None
 
 
 def init_project(project: Project, operator: str | None = None) -> Initialised:
@@ -40,21 +45,29 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
     """
     store = store_of(project)
     check_folder(store)
-    setting = store_setting(project) if project.store_from == "--store" else None
+    setting = _unkept(project)
     is_new = not store.is_there()
     if operator is None or operator == project.operator:
-        return _with_mailbox(project, store, is_new)._replace(setting=setting)
+        return _hinted(_with_mailbox(project, store, is_new)._replace(setting=setting))
     found = name_refusal(operator, ())
     if found:
         raise Refused(found)
-    kept = setting.line if setting and not setting.lacks_password else None
+    is_asked_for = project.store_from == OPTION
+    kept = setting.line if setting and is_asked_for and not setting.lacks_password else None
     settings = _write_settings(project, operator, kept)
     try:
         done = _with_mailbox(project._replace(operator=operator), store, is_new)
     except BrennerError:
         settings.unlink(missing_ok=True)
         raise
-    return done._replace(created=(*done.created, str(settings)), setting=None if kept else setting)
+    done = done._replace(created=(*done.created, str(settings)), setting=None if kept else setting)
+    return _hinted(done)
+
+
+def _hinted(done: Initialised) -> Initialised:
+    """With what is to be known of mail that is somewhere else."""
+    option = store_option(done.project, "--to") if done.setting else ""
+    return done._replace(hint=left_behind(done.project, lambda: done.messages, option))
 
 
 def about_operator(found: Diagnostic) -> Diagnostic:
@@ -92,6 +105,14 @@ def store_setting(project: Project) -> StoreSetting | None:
     return StoreSetting(_setting("store", written), lacks_password=has_password)
 
 
+def _unkept(project: Project) -> StoreSetting | None:
+    """How to keep a store that was said to a command, or by a variable; None where it is kept."""
+    setting = store_setting(project) if project.store_from in (OPTION, VARIABLE) else None
+    written = look_at_project(str(project.folder), {})
+    kept = store_setting(written) if parse_store(written.store or "") else None
+    return None if setting and kept and kept.line == setting.line else setting
+
+
 def _seen_from(folder: Path, path: str) -> str:
     """A path in a setting is relative to the project's folder, which may move."""
     inside = Path(path).is_relative_to(folder)
@@ -112,14 +133,22 @@ def check_folder(store: Store) -> None:
 
 
 def _with_mailbox(project: Project, store: Store, is_new: bool) -> Initialised:
+    known = frozenset() if is_new else _names(store)
     try:
         mailbox = open_mailbox(project, create=True)
     except Refused as refused:
         raise Refused(about_operator(refused.diagnostic)) from None
     with mailbox:
-        messages, agents = mailbox.position(), len(mailbox.agents())
+        messages, agents = mailbox.position(), mailbox.agents()
         created = (store.shown,) if is_new else ()
-        return Initialised(project, store.shown, created, messages, agents)
+        is_operator_new = project.operator not in known
+        return Initialised(project, store.shown, created, messages, len(agents), is_operator_new)
+
+
+def _names(store: Store) -> frozenset[str]:
+    """Who is known there."""
+    with store.open() as mailbox:
+        return frozenset(agent.name for agent in mailbox.agents())
 
 
 def _write_settings(project: Project, operator: str, store: str | None) -> Path:

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.failures import place_of
+from brenner.cli.failures import exit_code, place_of
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import CONTENT, FINE
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.output import Reporting, failure, note_done, write_diagnostics, write_json
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, joined, say
+from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Summary
+from brenner.mail.abilities import Ability
+from brenner.mail.open import store_of
 from brenner.project import SETTINGS_FILE, Project, find_project
+from brenner.store_address import shown
 from brenner.workflows.surroundings import counted
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 8
 _MOST_VERSIONS = 8
+_KEPT = {Ability.REPLY_LINKS: "links", Ability.READ_MARKS: "read marks"}
 _ALWAYS = {"from": None, "to": None, "ok": False}
 
 
@@ -37,7 +42,7 @@ _ALWAYS = {"from": None, "to": None, "ok": False}
 )
 @click.option("--from", "source", metavar="STORE", help="Where the mail is (the project's store).")
 @click.option("--to", "target", metavar="STORE", help="Where to copy it (the project's store).")
-@click.option("--force", is_flag=True, help="Go on where a version or a message is not right.")
+@click.option("--force", is_flag=True, help="Go on past versions and messages that stop it.")
 @common_options
 def copy(settings: Settings, source: str | None, target: str | None, force: bool) -> int:
     """Copy all mail of a project to another home, and compare it there. The source is only read.
@@ -45,7 +50,7 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
     STORE is written as for --store. The target is made where there is none; what it has already is
     not copied again, so an interrupted copy is finished by repeating it. Ids, times, links and read
     marks stay as they are; an Agent Mail server gives new ids and times. Every version is verified
-    before and after.
+    before and after. A thread that went different ways in the two homes is not copied.
 
     Exit code 0: all of it is there; 1: something was refused, is missing or differs; 3: a store
     cannot be used.
@@ -60,8 +65,15 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
     if not settings.as_json:
         for found in here.diagnostics:
             write_diagnostics([found], place_of(found.id), sys.stderr)
-    with Progress() as progress:
-        done = copy_mail(here, there, force=force, watch=progress)
+    try:
+        with Progress() as progress:
+            done = copy_mail(here, there, force=force, watch=progress)
+    except BrennerError as error:
+        if not settings.as_json:
+            raise
+        document = failure(error.diagnostic, click.get_current_context())
+        write_json({**document, "from": _shown(here), "to": _shown(there)})
+        return exit_code(error)
     note_done()
     if settings.as_json:
         write_json(_document(done, there))
@@ -73,6 +85,14 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
 def _project(settings: Settings, store: str | None) -> Project:
     """The project, with that store where one was named."""
     return find_project(settings.project, os.environ, settings.store if store is None else store)
+
+
+def _shown(project: Project) -> str:
+    """A store as it is called before people, also one that is none."""
+    try:
+        return store_of(project).shown
+    except BrennerError:
+        return shown(project.store or "")
 
 
 def _document(done: "Copied", target: Project) -> dict[str, object]:
@@ -136,8 +156,11 @@ def _write(done: "Copied", target: Project, *, is_own: bool) -> None:
 def _what(done: "Copied") -> str:
     added, skipped = done.restored.added, done.restored.skipped
     places = f"from {done.source} to {done.target}"
+    if not done.of_source.messages:
+        return f"There is no message to copy {places}: {_mail(done.of_source)}."
     if not added:
-        return f"Everything is there already: {_mail(done.of_source)}, {places}."
+        all_of_it = "All messages are" if done.restored.new_agents else "Everything is"
+        return f"{all_of_it} there already: {_mail(done.of_source)}, {places}."
     there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} there already" if skipped else ""
     return f"Copied {counted(added, 'message')} {places}{there}. Compared: {_mail(done.of_source)}."
 
@@ -154,10 +177,11 @@ def _how(done: "Copied") -> str:
     if done.is_anew:
         ids = f", and so are ids: {_numbers(renumbered)}" if renumbered else ""
         return f"They were sent anew there, in their order. Times are new{ids}."
+    kept = ["times", "hashes", *(words for ability, words in _KEPT.items() if ability in done.kept)]
     if renumbered:
-        words = "Times, hashes, links and read marks are as they were; new ids, as some were taken"
+        words = f"{joined(kept).capitalize()} are as they were; new ids, as some were taken"
         return f"{words}: {_numbers(renumbered)}."
-    return "Ids, times, hashes, links and read marks are as they were."
+    return f"{joined(['ids', *kept]).capitalize()} are as they were."
 
 
 def _numbers(renumbered: "tuple[tuple[int, int], ...]") -> str:

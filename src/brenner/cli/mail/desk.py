@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from brenner.cli.failures import place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
+from brenner.cli.sentences import say
 from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.visible import visible
 from brenner.mail.model import Profile
-from brenner.mail.open import store_of
+from brenner.mail.open import AgentMailStore, PostgresStore, store_of
 from brenner.project import Project, find_project
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.init_project import about_operator, check_folder
@@ -20,10 +22,15 @@ FINE, CONTENT, UNREADABLE = 0, 1, 2
 
 def desk(settings: Settings, *, create: bool = False) -> Desk:
     """The desk for one command; what is odd in the project's settings is told."""
-    return _sit_down(_project(settings), settings.actor, create=create)
+    here = _sit_down(_project(settings), settings.actor, create=create)
+    store = store_of(here.project)
+    if isinstance(store, PostgresStore | AgentMailStore) and is_trial(here):
+        # A file that is missing is seen in its folder; a slip in an address is seen nowhere.
+        _note(f"There is no mail in {visible(store.shown)} yet.", settings)
+    return here
 
 
-def desk_to_try(settings: Settings) -> Desk:
+def desk_to_try(settings: Settings, *, needs_operator: bool = True) -> Desk:
     """The desk for a command that writes unless it is refused.
 
     Where there is no store yet, it is one in memory, so that a refusal leaves nothing behind; what
@@ -31,7 +38,7 @@ def desk_to_try(settings: Settings) -> Desk:
     """
     project = _project(settings)
     has_store = store_of(project).is_there()
-    here = _sit_down(project, settings.actor, create=has_store)
+    here = _sit_down(project, settings.actor, create=has_store, needs_operator=needs_operator)
     if not has_store:
         with _about_operator():
             here.mailbox.register(Profile(project.operator, task="operator"), update=True)
@@ -45,9 +52,14 @@ def is_trial(here: Desk) -> bool:
     return isinstance(here.mailbox, MemoryMailbox)
 
 
-def real_desk(here: Desk) -> Desk:
+def real_desk(here: Desk, *, needs_operator: bool = True) -> Desk:
     """The same desk where what is done stays."""
-    return _sit_down(here.project, here.actor, create=True)
+    return _sit_down(here.project, here.actor, create=True, needs_operator=needs_operator)
+
+
+def _note(words: str, settings: Settings) -> None:
+    if not settings.as_json:
+        say(words, sys.stderr)
 
 
 def _project(settings: Settings) -> Project:
@@ -58,10 +70,12 @@ def _project(settings: Settings) -> Project:
     return project
 
 
-def _sit_down(project: Project, actor: str | None, *, create: bool) -> Desk:
+def _sit_down(
+    project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
+) -> Desk:
     check_folder(store_of(project))
     with _about_operator():
-        return desk_in(project, actor, create=create)
+        return desk_in(project, actor, create=create, needs_operator=needs_operator)
 
 
 @contextmanager

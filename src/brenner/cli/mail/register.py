@@ -33,10 +33,10 @@ def register(  # noqa: PLR0913  (one parameter per option)
     agent has it, or where it looks like another one. To register again is fine.
     """
     profile = Profile(name, program, model, task)
-    with desk_to_try(settings) as here:
+    with desk_to_try(settings, needs_operator=False) as here:
         agent, before = here.mailbox.register(profile, update=update)
     if is_trial(here):
-        with real_desk(here) as here:
+        with real_desk(here, needs_operator=False) as here:
             agent, before = here.mailbox.register(profile, update=update)
     note_done()
     if settings.as_json:

@@ -17,6 +17,7 @@ from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
+from brenner.mail.abilities import Ability
 from brenner.mail.model import Sent, wants_ack
 from brenner.workflows.send import Outcome, SendOptions, send_text
 
@@ -99,7 +100,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
     if settings.as_json:
         write_json(_document(outcome, draft))
     else:
-        _write(outcome, draft)
+        _write(outcome, draft, has_keys=Ability.KEYS not in here.mailbox.lacks)
     return FINE if outcome.sent else CONTENT
 
 
@@ -142,25 +143,29 @@ def _document(outcome: Outcome, draft: Draft) -> dict[str, object]:
     }
 
 
-def _write(outcome: Outcome, draft: Draft) -> None:
+def _write(outcome: Outcome, draft: Draft, *, has_keys: bool) -> None:
     for found in sorted(outcome.report.violations, key=worst_first):
         name, placed = draft.placed(found)
         write_diagnostics([placed], name, sys.stderr)
     if outcome.sent:
-        _write_sent(outcome.sent)
+        _write_sent(outcome.sent, has_keys=has_keys)
     else:
         _write_refused(outcome.report, draft)
 
 
-def _write_sent(sent: Sent) -> None:
-    """What happened in one line, what to do next in another."""
+def _write_sent(sent: Sent, *, has_keys: bool) -> None:
+    """What happened in one line, what to do next in another.
+
+    Where there are no keys, equal content counts as sent before.
+    """
     stored = sent.stored
     message = stored.message
     if sent.is_new:
         to = joined(message.recipients)
         say(f"Sent message {stored.id} to {to} in {visible(message.thread_id)}.")
     else:
-        say(f"Sent before with this key, as message {stored.id}; nothing was sent now.")
+        by_key = " with this key" if has_keys else ""
+        say(f"Sent before{by_key}, as message {stored.id}; nothing was sent now.")
     if stored.acknowledges:
         settled = ", ".join(map(str, stored.acknowledges))
         acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"

@@ -111,6 +111,23 @@ SOURCE_NOT_VERIFIED = Code(
         "brenner mail copy --to postgresql://db.example.org/lab",
     ),
 )
+THREADS_DIVERGE = Code(
+    id="THREADS_DIVERGE",
+    severity=ERROR,
+    title="A thread went different ways in the two homes",
+    message="The source and `{where}` each have messages of one thread that the other lacks: "
+    "{what}. Nothing was copied.",
+    fix="Copy into an empty home: another file, or another schema (`?schema=NAME`). `--force` puts "
+    "both into one thread all the same; versions may be void after that.",
+    why="A version follows from all messages of its thread. Two sessions of one ID, or one that "
+    "went on in two places, make versions that nobody has compiled.",
+    spec="R10; design, Commands",
+    example=Example(
+        "text",
+        "brenner mail copy --to postgresql://db.example.org/lab    (it has such a session already)",
+        "brenner mail copy --to 'postgresql://db.example.org/lab?schema=cell_fate'",
+    ),
+)
 MESSAGE_NOT_TAKEN = Code(
     id="MESSAGE_NOT_TAKEN",
     severity=ERROR,
@@ -147,8 +164,7 @@ COPY_INCOMPLETE = Code(
     severity=ERROR,
     title="The copy is not the same as the source",
     message="`{where}` does not hold all that was to be copied: {what}.",
-    fix="Keep the source, and repeat the command. If it says the same again, go on with the "
-    "source, and tell us.",
+    fix="{advice}",
     why="A copy is compared with its source, message by message and version by version. What is "
     "not there has not been copied, whatever the target said.",
     spec="R10; design, Commands",
@@ -158,13 +174,43 @@ COPY_INCOMPLETE = Code(
         "brenner mail copy --to agent-mail    (again, and all of it is there)",
     ),
 )
+TARGET_NOT_VERIFIED = Code(
+    id="TARGET_NOT_VERIFIED",
+    severity=ERROR,
+    title="A version that the target had is not what it was",
+    message="`{where}` had versions of its own before the copy, and {what}.",
+    fix="That came of `--force`, and cannot be taken back there: mail is never deleted. If there "
+    "is a backup of that home, bring it back; else go on with a new session in it.",
+    why="A version follows from all messages of its thread, and now there are those of two homes.",
+    spec="R10; design, Commands",
+    example=Example(
+        "text",
+        "brenner mail copy --force --to postgresql://db.example.org/lab    (threads diverge)",
+        "brenner mail copy --to 'postgresql://db.example.org/lab?schema=cell_fate'",
+    ),
+)
+MAIL_LEFT_BEHIND = Code(
+    id="MAIL_LEFT_BEHIND",
+    severity=WARNING,
+    title="There is mail in the store inside the project",
+    message="{what} in `{path}`, the store inside the project, and {there} in `{where}`.",
+    fix="`{command}` brings them over.",
+    why="Commands look in one home only. Whoever chooses another one would take the mail in the "
+    "first for lost.",
+    spec=_COPY,
+    example=Example(
+        "text",
+        "brenner init --store postgresql://db.example.org/lab    (the project has mail)",
+        "brenner mail copy --to postgresql://db.example.org/lab",
+    ),
+)
 COPIED_DEBTS_DIFFER = Code(
     id="COPIED_DEBTS_DIFFER",
     severity=WARNING,
     title="Who owes an ACK differs in the copy",
     message="In `{where}` {what}: an ACK names messages by their ids, and ids are new there.",
-    fix="`brenner mail pending` lists what looks open there; `brenner mail ack ID --as NAME` "
-    "settles it again. In the source all is as it was.",
+    fix="`brenner mail pending{option}` lists what looks open there; `brenner mail ack ID --as "
+    "NAME{option}` settles it again. In the source all is as it was.",
     why="A message is copied to the letter, so an ACK still names the old id. To alter it would "
     "put words into its author's mouth.",
     spec="R10; rulings, Small decisions",
@@ -183,8 +229,11 @@ CODES = (
     SAME_STORE,
     NO_MAIL_TO_COPY,
     SOURCE_NOT_VERIFIED,
+    THREADS_DIVERGE,
     MESSAGE_NOT_TAKEN,
     COPY_BROKE_OFF,
     COPY_INCOMPLETE,
+    TARGET_NOT_VERIFIED,
+    MAIL_LEFT_BEHIND,
     COPIED_DEBTS_DIFFER,
 )

@@ -1,9 +1,10 @@
 """Codes of ours for mail on other machines: a database server, an Agent Mail server."""
 
-from brenner.diagnostics.model import ERROR, Code, Example
+from brenner.diagnostics.model import ERROR, Code, Diagnostic, Example
 
 _STORE = "design, Store"
 _AGENT_MAIL = "companion 4; design, Store"
+_NOTHING_DONE = " Nothing was done."
 
 SERVER_UNREACHABLE = Code(
     id="SERVER_UNREACHABLE",
@@ -160,8 +161,9 @@ NAME_ELSEWHERE = Code(
     title="The name belongs to another project of the server",
     message="On `{where}` the name `{name}` belongs to the project `{project}`; to register it "
     "here would take it away from there.",
-    fix="Choose another name: {suggestions}. If it is the same agent, which is to leave that "
-    "project, `brenner mail register {name} --update` takes it over.",
+    fix="Choose another name: {suggestions}; for the operator, write it into `brenner.toml`. If it "
+    "is the same agent, which is to leave that project, `brenner mail register {name} --update` "
+    "takes it over.",
     why="Some servers keep names for all their projects: who registers one last has it. The agent "
     "that had it before would no longer get its mail, and nobody would tell it.",
     spec=_AGENT_MAIL,
@@ -206,9 +208,9 @@ OPERATOR_NEEDS_NAME = Code(
     severity=ERROR,
     title="The operator needs a name of her own there",
     message="On `{where}` the operator cannot be called `{name}`: a server may keep names for all "
-    "its projects, and wants an adjective and a noun.",
+    "its projects, and some take only an adjective and a noun.",
     fix='Write `operator = "GreenCastle"`, or another such name, into `brenner.toml`; in a new '
-    "project `brenner init --operator GreenCastle` does that.",
+    "project `brenner init{option} --operator GreenCastle` does that.",
     why="Where names belong to the whole server, the default name would be taken from another "
     "project by the one that asks for it last.",
     spec="design, Commands",
@@ -235,3 +237,10 @@ CODES = (
     HOME_CANNOT,
     OPERATOR_NEEDS_NAME,
 )
+
+
+def nothing_done(found: Diagnostic) -> Diagnostic:
+    """The same, where it is certain. Most codes of a server say so always, these two cannot."""
+    if found.code not in (SERVER_NONSENSE, SERVER_FAILED):
+        return found
+    return found._replace(message=f"{found.message.removesuffix(_NOTHING_DONE)}{_NOTHING_DONE}")

@@ -120,7 +120,7 @@ UNKNOWN_STORE = Code(
     id="UNKNOWN_STORE",
     severity=ERROR,
     title="There is no such kind of store",
-    message="`{url}` is not a store that this version of Brenner can use.",
+    message="`{url}` is not a store that this version of Brenner can use: {reason}.",
     fix="Write `sqlite:///PATH`, `postgresql://HOST/DATABASE`, `agent-mail+http://HOST:PORT/mcp/` "
     "or `agent-mail`; or leave the store out to use the one inside the project. In an address `@`, "
     "`/`, `?` and `#` of a password or name are written as `%40`, `%2F`, `%3F` and `%23`. A token "

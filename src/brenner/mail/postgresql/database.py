@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple, Self
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from brenner.diagnostics.codes import servers
@@ -34,8 +35,14 @@ SETTLE_SECONDS = 15.0  # for which a lost server is waited for, to ask what beca
 _PAUSE = 0.25
 _ROLLBACK_SECONDS = 2.0
 _KEPT_TURNS = 1_000
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT brenner_format, turn FROM store FOR UPDATE"
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {schema}; SELECT 1 FROM store"
+_WRITE = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; {schema};"
+    " SELECT brenner_format, turn FROM store FOR UPDATE"
+)
+# Said in every transaction: a pooler between us and the server may hand it a connection that
+# another project has made ready.
+_SCHEMA = sql.SQL("SET LOCAL search_path TO {}")
 
 
 class _Turn(NamedTuple):
@@ -69,6 +76,8 @@ class Database:
         self._known = known
         self._pool = Pool(server)
         self._inside = threading.local()
+        schema = _SCHEMA.format(sql.Identifier(server.schema)).as_string()
+        self._read, self._write = (each.format(schema=schema) for each in (_READ, _WRITE))
 
     @classmethod
     def is_there(cls, address: PostgresAddress) -> bool:
@@ -129,7 +138,7 @@ class Database:
         if self._is_inside:
             yield
             return
-        with translated(self.server.place), self._transaction(_READ):
+        with translated(self.server.place), self._transaction(self._read):
             yield
             self._connection.execute("COMMIT")
 
@@ -143,7 +152,7 @@ class Database:
             yield
             return
         place = self.server.place
-        with translated(place, is_writing=True), self._transaction(_WRITE) as answer:
+        with translated(place, is_writing=True), self._transaction(self._write) as answer:
             version, before = answer
             check_version(self.server, whole(version), self._known)
             turn = _Turn(whole(before) + 1, secrets.token_hex(16))
@@ -218,7 +227,7 @@ class Database:
         When it is our turn, the transaction that got lost is over, one way or the other.
         """
         with closing(self.server.connect()) as connection:
-            _, latest = _begin(connection, _WRITE)
+            _, latest = _begin(connection, self._write)
             found = connection.execute("SELECT mark FROM turns WHERE number = %s", (turn.number,))
             row = found.fetchone()
         if row is None:
@@ -233,7 +242,7 @@ class Database:
         connection = self.server.connect()
         try:
             with translated(self.server.place):
-                _begin(connection, f"{_READ}; SELECT 1 FROM store")
+                _begin(connection, self._read)
         except BaseException:
             connection.close()
             raise
@@ -292,8 +301,8 @@ def _has_died(error: BaseException) -> bool:
 
 
 def _begin(connection: Connection, begin: str) -> Row:
-    """Begin a transaction; the row that its last statement gave."""
-    connection.silence = LOCK_SECONDS + SILENCE
+    """Begin a transaction; the row that its last statement gave. Only who writes waits her turn."""
+    connection.silence = SILENCE + (LOCK_SECONDS if begin.endswith("FOR UPDATE") else 0)
     cursor = connection.execute(begin.encode())
     while cursor.nextset():
         pass

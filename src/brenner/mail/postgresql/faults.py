@@ -122,7 +122,8 @@ def refused_connection(place: Place, error: psycopg.Error) -> Unavailable:
     reason = place.reason(str(error))
     meaning = next((each for each in _MEANINGS if each.pattern.search(reason)), _UNKNOWN)
     advice = meaning.advice.format(database=place.database)
-    return Unavailable(meaning.code.at(where=place.where, reason=reason, advice=f"{advice}."))
+    found = meaning.code.at(where=place.where, reason=reason, advice=f"{advice}.")
+    return Unavailable(servers.nothing_done(found))
 
 
 # The beginnings of the server's codes, the first that fits
@@ -161,7 +162,9 @@ def _diagnosis(place: Place, error: psycopg.Error | Damaged, is_writing: bool) -
             return store.STORE_READ_ONLY.at(path=place.where)
         return servers.SERVER_DENIED.at(where=place.where, reason=reason, advice=_ADVICE)
     code = _code(error)
-    return code.at(where=place.where, path=place.where, reason=reason, seconds=LOCK_SECONDS)
+    where = place.where
+    found = code.at(where=where, path=where, reason=reason, seconds=LOCK_SECONDS)
+    return servers.nothing_done(found)  # a transaction is taken back as a whole
 
 
 def _code(error: psycopg.Error) -> Code:

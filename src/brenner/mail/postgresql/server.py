@@ -1,15 +1,17 @@
 """The way to the server: the address as libpq takes it, and connections that are made ready."""
 
 import os
-import re
 from functools import cached_property
+from urllib.parse import unquote, urlsplit
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Conninfo
 
-from brenner.diagnostics.codes import servers, store
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import store
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.nearest import nearest
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.faults import LOCK_SECONDS, Place, refused_connection, translated
 from brenner.store_address import DEFAULT_SCHEMA, PostgresAddress, shown
@@ -33,7 +35,8 @@ _PREPARE = """
 # A connection that the network has forgotten is given up by the system, and a new one made, before
 # the server is taken for one that stands still.
 _NOTICED = {"keepalives_idle": "30", "keepalives_interval": "10", "tcp_user_timeout": "20000"}
-_UNKNOWN_OPTION = re.compile('invalid URI query parameter: "([^"]*)"')
+_SCHEMA = "schema"  # ours, and taken out of the address before
+_SHORT = ("ssl",)  # what libpq takes in an address only
 
 
 class Server:
@@ -83,17 +86,25 @@ class Server:
 
 def _options(url: str, where: str) -> dict[str, str]:
     """What libpq is told. What it says of an address that is wrong may hold the password."""
+    _check_names(url, where)
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` makes wrong letters
-        unknown = _UNKNOWN_OPTION.match(str(error))
-        reason = "the address is not well formed"
-        if unknown:
-            reason = f"the address has an option that nobody knows, `{unknown[1]}`"
-        advice = "Correct the address: `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`."
-        found = servers.SERVER_UNREACHABLE.at(where=where, reason=reason, advice=advice)
-        raise Unavailable(found) from error
+        reason = "it is not well formed"
+        raise Refused(store.UNKNOWN_STORE.at(url=where, reason=reason)) from error
     defaults = {"fallback_application_name": "brenner", **_NOTICED}
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = str(CONNECT_SECONDS)
     return defaults | given | {"client_encoding": "UTF8"}
+
+
+def _check_names(url: str, where: str) -> None:
+    """An option that nobody knows is a mistake. One like no other may be part of a password."""
+    known = (_SCHEMA, *_SHORT, *(each.keyword.decode() for each in Conninfo.get_defaults()))
+    for option in filter(None, urlsplit(url).query.split("&")):
+        name = unquote(option.partition("=")[0])
+        if name not in known[1:]:
+            near = nearest(name, known)
+            named = f"it has the option `{name}`, which nobody knows; perhaps `{near}` is meant"
+            reason = named if near else "it has an option that nobody knows"
+            raise Refused(store.UNKNOWN_STORE.at(url=where, reason=reason))

@@ -1,0 +1,108 @@
+"""In which homes a scene is played.
+
+In every home that can do what its steps need. That is read from the steps; a case says only what
+they do not show (`needs`), or that it is about some homes (`homes`). On Agent Mail, which is slow,
+only those of on_agent_mail.toml are, unless BRENNER_ALL_SCENES says otherwise.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from brenner.mail.abilities import Ability
+from brenner.store_address import PostgresAddress, SqliteAddress, StoreAddress
+from mail.homes import (
+    AGENT_MAIL,
+    ALL_HOMES,
+    POSTGRESQL,
+    SQLITE,
+    Home,
+    agent_mail_address,
+    postgresql_address,
+    sqlite_file,
+)
+
+Case = dict[str, Any]
+ON_AGENT_MAIL: tuple[str, ...] = tuple(
+    name
+    for row in tomllib.loads((Path(__file__).parent / "on_agent_mail.toml").read_text("utf-8"))[
+        "played"
+    ]
+    for name in row["cases"]
+)
+# Steps that ask for something which not every home can do
+_NEEDS: tuple[tuple[re.Pattern[str], Ability], ...] = (
+    (re.compile(r"[+-]\d+[dhms]\b"), Ability.OUR_CLOCK),
+    (re.compile(r"due: "), Ability.OUR_CLOCK),
+    (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Ability.OUR_CLOCK),
+    (re.compile(r".*\b(?:created|updated|compiled)_at "), Ability.OUR_CLOCK),
+    (re.compile(r".* \([^)]*\bkey \S"), Ability.KEYS),
+    (re.compile(r".* \([^)]*\bafter \d"), Ability.EXACT_POSITIONS),
+    (re.compile(r".* \([^)]*\breply to \d"), Ability.REPLY_LINKS),
+    (re.compile(r"message \d+ is: .*\banswers \d"), Ability.REPLY_LINKS),
+    (re.compile(r"\S+ (?:un)?reads \d"), Ability.READ_MARKS),
+    (re.compile(r"inbox of .*\b(?:un)?read\b"), Ability.READ_MARKS),
+    (re.compile(r"elsewhere|import |take \d"), Ability.AS_THEY_WERE),
+)
+
+
+def needs(case: Case) -> set[Ability]:
+    """What a home must be able to do for this scene."""
+    said = {Ability(each) for each in case.get("needs", [])}
+    found = {need for line in _lines(case["scene"]) for shape, need in _NEEDS if shape.match(line)}
+    return said | found
+
+
+def _lines(steps: Iterable[str | list[str]]) -> Iterator[str]:
+    """The steps that are one line, and the heads of the others."""
+    for step in steps:
+        yield (step if isinstance(step, str) else step[0]).partition("\n")[0]
+
+
+def homes_of(case: Case) -> tuple[Home, ...]:
+    """Where the scene is played.
+
+    What git does has nothing to do with where the mail lives: the first home is enough for that.
+    Commands need a home that another process can open.
+    """
+    lines = list(_lines(case["scene"]))
+    is_for_others = any("$ " in line for line in lines)
+    able = [
+        home
+        for home in ALL_HOMES
+        if is_able(home, case) and (home.again or not is_for_others) and _is_wanted(home, case)
+    ]
+    return tuple(able[:1] if "git init" in lines and not is_for_others else able)
+
+
+def is_able(home: Home, case: Case) -> bool:
+    """Whether the scene can be played there."""
+    return not needs(case) & home.lacks.keys()
+
+
+def _is_wanted(home: Home, case: Case) -> bool:
+    if home is AGENT_MAIL and not os.environ.get("BRENNER_ALL_SCENES"):
+        return case["name"] in ON_AGENT_MAIL
+    return home.name in case.get("homes", [home.name])
+
+
+def address_of(home: Home, folder: Path) -> str:
+    """How a command is told of a store in that home."""
+    address = ADDRESSES[home.name](folder)
+    if isinstance(address, SqliteAddress):
+        return f"sqlite:///{address.path}"
+    if isinstance(address, PostgresAddress):
+        between = "&" if "?" in address.url else "?"
+        return f"{address.url}{between}schema={address.schema}"
+    return f"agent-mail+{address.url}?project={quote(address.project or '', safe='')}"
+
+
+ADDRESSES: dict[str, Callable[[Path], StoreAddress]] = {
+    SQLITE.name: lambda folder: SqliteAddress(str(sqlite_file(folder))),
+    POSTGRESQL.name: postgresql_address,
+    AGENT_MAIL.name: agent_mail_address,
+}
