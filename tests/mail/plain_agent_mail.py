@@ -7,6 +7,7 @@ told to replace names, to cut subjects, to collect, and to answer with something
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -53,9 +54,9 @@ class PlainMail(OddServer):
         self.kept_subject: Text = str
         self.instead: dict[str, Anything] = {}  # of what a tool or resource answers
 
-    def mailbox(self, key: str = KEY) -> AgentMailMailbox:
+    def mailbox(self, key: str = KEY, own: Path | None = None) -> AgentMailMailbox:
         """A mailbox of it."""
-        return AgentMailMailbox.create(AgentMailAddress(self.url, key), None)
+        return AgentMailMailbox.create(AgentMailAddress(self.url, key), None, own=own)
 
     def _answer(self, asked: Asked) -> Reply:
         method, params = asked.document["method"], asked.document.get("params", {})

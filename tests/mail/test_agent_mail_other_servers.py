@@ -5,6 +5,7 @@ they alter, and answers that cannot be what they should be.
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from mail.letters import (
     ANN,
     BEA,
     CAT,
+    NAMES,
     QUESTION,
     THREAD,
     ack,
@@ -121,6 +123,28 @@ def test_a_token_is_given_back(server: PlainMail, mailbox: Mailbox) -> None:
     """A server that gives one to who registers wants to see it when she sends."""
     post(mailbox, letter())
     assert [each["sender_token"] for each in server.sent] == [f"token of {ANN}"]
+
+
+def test_a_token_is_kept_for_the_next_command(server: PlainMail, tmp_path: Path) -> None:
+    """In a file for its owner alone, which git does not take; others' are not mixed up with it."""
+    with server.mailbox(own=tmp_path) as mailbox:
+        introduce(mailbox)
+    with server.mailbox(own=tmp_path) as later:
+        post(later, letter())
+    with server.mailbox("/lab/other", own=tmp_path) as other:
+        introduce(other)
+    assert [each["sender_token"] for each in server.sent] == [f"token of {ANN}"]
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != ".gitignore"]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert len(files) == 2 * len(NAMES)
+    assert (tmp_path / "agent-mail" / ".gitignore").read_text("utf-8") == "*\n"
+
+
+def test_a_token_that_cannot_be_kept_is_said(server: PlainMail, tmp_path: Path) -> None:
+    """Who cannot show it later could not send."""
+    (tmp_path / "agent-mail").write_text("", "utf-8")
+    with server.mailbox(own=tmp_path) as mailbox:
+        assert failure(lambda: mailbox.register(Profile(ANN))) == "STORE_UNUSABLE"
 
 
 def test_only_what_the_server_knows_is_said(server: PlainMail, mailbox: Mailbox) -> None:

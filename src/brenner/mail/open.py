@@ -128,9 +128,10 @@ class PostgresStore:
 class AgentMailStore:
     """A project on an Agent Mail server."""
 
-    def __init__(self, address: AgentMailAddress, token: str | None) -> None:
+    def __init__(self, address: AgentMailAddress, token: str | None, own_folder: Path) -> None:
         self.address = address
         self.token = token
+        self._own_folder = own_folder
 
     @property
     def shown(self) -> str:
@@ -150,12 +151,12 @@ class AgentMailStore:
     def open(self) -> Mailbox:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
-        return AgentMailMailbox.open(self.address, self.token)
+        return AgentMailMailbox.open(self.address, self.token, own=self._own_folder)
 
     def create(self) -> Mailbox:
         from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 
-        return AgentMailMailbox.create(self.address, self.token)
+        return AgentMailMailbox.create(self.address, self.token, own=self._own_folder)
 
     def check_new_name(self, name: str) -> None:
         """Whether a project that is not there yet could have that name."""
@@ -166,12 +167,12 @@ class AgentMailStore:
 
 def store_of(project: Project) -> Store:
     """Where the mail of a project is; nothing is looked at yet."""
-    address = store_address(project)
+    address, own_folder = store_address(project), project.folder / OWN_FOLDER
     if isinstance(address, PostgresAddress):
         return PostgresStore(address)
     if isinstance(address, AgentMailAddress):
-        return AgentMailStore(address, project.agent_mail.token)
-    return SqliteStore(store_file(project, address), project.folder / OWN_FOLDER)
+        return AgentMailStore(address, project.agent_mail.token, own_folder)
+    return SqliteStore(store_file(project, address), own_folder)
 
 
 def open_mailbox(project: Project, *, create: bool, needs_operator: bool = True) -> Mailbox:

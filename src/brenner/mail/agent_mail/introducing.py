@@ -62,7 +62,7 @@ def introduce(view: View, profile: Profile) -> Agent:
         found = codes.NAME_ALTERED.at(where=view.client.where, name=profile.name, given=agent.name)
         raise Refused(found)
     if isinstance(token, str):
-        view.tokens[agent.name] = token
+        view.tokens.keep(agent.name, token)
     return agent
 
 
@@ -86,5 +86,5 @@ def _arguments(view: View, profile: Profile) -> dict[str, object]:
         "model": profile.model or UNSAID,
         "name": profile.name,
         "task_description": profile.task,
-        "registration_token": view.tokens.get(profile.name),
+        "registration_token": view.tokens.of(profile.name),
     }

@@ -6,6 +6,7 @@ behaves like every other mailbox, answers. Nobody is registered but who is asked
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
@@ -17,6 +18,7 @@ from brenner.mail.agent_mail import introducing, moving, sending
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.project_mail import Identity, find, make
+from brenner.mail.agent_mail.tokens import Tokens
 from brenner.mail.agent_mail.view import View
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
@@ -67,9 +69,9 @@ class AgentMailMailbox:
 
     lacks = _LACKS
 
-    def __init__(self, client: Client, identity: Identity) -> None:
+    def __init__(self, client: Client, identity: Identity, own: Path | None = None) -> None:
         self._client = client
-        self._view = View(client, identity)
+        self._view = View(client, identity, Tokens(own, client.where, identity.key))
 
     @classmethod
     def is_there(cls, address: AgentMailAddress, token: str | None) -> bool:
@@ -81,14 +83,16 @@ class AgentMailMailbox:
             client.close()
 
     @classmethod
-    def open(cls, address: AgentMailAddress, token: str | None) -> Self:
-        """The mailbox of a project that the server knows."""
-        return cls._of(address, token, find)
+    def open(cls, address: AgentMailAddress, token: str | None, *, own: Path | None = None) -> Self:
+        """The mailbox of a project that the server knows. Tokens of agents are kept in `own`."""
+        return cls._of(address, token, find, own)
 
     @classmethod
-    def create(cls, address: AgentMailAddress, token: str | None) -> Self:
+    def create(
+        cls, address: AgentMailAddress, token: str | None, *, own: Path | None = None
+    ) -> Self:
         """The mailbox of a project, made where the server knows none."""
-        return cls._of(address, token, make)
+        return cls._of(address, token, make, own)
 
     @classmethod
     def check_new_name(cls, address: AgentMailAddress, token: str | None, name: str) -> None:
@@ -100,7 +104,7 @@ class AgentMailMailbox:
             client.close()
 
     @classmethod
-    def _of(cls, address: AgentMailAddress, token: str | None, ask: _Ask) -> Self:
+    def _of(cls, address: AgentMailAddress, token: str | None, ask: _Ask, own: Path | None) -> Self:
         client = _client(address, token)
         try:
             identity = ask(client, _key(address))
@@ -110,7 +114,7 @@ class AgentMailMailbox:
         except BaseException:
             client.close()
             raise
-        return cls(client, identity)
+        return cls(client, identity, own)
 
     def register(self, profile: Profile, *, update: bool = False) -> Registered:
         with self._view.lock:

@@ -60,7 +60,7 @@ def _arguments(view: View, message: Message) -> dict[str, object]:
         "body_md": message.body,
         "ack_required": wants_ack(message),
         "thread_id": message.thread_id,
-        "sender_token": view.tokens.get(message.sender),
+        "sender_token": view.tokens.of(message.sender),
         "convert_images": False,  # which would change the body
         "auto_contact_if_blocked": True,  # who is registered here may write to all others here
     }

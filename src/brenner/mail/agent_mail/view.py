@@ -13,6 +13,7 @@ from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mirror import Mirror
 from brenner.mail.agent_mail.news import news
 from brenner.mail.agent_mail.project_mail import Directory, Identity, ProjectMail
+from brenner.mail.agent_mail.tokens import Tokens
 from brenner.mail.model import Agent
 
 # By how much a message may be late, seen from the newest that is known, to be found at once. What
@@ -24,12 +25,12 @@ _WHOLE_EVERY = 60.0  # seconds
 class View:
     """A mirror and its server."""
 
-    def __init__(self, client: Client, identity: Identity) -> None:
+    def __init__(self, client: Client, identity: Identity, tokens: Tokens) -> None:
         self.client = client
         self.mail = ProjectMail(client, identity)
         self.mirror = Mirror()
         self.lock = threading.RLock()
-        self.tokens: dict[str, str] = {}  # of agents that were registered here, if servers give any
+        self.tokens = tokens
         self._directory: Directory | None = None
         self._read_whole = -math.inf
 
