@@ -41,6 +41,8 @@ def message(number: int, content: str, origin: int | None = None, *to: str) -> S
         ([(1, "x", 1), (2, "x", 2)], [(7, "x", 7)], {1: 7}),
         # what is known by its origin is nobody else's
         ([(1, "x", 1), (2, "x", 2)], [(7, "x", 2)], {2: 7}),
+        # one that came back from elsewhere and an equal one of that number are two
+        ([(1, "x", 1), (2, "x", 1)], [(7, "x", 1)], {1: 7}),
         # the same origin with another content is another message
         ([(1, "x", 1)], [(1, "y", 1)], {}),
     ],

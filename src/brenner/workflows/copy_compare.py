@@ -82,11 +82,11 @@ def paired(source: Collection[Seen], target: Collection[Seen]) -> dict[int, Seen
     It is known by its origin, as import knows it, and else by its content.
     """
     origins = {(each.origin_id, each.content_hash): each for each in target}
-    found = {
-        each.id: origins[each.origin_id, each.content_hash]
-        for each in source
-        if (each.origin_id, each.content_hash) in origins
-    }
+    found: dict[int, Seen] = {}
+    for each in source:
+        same = origins.pop((each.origin_id, each.content_hash), None)  # it is the same of one only
+        if same:
+            found[each.id] = same
     taken = {each.id for each in found.values()}
     left: defaultdict[str, deque[Seen]] = defaultdict(deque)
     for each in target:
