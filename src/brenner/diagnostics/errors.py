@@ -3,6 +3,7 @@
 The tree:
     BrennerError            carries the diagnostic that says what, where and how to mend it
     ├── Refused             the request cannot be granted as things stand: nothing was done
+    │   └── Altered         it was done, but not as it was asked for
     └── Unavailable         the world is broken: no store, no disk, no server, no permission
         └── Uncertain       the answer got lost: it may have been done, or not
 """
@@ -25,6 +26,10 @@ class BrennerError(Exception):
 
 class Refused(BrennerError):
     """The request contradicts what is stored: an unknown name, a thread that has moved."""
+
+
+class Altered(Refused):
+    """A server stored a message otherwise than it was sent; it is there, and stays."""
 
 
 class Unavailable(BrennerError):

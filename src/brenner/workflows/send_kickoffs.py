@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError, Uncertain
+from brenner.diagnostics.errors import Altered, BrennerError, Uncertain
 from brenner.mail.model import Stored
 from brenner.roster.model import Mode, Roster
 from brenner.session.kickoff import role_in
@@ -71,7 +71,7 @@ def send_missing(
             done += _sent(each.message, thread, roster)
         except BrennerError as error:
             failed = error
-            is_unknown = isinstance(error, Uncertain)
+            is_unknown = isinstance(error, Uncertain | Altered)  # what is there is to be looked at
             done.append(each._replace(state=State.UNKNOWN) if is_unknown else each)
     return tuple(done), failed
 

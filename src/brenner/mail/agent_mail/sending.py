@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
 from brenner.mail import rules
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.introducing import check_at_home
@@ -159,8 +159,8 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _altered(view: View, number: int, what: str) -> Refused:
-    return Refused(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
+def _altered(view: View, number: int, what: str) -> Altered:
+    return Altered(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
 
 
 def _acknowledge(view: View, stored: Stored) -> None:
