@@ -14,6 +14,7 @@ from brenner.cli.artifact.targets import Reader, target_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE
 from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import desk_without_mail
 from brenner.cli.marks import ATTENTION
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
@@ -64,7 +65,8 @@ def verify(settings: Settings, thread: str, archive: str | None, pager: bool) ->
     if found:
         return write_unreadable(found, archive or "", as_json=settings.as_json)
     with Reader(settings) as reader, _announced(f"Rebuilding {thread}"):
-        taken, result = _verified(reader.desk, target, archive)
+        desk = reader.desk if archive is None else desk_without_mail(settings)
+        taken, result = _verified(desk, target, archive)
     asked = _asked_for(result, target.version)
     if not asked:
         _refuse(result, target)

@@ -45,6 +45,14 @@ def desk_to_try(settings: Settings, *, needs_operator: bool = True) -> Desk:
     return here
 
 
+def desk_without_mail(settings: Settings) -> Desk:
+    """The desk of who reads files only: it needs no store, and asks no server (companion 4)."""
+    from brenner.mail.memory import MemoryMailbox
+
+    project = _project(settings)
+    return Desk(MemoryMailbox(), project, settings.actor or project.operator)
+
+
 def is_trial(here: Desk) -> bool:
     """Whether nothing that is done there stays."""
     from brenner.mail.memory import MemoryMailbox  # only who writes asks
