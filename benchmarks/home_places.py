@@ -167,8 +167,14 @@ class _Raw:
         parameters = {"name": tool, "arguments": arguments}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        self._connection.request("POST", self._place.path, json.dumps(request), headers)
-        answer = json.loads(self._connection.getresponse().read())
+        asked = ("POST", self._place.path, json.dumps(request), headers)
+        try:
+            self._connection.request(*asked)
+            answer = json.loads(self._connection.getresponse().read())
+        except OSError:  # the server closes what nobody has used for a few seconds
+            self._connection.close()
+            self._connection.request(*asked)
+            answer = json.loads(self._connection.getresponse().read())
         assert not answer["result"]["isError"], answer
         return answer["result"]["structuredContent"]
 
