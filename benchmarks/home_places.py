@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import apsw
@@ -163,20 +163,22 @@ class _Raw:
         self._connection = HTTPConnection(self._place.hostname or "", self._place.port)
 
     def call(self, tool: str, **arguments: object) -> object:
-        """What the tool answers."""
+        """What the tool answers. A connection that was idle may have been closed meanwhile."""
         parameters = {"name": tool, "arguments": arguments}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parameters}
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        asked = ("POST", self._place.path, json.dumps(request), headers)
         try:
-            self._connection.request(*asked)
-            answer = json.loads(self._connection.getresponse().read())
-        except OSError:  # the server closes what nobody has used for a few seconds
-            self._connection.close()
-            self._connection.request(*asked)
-            answer = json.loads(self._connection.getresponse().read())
+            answer = self._post(json.dumps(request))
+        except ConnectionError:
+            self.close()
+            answer = self._post(json.dumps(request))
         assert not answer["result"]["isError"], answer
         return answer["result"]["structuredContent"]
+
+    def _post(self, body: str) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._connection.request("POST", self._place.path, body, headers)
+        answer: dict[str, Any] = json.loads(self._connection.getresponse().read())
+        return answer
 
     def close(self) -> None:
         """Hang up; the next call connects anew."""
