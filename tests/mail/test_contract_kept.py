@@ -26,16 +26,26 @@ def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:
 def test_something_is_kept(mailbox: Mailbox) -> None:
     """Under its name, the last of what was kept; under another name nothing is."""
     assert mailbox.kept("sum") is None
-    mailbox.keep("sum", "one")
-    mailbox.keep("sum", "two «ß» \U0001f9ec")
-    mailbox.keep("Sum", "")
+    mailbox.keep({"sum": "one"})
+    mailbox.keep({"sum": "two «ß» \U0001f9ec"})
+    mailbox.keep({"Sum": ""})
     assert mailbox.kept("sum") == "two «ß» \U0001f9ec"
     assert mailbox.kept("Sum") == ""
     assert mailbox.position() == 0
 
 
+@in_homes_with(Ability.KEEPING)
+def test_all_under_a_prefix(mailbox: Mailbox) -> None:
+    """Those names that begin so, letter for letter, and no others."""
+    several = {"a": "0", "a b": "1", "a bc": "2", "a ß": "3", "A bd": "4", "a_b": "5", "b a b": "6"}
+    mailbox.keep(several)
+    for prefix in ("a b", "a ", "a", "A", "a%", "c", "", "\0"):
+        begin_so = {name: text for name, text in several.items() if name.startswith(prefix)}
+        assert mailbox.kept_under(prefix) == begin_so
+
+
 @in_homes_with(SECOND_VIEW, Ability.KEEPING)
 def test_it_stays(place: Place, mailbox: Mailbox) -> None:
     """Another view finds it too."""
-    mailbox.keep("sum", "one")
+    mailbox.keep({"sum": "one"})
     assert place.again().kept("sum") == "one"

@@ -210,7 +210,7 @@ def test_other_changes_are_settled_likewise(scene: Scene, call: str) -> None:
     work: dict[str, Callable[[], object]] = {
         "register": lambda: mailbox.register(Profile("NewOak")),
         "mark": lambda: mailbox.mark(BEA, [first.id], is_read=True),
-        "keep": lambda: mailbox.keep("notes", "Kept"),
+        "keep": lambda: mailbox.keep({"notes": "Kept"}),
     }
     scene.proxy.cut_before_answer(COMMIT)
     work[call]()

@@ -64,7 +64,7 @@ def test_only_news_wakes(mailbox: PostgresMailbox, monkeypatch: pytest.MonkeyPat
     stored = mailbox.send(letter()).stored
     with mailbox._listeners.listening() as hear:  # noqa: SLF001
         mailbox.mark(BEA, [stored.id], is_read=True)
-        mailbox.keep("notes", "new")
+        mailbox.keep({"notes": "new"})
         with pytest.raises(ValueError, match="the archive breaks off"):
             mailbox.restore((), broken(mailbox))
         waiting = threading.Thread(target=hear, args=[LONG])
@@ -162,8 +162,8 @@ def test_names_of_any_length(mailbox: PostgresMailbox) -> None:
     names = ["t" * 10_000, "t" * 9_999 + "u", "é" * 5_000, "T" * 10_000]
     for number, name in enumerate(names, 1):
         assert mailbox.send(letter(thread=name)).stored.id == number
-        mailbox.keep(name, str(number))
-        mailbox.keep(name, f"again {number}")
+        mailbox.keep({name: str(number)})
+        mailbox.keep({name: f"again {number}"})
     for number, name in enumerate(names, 1):
         assert [stored.id for stored in mailbox.thread(name).messages] == [number]
         assert mailbox.kept(name) == f"again {number}"

@@ -265,7 +265,7 @@ def test_damaged_memory_is_worked_out_again(desk: Desk) -> None:
     kept = desk.mailbox.kept(name)
     assert kept
     for damaged in ("", "x", kept[:-9], kept.replace("Gradient", "Gradjent"), "[]"):
-        desk.mailbox.keep(name, damaged)
+        desk.mailbox.keep({name: damaged})
         assert load_chain(desk.mailbox, THREAD, operator).chain.number == 1
     contribute(desk, BEA, add("Lineage"))
     assert names(compiled(desk)) == ["Gradient", "Lineage"]

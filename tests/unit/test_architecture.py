@@ -16,7 +16,7 @@ LAYERS = (
     {"__main__"},
     {"cli"},
     {"workflows"},
-    {"mail", "persist"},
+    {"mail", "persist", "neighbours"},
     {"project"},
     {"session"},
     {"check"},
@@ -29,7 +29,7 @@ LAYERS = (
     {"diagnostics"},
     {"grammar", "limits", "store_address"},
 )
-EDGE = {"cli", "__main__", "workflows", "mail", "persist", "project"}
+EDGE = {"cli", "__main__", "workflows", "mail", "persist", "neighbours", "project"}
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {
     *("asyncio", "getpass", "glob", "http", "io", "logging", "multiprocessing"),

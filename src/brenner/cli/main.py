@@ -30,8 +30,9 @@ COMMANDS = {
     "mail": Command("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
     "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
     "orchestrate": Command("brenner.cli.session", "orchestrate", "The same as `session start`."),
+    "refs": Command("brenner.cli.refs", "command", "Say which item comes from which."),
     "roster": Command("brenner.cli.roster", "command", "Say who has which role, and why."),
-    "session": Command("brenner.cli.session", "command", "Start a session, and end it."),
+    "session": Command("brenner.cli.session", "command", "Start, follow and end a session."),
 }
 _INTERRUPTED, _UNAVAILABLE = 130, 3
 _OUT, _ERR = 1, 2  # the descriptors of the two outputs

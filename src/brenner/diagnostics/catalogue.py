@@ -8,6 +8,7 @@ from brenner.diagnostics.codes import (
     artifact_text,
     delta_blocks,
     delta_format,
+    following,
     git,
     input,  # noqa: A004  (the file's subject)
     json_text,
@@ -16,14 +17,17 @@ from brenner.diagnostics.codes import (
     mail,
     merge,
     message_body,
+    neighbours,
     persisting,
     publish,
+    references,
     roster,
     search,
     servers,
     store,
     thread_subject,
     versions,
+    watching,
 )
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest
@@ -46,10 +50,13 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Kickoffs": kickoff.CODES,
     "Publishing": publish.CODES,
     "Versions": (*versions.CODES, *artifact_commands.CODES),
+    "References between sessions": references.CODES,
+    "Following sessions": (*following.CODES, *watching.CODES),
     "Persisting": persisting.CODES,
     "Git": git.CODES,
     "Stores and settings": store.CODES,
     "Servers": servers.CODES,
+    "Neighbours": neighbours.CODES,
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

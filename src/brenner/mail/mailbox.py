@@ -9,7 +9,7 @@ Not every home can do everything: what one `lacks` it says, with the reason. The
 (`HOME_CANNOT`), or does what is said at the ability.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, Self
 
 from brenner.mail.abilities import Lacks
@@ -171,8 +171,12 @@ class Mailbox(Protocol):
         """What was kept under a name. It may be gone at any time: then it is worked out again."""
         ...
 
-    def keep(self, name: str, content: str) -> None:
-        """Keep something that follows from the mail of this store and from nothing else."""
+    def kept_under(self, prefix: str) -> dict[str, str]:
+        """All that was kept under names that begin so, by name."""
+        ...
+
+    def keep(self, contents: Mapping[str, str]) -> None:
+        """Keep, by name, what follows from the mail of this store and from nothing else."""
         ...
 
     # Moving

@@ -5,7 +5,7 @@ others, and the other homes are compared with it.
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from datetime import datetime
 from typing import Self
@@ -306,8 +306,11 @@ class MemoryMailbox:
     def kept(self, name: str) -> str | None:
         return self._kept.get(name)
 
-    def keep(self, name: str, content: str) -> None:
-        self._kept[name] = content
+    def kept_under(self, prefix: str) -> dict[str, str]:
+        return {name: text for name, text in self._kept.items() if name.startswith(prefix)}
+
+    def keep(self, contents: Mapping[str, str]) -> None:
+        self._kept.update(contents)
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
         found = [each for each in self._messages.values() if each.arrival > after]

@@ -28,7 +28,8 @@ class Filed(NamedTuple):
     """A message of a thread as a store has it.
 
     `origin_id` is the id where it was first stored, `arrival` its place in the order of coming in
-    here. One that was imported is not local.
+    here. One that was imported is not local. `acknowledges` are the messages whose debts it settled
+    when it came in.
     """
 
     posted: Posted
@@ -36,6 +37,8 @@ class Filed(NamedTuple):
     origin_id: int
     arrival: int
     is_local: bool = True
+    acknowledges: tuple[int, ...] = ()
+    reply_to: int | None = None
 
 
 class Candidate(NamedTuple):

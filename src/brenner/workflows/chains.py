@@ -15,9 +15,15 @@ from brenner.thread.ids import check_thread_id
 
 
 def filed(stored: Stored) -> Filed:
-    """A message as a chain needs it."""
+    """A message as a session needs it."""
     return Filed(
-        stored.posted, stored.content_hash, stored.origin_id, stored.arrival, stored.is_local
+        stored.posted,
+        stored.content_hash,
+        stored.origin_id,
+        stored.arrival,
+        stored.is_local,
+        stored.acknowledges,
+        stored.reply_to,
     )
 
 
@@ -65,7 +71,7 @@ def keep_chain(mailbox: Mailbox, known: KeptChain, operator: str) -> None:
     if known.chain.broken or not known.chain.versions:
         return
     with suppress(BrennerError):
-        mailbox.keep(_name(known.chain.thread_id, operator), encode_chain(known))
+        mailbox.keep({_name(known.chain.thread_id, operator): encode_chain(known)})
 
 
 def _kept(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain | None:

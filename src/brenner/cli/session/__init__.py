@@ -8,6 +8,12 @@ from brenner.cli.options import group_options
 START = Command("brenner.cli.session.start", "start", "Send the kickoffs of a session.")
 COMMANDS = {
     "start": START,
+    "list": Command("brenner.cli.session.list", "list_", "List all sessions, the urgent first."),
+    "status": Command("brenner.cli.session.status", "status", "Say whose turn it is."),
+    "show": Command("brenner.cli.session.show", "show", "Say where everything of a session is."),
+    "watch": Command("brenner.cli.session.watch", "watch", "Follow sessions live."),
+    "round": Command("brenner.cli.session.round", "round_", "Send the kickoffs of the next round."),
+    "dismiss": Command("brenner.cli.session.dismiss", "dismiss", "Let a refused block be."),
     "complete": Command("brenner.cli.session.complete", "complete", "Publish the last version."),
     "void": Command("brenner.cli.session.void", "void", "Declare a version void."),
     "adopt": Command("brenner.cli.session.adopt", "adopt", "Take over another program's thread."),
@@ -17,7 +23,7 @@ COMMANDS = {
 @click.group(cls=Commands, table=COMMANDS)
 @group_options
 def command() -> None:
-    """Start a session, and end it."""
+    """Start a session, follow it, and end it."""
 
 
 @click.group("orchestrate", cls=Commands, table={"start": START})

@@ -5,7 +5,7 @@ behaves like every other mailbox, answers. Nobody is registered but who is asked
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Self
@@ -249,7 +249,11 @@ class AgentMailMailbox:
         """Nothing: it is worked out again."""
         return None
 
-    def keep(self, name: str, content: str) -> None:
+    def kept_under(self, prefix: str) -> dict[str, str]:  # noqa: ARG002
+        """Nothing, for the same reason."""
+        return {}
+
+    def keep(self, contents: Mapping[str, str]) -> None:
         """There is no place for it."""
 
     def records(self) -> Iterator[Record]:

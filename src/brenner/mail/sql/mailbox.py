@@ -1,7 +1,7 @@
 """The mailbox interface over SQL, one transaction for each call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Generic, Self, TypeVar
 
@@ -30,6 +30,7 @@ from brenner.mail.sql.database import Database
 from brenner.thread.messages import Message
 
 D = TypeVar("D", bound=Database)
+_LAST_LETTER = "\U0010ffff"
 
 
 class SqlMailbox(ABC, Generic[D]):
@@ -203,10 +204,22 @@ class SqlMailbox(ABC, Generic[D]):
             row = found.fetchone()
         return str(row[0]) if row else None
 
-    def keep(self, name: str, content: str) -> None:
+    def kept_under(self, prefix: str) -> dict[str, str]:
+        if not rows.is_text(prefix):
+            return {}
+        with self.database.reading():
+            # Nothing is kept under a name with that letter, so these are all that begin so.
+            found = self.database.execute(
+                "SELECT name, content FROM kept WHERE name >= ? AND name < ?",
+                (prefix, prefix + _LAST_LETTER),
+            )
+            return {str(name): str(content) for name, content in found}
+
+    def keep(self, contents: Mapping[str, str]) -> None:
         with self.database.writing():
-            self.database.execute("DELETE FROM kept WHERE name = ?", (name,))
-            self.database.execute("INSERT INTO kept VALUES (?, ?)", (name, content))
+            for name, content in contents.items():
+                self.database.execute("DELETE FROM kept WHERE name = ?", (name,))
+                self.database.execute("INSERT INTO kept VALUES (?, ?)", (name, content))
 
     def records(self) -> Iterator[Record]:
         return moving.records(self.database.moment())

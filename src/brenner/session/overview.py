@@ -1,0 +1,63 @@
+"""A session in one row: what a list of all sessions shows, and what it refers to.
+
+It follows from the thread alone, so that it can be kept until the thread grows.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from brenner.artifact.model import Reference
+from brenner.session.status import Phase, Turn
+from brenner.thread.ids import ThreadKind
+
+
+class Awaited(NamedTuple):
+    """Somebody for whom the round waits, and why."""
+
+    name: str
+    turn: Turn
+
+
+class Owed(NamedTuple):
+    """An ACK that is owed, and since when it was last asked for."""
+
+    debtor: str
+    message_id: int
+    last_sent: datetime
+
+
+class Overview(NamedTuple):
+    """One row. The counts are of what is open; `errors` are those of lint, None before a version.
+
+    `position` is how many messages the thread has. `items` are the IDs of all items of the latest
+    version; `references` what they refer to, those of killed items among them.
+    """
+
+    thread_id: str
+    kind: ThreadKind
+    question: str
+    round: int
+    phase: Phase | None
+    version: int | None
+    errors: int | None
+    awaited: tuple[Awaited, ...]
+    owed: tuple[Owed, ...]
+    blocked: int
+    questions: int
+    handoffs: int
+    critiques: int
+    refusals: int
+    unread: int
+    applies: int
+    is_stopped: bool
+    position: int
+    first_at: datetime
+    last_at: datetime
+    items: tuple[str, ...] = ()
+    references: tuple[tuple[str, Reference], ...] = ()
+
+    def overdue(self, now: datetime, deadline: timedelta) -> tuple[Owed, ...]:
+        """The ACKs that should have come by now, the oldest first."""
+        last_moment = datetime.max.replace(tzinfo=UTC) - deadline
+        late = [each for each in self.owed if min(each.last_sent, last_moment) + deadline < now]
+        return tuple(sorted(late, key=lambda each: (each.last_sent, each.message_id)))
