@@ -106,7 +106,7 @@ def _sqlite() -> Iterator[Place]:
 
 
 @contextmanager
-def _started(make: Callable[[], AnyServer]) -> Iterator[AnyServer]:
+def started(make: Callable[[], AnyServer]) -> Iterator[AnyServer]:
     """A server of the tests, which say what they miss by skipping."""
     try:
         server = make()
@@ -125,7 +125,7 @@ def _postgresql() -> Iterator[Place]:
     from servers.postgresql import Postgres  # which can be found only when all of it runs
 
     settings = {"fsync": "on", "full_page_writes": "on"}
-    with _started(lambda: Postgres(settings=settings)) as server:
+    with started(lambda: Postgres(settings=settings)) as server:
         url = server.url()
         address = PostgresAddress(url)
         rows = f'SELECT * FROM "{address.schema}".messages WHERE arrival <= %s'.encode()  # noqa: S608
@@ -190,7 +190,7 @@ def _agent_mail() -> Iterator[Place]:
     """The bare sends go into a project of their own, with names of its own."""
     from servers.agent_mail import AgentMailServer
 
-    with _started(AgentMailServer) as server:
+    with started(AgentMailServer) as server:
         raw = _Raw(server.url)
         raw.call("ensure_project", human_key="/bare")
         for name in ("SilverPond", "GoldenHill"):

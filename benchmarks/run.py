@@ -14,9 +14,10 @@ import mail_homes
 import mail_store
 import merges
 import session_loop
+import sessions
 
 IN_MEMORY = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
-MAIL = (mail_store, mail_homes, compile_loop)
+MAIL = (mail_store, mail_homes, compile_loop, sessions)
 
 
 def main() -> None:

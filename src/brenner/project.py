@@ -62,7 +62,8 @@ class PersistSettings(NamedTuple):
 class Project(NamedTuple):
     """Where a research group works.
 
-    A relative path in `store` is relative to the folder. `folder_from` and `store_from` say, in
+    A relative path in `store` is relative to the folder. `programs` are the commands of agents'
+    programs that the operator has configured. `folder_from` and `store_from` say, in
     words, why it is this folder and this store.
     """
 
@@ -73,6 +74,7 @@ class Project(NamedTuple):
     source_text: str | None = None
     persist: PersistSettings = PersistSettings()
     agent_mail: AgentMailSettings = AgentMailSettings()
+    programs: tuple[tuple[str, tuple[str, ...]], ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
@@ -320,10 +322,38 @@ def _persist(project: Project, value: object) -> Project:
     return project._replace(persist=PersistSettings(**value))
 
 
+def _programs(project: Project, value: object) -> Project:
+    """The table `[programs]`: the command of each, as one types it, or word by word."""
+    if not isinstance(value, dict):
+        message = 'a table such as `[programs]` with `claude-code = "claude"`'
+        raise ValueError(message)
+    read = tuple((str(name), _command(str(name), said)) for name, said in value.items())
+    return project._replace(programs=read)
+
+
+def _command(name: str, said: object) -> tuple[str, ...]:
+    """The words of a command; they are run as they are, without a shell."""
+    from shlex import split  # only who has programs pays
+
+    try:
+        given = split(said) if isinstance(said, str) else said
+    except ValueError:  # a quotation that does not end
+        given = None
+    words = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+    if not words or words != given or not words[0] or words[0].startswith("-"):
+        message = f'a table in which `{name}` is a command such as "claude" or ["claude", "-c"]'
+        raise ValueError(message)
+    if not all(each.isprintable() for each in words):
+        message = f"a table in which the command of `{name}` has no hidden characters"
+        raise ValueError(message)
+    return tuple(words)
+
+
 _READERS = {
     "store": _store,
     "operator": _operator,
     "ack_deadline_hours": _deadline,
     "source_text": _source_text,
     "persist": _persist,
+    "programs": _programs,
 }

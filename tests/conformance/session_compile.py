@@ -43,7 +43,7 @@ def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
     wanted = PersistOptions(**persist) if chosen.pop("persist", False) else None
     assert wanted or not persist, "what is not persisted is not committed"
     options = CompileOptions(close=found["what"] == "complete", persist=wanted, **chosen)
-    done = _attempt(scene, found, outcome, lambda desk: compile_thread(desk, THREAD_ID, options))
+    done = attempt(scene, found, outcome, lambda desk: compile_thread(desk, THREAD_ID, options))
     if not isinstance(done, Compiled):
         return
     scene.result, scene.notes = done, done.notes
@@ -60,16 +60,16 @@ def _ended(done: Compiled) -> str:
 
 
 def adopt(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
-    done = _attempt(scene, found, outcome, lambda desk: adopt_thread(desk, THREAD_ID))
+    done = attempt(scene, found, outcome, lambda desk: adopt_thread(desk, THREAD_ID))
     assert done is None or f"v{done.version}" == outcome
 
 
 def void(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     number = int(found["version"])
-    _attempt(scene, found, outcome, lambda desk: void_version(desk, THREAD_ID, number, ""))
+    attempt(scene, found, outcome, lambda desk: void_version(desk, THREAD_ID, number, ""))
 
 
-def _attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[Any], Any]) -> Any:
+def attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[Any], Any]) -> Any:
     """Do it at the right time; what stops it leaves no trace, else exactly the messages come."""
     numbers = numbers_in(found["numbers"])
     at = found.groupdict().get("at")
@@ -160,7 +160,7 @@ def start(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> 
         register=not scene.can(Ability.OWN_NAMES),
     )
     before = outcome and scene.snapshot()
-    done = _attempt(scene, found, outcome, lambda desk: start_session(desk, options))
+    done = attempt(scene, found, outcome, lambda desk: start_session(desk, options))
     scene.notes = scene.found = done.diagnostics
     assert not done.failed
     errors = [each.id for each in done.diagnostics if each.severity is ERROR]

@@ -30,11 +30,17 @@ Actions = tuple[tuple[re.Pattern[str], Action], ...]
 Looks = tuple[tuple[re.Pattern[str], Callable[[SessionScene, re.Match[str]], None]], ...]
 
 
-def check_session(case: dict[str, Any], home: Home, folder: Path) -> None:
+def check_session(
+    case: dict[str, Any],
+    home: Home,
+    folder: Path,
+    more_actions: Actions = (),
+    more_looks: Looks = (),
+) -> None:
     """Play the scene and compare everything that the case states."""
     assert case.keys() <= _KEYS
     with SessionScene(case, home, folder) as scene:
-        play(scene, case)
+        play(scene, case, more_actions, more_looks)
 
 
 def play(

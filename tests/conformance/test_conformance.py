@@ -20,6 +20,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.thread.ids import check_thread_id
 from brenner.thread.subjects import check_subject
 from conformance.artifact_kind import check_artifact
+from conformance.following_kind import check_following
 from conformance.lint_kind import check_lint
 from conformance.mail_kind import check_mail
 from conformance.mail_shorthand import mail_codes
@@ -60,6 +61,7 @@ CODES_OF: dict[str, Callable[[Case], list[str]]] = {
     "thread": expected_codes,
     "mail": mail_codes,
     "session": session_codes,
+    "following": session_codes,
     "server": session_codes,
     "store": lambda _: [],
 }
@@ -149,6 +151,13 @@ def test_session_case(case: Case, home: Home, tmp_path: Path) -> None:
     check_session(case, home, tmp_path)
 
 
+@played("following", homes_of)
+@pytest.mark.usefixtures("surroundings")
+def test_following_case(case: Case, home: Home, tmp_path: Path) -> None:
+    """The sessions stand where it says, wherever the mail lives."""
+    check_following(case, home, tmp_path)
+
+
 @played("server", servers_of)
 @pytest.mark.usefixtures("surroundings")
 def test_server_case(case: Case, home: Home, tmp_path: Path) -> None:
@@ -205,13 +214,13 @@ def _check_deltas(case: Case) -> None:
 
 def test_kinds_are_known() -> None:
     """Every case is played by one of the tests above."""
-    kinds = {"mail", "roster", "server", "session", "store", "thread", *CHECKS}
+    kinds = {"following", "mail", "roster", "server", "session", "store", "thread", *CHECKS}
     assert {case["kind"] for case in CASES} == kinds
 
 
 def test_scenes_on_agent_mail() -> None:
     """Each scene that is chosen for Agent Mail is there, once, and can be played there."""
-    known = {case["name"]: case for case in cases_of("mail", "session")}
+    known = {case["name"]: case for case in cases_of("mail", "session", "following")}
     assert [name for name in ON_AGENT_MAIL if not is_able(AGENT_MAIL, known[name])] == []
     assert len(ON_AGENT_MAIL) == len(set(ON_AGENT_MAIL))
 

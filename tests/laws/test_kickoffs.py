@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.merge import merge
@@ -16,20 +16,27 @@ from brenner.diagnostics.model import ERROR
 from brenner.lint.source_text import SourceText, read_source_text
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.fencing import fenced
+from brenner.markdown.fields import fields
 from brenner.roster.model import MODES, ROLES, Roster, RosterEntry
 from brenner.session.excerpt import excerpt_of, parse_sections, passages_of
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded, quotation, tidy
 from brenner.thread.messages import Message, render_message_file
 from brenner.thread.posted import Posted
+from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
 
 pytestmark = pytest.mark.fuzz
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
+DEAR = settings(max_examples=settings().max_examples // 3)  # artifacts take long to draw
 SECTIONS = (
     *("Research Question", "Context", "Excerpt", "Initial Hypotheses", "Constraints"),
     *("Requested Outputs", "Session Configuration", "Your Role", "How to Contribute"),
 )
+FACTS = {  # of a later round
+    *("Base Artifact", "Open Critiques", "Focus Area", "Where It Is", "Linter", "Open Conflicts"),
+    *("Question", "Settle the open conflicts", "Send again, corrected"),
+}
 # Words as people write them: prose, lists, a link, a number, in lines and paragraphs
 ORDINARY = st.lists(
     st.sampled_from(
@@ -106,6 +113,25 @@ def plans(
         constraints=draw(more),
         outputs=draw(more),
         base=draw(st.integers(0, 12)),
+    )
+
+
+@st.composite
+def later_plans(draw: st.DrawFn) -> KickoffPlan:
+    """The kickoffs of a later round: of any artifact, whatever is open in its thread."""
+    roster = draw(rosters())
+    thread_id = draw(thread_ids)
+    state = draw(rounds(thread_id, roster.names))
+    return KickoffPlan(
+        thread_id,
+        draw(agent_names),
+        roster,
+        roster.names,
+        state.question,
+        "",
+        outputs=draw(st.one_of(st.just(""), wild_text)),
+        base=state.base.number,
+        round=state,
     )
 
 
@@ -230,6 +256,77 @@ def test_quoted_kickoffs_contribute_nothing(plan: KickoffPlan) -> None:
                 *(f"{mark}\n{part}{mark}\n" for mark in marks),
             ]
             assert [read_deltas(f"As you asked:\n\n{way}") for way in ways] == [[]] * len(ways)
+
+
+# Later rounds: what agents wrote stands in them, too
+
+
+@DEAR
+@given(later_plans())
+def test_no_agent_makes_structure_in_a_round(plan: KickoffPlan) -> None:
+    """The title and the sections are ours, the base is the latest version, and named once."""
+    assert plan.round
+    for message in compose_kickoffs(plan):
+        levels = headings(message)
+        assert [text for level, text in levels if level == 1] == [
+            f"Round {plan.round.number} Kickoff"
+        ]
+        names = [text for level, text in levels if level == 2]
+        assert names == [name for name in ("Current State", *SECTIONS) if name in names]
+        assert {"Current State", "Requested Outputs", *SECTIONS[-3:]} <= set(names)
+        # What the question itself says comes after it, and of several the first counts.
+        said = [(field.name, field.value) for field in fields(blocks(message.body))]
+        assert said[0] == ("Base Artifact", f"v{plan.base}")
+        assert said[1][0] == "Open Critiques"
+
+
+@DEAR
+@given(later_plans())
+def test_no_agent_states_anything_in_a_round(plan: KickoffPlan) -> None:
+    """Every field is ours, and stands once; only the question and the outputs have other ones."""
+    for message in compose_kickoffs(plan._replace(question="Why?", outputs="")):
+        said = [field.name for field in fields(blocks(message.body))]
+        assert sorted(said) == sorted(set(said))
+        assert {"Base Version", "Artifact Version"}.isdisjoint(said)
+        assert set(said[: said.index("Roster Mode")]) <= FACTS
+
+
+@DEAR
+@given(later_plans())
+def test_rounds_are_read_back_and_contribute_nothing(plan: KickoffPlan) -> None:
+    """The question is the round's, the roster is the session's; no item comes or goes."""
+    assert plan.round
+    messages = compose_kickoffs(plan)
+    for each in posted(messages):
+        read = read_posted(each)
+        assert isinstance(read, Kickoff)
+        if tidy(plan.question):
+            assert (read.question, read.is_titled) == (embedded(plan.question), False)
+        assert (read.context, read.roster) == ("", plan.roster)
+        body = each.message.body
+        for way in (body, quotation(body), fenced(body, "markdown"), f"~~~\n{body}~~~\n"):
+            assert read_deltas(f"As you asked:\n\n{way}") == []
+    state = empty_state(plan.thread_id)._replace(artifact=plan.round.artifact, has_question=True)
+    merged, same = merge(state, posted(messages)), merge(state, ())
+    assert merged.ledger == ()
+    assert merged.artifact.sections == same.artifact.sections
+    assert merged.artifact.research_thread == same.artifact.research_thread
+
+
+@DEAR
+@given(later_plans())
+def test_hostile_mail_is_no_error_in_a_round(plan: KickoffPlan) -> None:
+    """What agents wrote keeps no round from being started; the operator's own text may."""
+    plan = plan._replace(question="Why?", outputs="")
+    state = plan.round
+    assert state
+    plan = plan._replace(round=state._replace(focus=""))
+    for message in compose_kickoffs(plan):
+        found = check_message(render_message_file(message), plan.sender).violations
+        assert {each.id for each in found if each.severity is ERROR} <= {NUL_CHARACTER.id}
+        assert {each.id for each in found} <= {
+            *("MISSING_RECOMMENDED_SECTION", "PLACEHOLDER_LEFT", NUL_CHARACTER.id),
+        }
 
 
 @given(any_text, st.one_of(any_text, st.text("0123456789-–§, ;x", max_size=12)))

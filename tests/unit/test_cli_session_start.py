@@ -19,7 +19,7 @@ from program import files
 from terminal import in_terminal
 
 KEYS = [
-    *("thread_id", "status", "kickoffs", "registered", "roster"),
+    *("thread_id", "status", "kickoffs", "registered", "roster", "neighbours"),
     *("violations", "summary", "valid"),
 ]
 THREE = [

@@ -16,7 +16,11 @@ from program import Run, brenner, files, git, powerless
 from terminal import in_terminal
 
 PROJECT = ["roster", "source_text", "persisting"]
-ALWAYS = ["python", "brenner", "sqlite", "git", "project", "settings", *PROJECT, "store"]
+NEIGHBOURS = ["ntm", "tmux", "bd"]
+ALWAYS = [
+    *("python", "brenner", "sqlite", "git", *NEIGHBOURS),
+    *("project", "settings", *PROJECT, "store"),
+]
 INSIDE = ["write", "integrity", "mail", "journal", "operator", "identity", "clock", "acks"]
 DISK = ["file_system", "space"]
 

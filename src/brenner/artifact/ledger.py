@@ -25,9 +25,11 @@ class Rewrite(NamedTuple):
 class Entry(NamedTuple):
     """One block.
 
-    `operation`, `section` and `target_id` are as written, as far as they could be read.
+    `operation`, `section` and `target_id` are as written, as far as they could be read; of a block
+    with a repaired form, as they are there. So is `name`, which is what an ADD calls its item.
     `assigned_id` is what an ADD became (of a duplicate: what the first one became), and `item_id`
     the item that the block ended on, whatever the operation.
+    `meant_id` is the item that the target of a refused block means, where that can be told.
     """
 
     message_id: int
@@ -42,6 +44,8 @@ class Entry(NamedTuple):
     item_id: str | None = None
     rewrites: tuple[Rewrite, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    name: str | None = None
+    meant_id: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """The stable form; keys are only ever added."""
@@ -53,6 +57,7 @@ class Entry(NamedTuple):
             "operation": self.operation,
             "section": self.section,
             "target_id": self.target_id,
+            "name": self.name,
             "assigned_id": self.assigned_id,
             "item_id": self.item_id,
             "state": self.state.value,

@@ -13,13 +13,18 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.delta.schema import RESEARCH_THREAD
+from brenner.diagnostics.codes.references import (
+    UNKNOWN_REFERENCED_ITEM,
+    UNKNOWN_REFERENCED_SESSION,
+)
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.session.compiled_sections import has_third_alternative, statistics
 from brenner.workflows.compile import Compiled, Status
 
 FINE, CONTENT = 0, 1
-_MOST_CONFLICTS, _MOST_ITEMS = 20, 8
+_MOST_CONFLICTS, _MOST_ITEMS, _MOST_UNRESOLVED = 20, 8, 5
+_UNRESOLVED = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
 _QUIET = {
     *("BELOW_MINIMUM", "NO_SCALE_CHECK", "NO_THIRD_ALTERNATIVE", "DUPLICATE_BLOCK", "ID_REWRITTEN")
 }
@@ -109,7 +114,7 @@ def _write(done: Compiled) -> None:
     out = sys.stdout
     for found in done.notes:
         write_diagnostics([found], _place(found), sys.stderr)
-    say(_what_happened(done))
+    say(what_happened(done))
     if done.status is not Status.NOTHING:
         out.writelines(_facts(done, out))
     _write_problems(done, out)
@@ -123,7 +128,8 @@ def _write(done: Compiled) -> None:
         advise(_what_next(done))
 
 
-def _what_happened(done: Compiled) -> str:
+def what_happened(done: Compiled) -> str:
+    """How it ended, in one sentence."""
     thread = visible(done.thread_id)
     if done.status is Status.PUBLISHED and done.message:
         closed = ", and closed the session" if done.artifact.metadata.status == "closed" else ""
@@ -213,11 +219,23 @@ def _write_problems(done: Compiled, out: TextIO) -> None:
     told = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
     for found in sorted(told, key=worst_first):
         write_diagnostics([found], _place(found), sys.stderr)
+    _write_unresolved(done)
+
+
+def _write_unresolved(done: Compiled) -> None:
+    """References that lead nowhere yet: told at every compile, so of many only the first ones."""
+    found = [each for each in done.warnings if each.code in _UNRESOLVED]
+    for each in found[:_MOST_UNRESOLVED]:
+        write_diagnostics([each], f"{done.thread_id} {each.item}", sys.stderr)
+    more = len(found) - _MOST_UNRESOLVED
+    if more > 0:
+        shows_all = f"`brenner refs check {thread_argument(done.thread_id)}`"
+        say(f"{more} more references lead nowhere yet: {shows_all} lists them all.", sys.stderr)
 
 
 def _is_quiet(found: Diagnostic) -> bool:
-    """What the linter says again, and what only the ledger has to say in full."""
-    return found.id in _QUIET
+    """What the linter says again, what only the ledger has to say in full, what comes last."""
+    return found.id in _QUIET or found.code in _UNRESOLVED
 
 
 def _write_found(found: Iterable[Diagnostic], place: str, out: TextIO) -> None:

@@ -62,4 +62,4 @@ def as_option(actor: str, operator: str) -> str:
 
 def thread_argument(thread_id: str) -> str:
     """A thread ID as one types it; one that begins with a hyphen is no option."""
-    return "-- " * thread_id.startswith("-") + quote(visible(thread_id))
+    return "-- " * thread_id.startswith("-") + quote(visible(thread_id, len(thread_id) + 1))

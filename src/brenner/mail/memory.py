@@ -33,7 +33,6 @@ from brenner.mail.model import (
     ThreadPage,
     ThreadSummary,
     type_of,
-    wants_ack,
 )
 from brenner.mail.query import Query, matches
 from brenner.mail.restoring import Landing, strangers, true_links
@@ -41,6 +40,7 @@ from brenner.mail.rules import fits, order
 from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
+from brenner.thread.types import wants_ack
 
 # What an import that fails takes back
 _CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")

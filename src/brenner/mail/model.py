@@ -6,7 +6,6 @@ from typing import NamedTuple
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.thread.subjects import parse_subject
-from brenner.thread.types import TYPES
 
 
 class Profile(NamedTuple):
@@ -69,14 +68,6 @@ def type_of(message: Message) -> str | None:
     """The message type that the subject's prefix names."""
     subject = parse_subject(message.subject)
     return subject.type if subject else None
-
-
-def wants_ack(message: Message) -> bool:
-    """Whether recipients owe an ACK: as the sender says, or else as the type's row says (R3)."""
-    if message.ack_required is not None:
-        return message.ack_required
-    name = type_of(message)
-    return TYPES[name].ack_required if name else False
 
 
 class Sent(NamedTuple):

@@ -33,7 +33,12 @@ def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
     that it is a reply to. A number there that is no id names something, but nobody can say what;
     words name nothing.
     """
-    section = find_section(sections(blocks(body)), _SECTION)
+    return named_in(sections(blocks(body)), reply_to)
+
+
+def named_in(found: list[Section], reply_to: int | None = None) -> tuple[int, ...]:
+    """The same, of a body whose sections are known."""
+    section = find_section(found, _SECTION)
     named: dict[int, None] = {}
     for line in _lines(section) if section else ():
         found = ACKNOWLEDGED_IDS.match(_MARKS.sub("", line).lstrip("-+• \t"))

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.state import State, Version, empty_state
-from brenner.diagnostics.codes.publish import VOID_VERSION
+from brenner.diagnostics.codes.publish import RECORD_MISMATCH, VOID_VERSION
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.chain_messages import (
     Aside,
@@ -21,8 +21,11 @@ from brenner.session.chain_messages import (
     is_decision,
     type_of,
 )
+from brenner.session.local_ids import local_ledger
 from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, checked_record, rebuild
 from brenner.session.record import CompiledMessage, VersionRecord
+from brenner.session.refused import after_ledger
+from brenner.session.status import Refusal
 from brenner.thread.posted import in_thread_order
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
@@ -59,8 +62,9 @@ class Chain(NamedTuple):
     `state` is that of the latest version. `unread` are the KICKOFF and DELTA messages that no
     version has read, in their order. `unrecorded` are COMPILED messages without a record, `spare`
     those with one that are no version. `aside` are the delta blocks since the latest version that
-    are nobody's contribution. `operators` may void and adopt. `position` is how many messages
-    there are in all.
+    are nobody's contribution. `operators` may void, adopt and dismiss. `refused` are the blocks
+    that versions have refused and their authors have not corrected. `position` is how many
+    messages there are in all.
     """
 
     thread_id: str
@@ -75,6 +79,7 @@ class Chain(NamedTuple):
     broken: Broken | None = None
     writers: tuple[str, ...] = ()
     position: int = 0
+    refused: tuple[Refusal, ...] = ()
 
     @property
     def latest(self) -> Published | None:
@@ -90,6 +95,14 @@ class Chain(NamedTuple):
     def is_closed(self) -> bool:
         """Whether the latest version closed the session."""
         return bool(self.versions) and self.versions[-1].status == "closed"
+
+    @property
+    def stopped(self) -> Diagnostic | None:
+        """Why the next version cannot be: the one before it does not rebuild (R10)."""
+        if self.broken is None:
+            return None
+        found = mismatch(self.thread_id, self.broken.number, self.broken.difference)
+        return found._replace(message_id=self.broken.candidate.filed.posted.id)
 
     def is_void(self, candidate: Candidate) -> bool:
         """Whether the operator declared it void, or another message of its number after it.
@@ -182,6 +195,7 @@ class Chain(NamedTuple):
             unread=tuple(each for each in self.unread if each.posted.id not in read),
             spare=tuple(each for each in self.spare if each.filed != filed),
             aside=tuple(each for each in self.aside if each.arrival > filed.arrival),
+            refused=after_ledger(self.refused, local_ledger(candidate, rebuilt), record.version),
         )
 
 
@@ -224,7 +238,9 @@ def advance(chain: Chain, news: Sequence[Filed]) -> Chain | None:
         found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
         if isinstance(found, Candidate) and filed.posted.id < ids.get(found.number, 0):
             return None
-    return _taken_in(chain, news, _unwatched)
+    after = _taken_in(chain, news, _unwatched)
+    # The first version may name an operator whose decisions were not heard so far.
+    return after if _with_operator(after, after).operators == chain.operators else None
 
 
 def _taken_in(chain: Chain, news: Sequence[Filed], watch: Watch) -> Chain:
@@ -314,6 +330,11 @@ def check_base(chain: Chain, record: VersionRecord) -> None:
         found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
         message = f"it is built on {said}, and the version before it is {found}"
         raise UnsoundError(message)
+
+
+def mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
+    """That a version does not follow from its record."""
+    return RECORD_MISMATCH.at(version=number, difference=difference, thread_id=thread_id)
 
 
 def _published(filed: Filed, record: VersionRecord) -> Published:

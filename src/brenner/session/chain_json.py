@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from brenner import __version__
 from brenner.artifact.state_json import decode_state, encode_state
@@ -16,9 +16,10 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.session.chain import Chain, Published
 from brenner.session.chain_messages import asides_of, candidate_of, declared_by
 from brenner.session.rebuild import Candidate, Filed
+from brenner.session.status import Refusal
 from brenner.thread.posted import iso
 
-_FORMAT = 1
+_FORMAT = 2
 _DIGEST = 64
 
 
@@ -44,6 +45,7 @@ def encode_chain(kept: KeptChain) -> str:
         "declared": sorted({each.id for each in chain.declared}),
         "operators": sorted(chain.operators),
         "writers": chain.writers,
+        "refused": [_refusal(each) for each in chain.refused],
     }
     about = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
@@ -60,6 +62,10 @@ def _ids(filed: Iterable[Filed]) -> list[int]:
 
 def _version(version: Published) -> list[object]:
     return [iso(part) if isinstance(part, datetime) else part for part in version]
+
+
+def _refusal(refusal: Refusal) -> list[object]:
+    return [*refusal[:-1], [[each.id, *each[1:]] for each in refusal.diagnostics]]
 
 
 def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> KeptChain:
@@ -86,6 +92,7 @@ def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> 
         declared=tuple(each for filed in voids for each in declared_by(filed, operators)),
         writers=tuple(document["writers"]),
         position=document["position"],
+        refused=tuple(map(_refused, document["refused"])),
     )
     return KeptChain(chain, document["arrival"])
 
@@ -100,3 +107,16 @@ def _unrecorded(filed: Filed) -> tuple[Filed, Diagnostic]:
     if isinstance(found, Candidate):
         raise ValueError(filed.posted.id)
     return filed, found
+
+
+def _refused(parts: list[Any]) -> Refusal:
+    refusal = Refusal(*parts)
+    return refusal._replace(diagnostics=tuple(map(_diagnostic, parts[-1])))
+
+
+def _diagnostic(parts: list[Any]) -> Diagnostic:
+    from brenner.diagnostics.catalogue import CATALOGUE  # most threads have nothing refused
+
+    code_id, *about = parts
+    found = Diagnostic(CATALOGUE[code_id], *about)
+    return found._replace(also=tuple(found.also), readings=tuple(found.readings))

@@ -42,6 +42,8 @@ _SECTIONS = (
     sections.persistence,
     remarks.refused_blocks,
     remarks.warnings,
+    remarks.left_out,
+    remarks.unresolved,
     remarks.open_conflicts,
     remarks.not_contributed,
 )

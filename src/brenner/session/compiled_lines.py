@@ -38,9 +38,9 @@ def command(name: str, of: Publication) -> str:
     return f"brenner artifact {name} {target(of, of.version)}"
 
 
-def target(of: Publication, version: int) -> str:
-    """A version of the thread as commands take it."""
-    return f"{_thread(of)}@v{version}"
+def target(of: Publication, version: int | None = None) -> str:
+    """The thread, or a version of it, as commands take it."""
+    return _thread(of) + (f"@v{version}" if version is not None else "")
 
 
 def _thread(of: Publication) -> str:

@@ -5,8 +5,17 @@ from collections.abc import Mapping
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Reference
+from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.session.compiled_lines import MOST_ID, MOST_NAME, bounded, command, fault, section
+from brenner.session.compiled_lines import (
+    MOST_ID,
+    MOST_NAME,
+    bounded,
+    command,
+    fault,
+    section,
+    target,
+)
 from brenner.session.publication import Publication, counted
 from brenner.thread.quoting import quoted
 
@@ -42,6 +51,24 @@ def warnings(of: Publication) -> str:
     told = {found.id for found in of.lint.violations}
     left = [found for found in of.warnings if told.isdisjoint(found.also)]
     return _if_any("Warnings", bounded(left, _placed, command("ledger", of)))
+
+
+def left_out(of: Publication) -> str:
+    """References that would have closed a circle: their blocks are applied without them (R21)."""
+    found = [
+        each
+        for entry in of.ledger
+        if entry.state is Outcome.APPLIED
+        for each in entry.diagnostics
+        if each.code is CIRCULAR_REFERENCE
+    ]
+    return _if_any("References Left Out", bounded(found, _placed, command("ledger", of)))
+
+
+def unresolved(of: Publication) -> str:
+    """References that lead nowhere: listed with every version until they do (R21)."""
+    shows_all = f"brenner refs check {target(of)}"
+    return _if_any("Unresolved References", bounded(of.unresolved, _placed, shows_all))
 
 
 def open_conflicts(of: Publication) -> str:

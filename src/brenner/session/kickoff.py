@@ -23,6 +23,8 @@ from brenner.session.prompts import (
 )
 from brenner.session.prompts.how_to import Reader, how_to_contribute
 from brenner.session.prompts.model import Prompt
+from brenner.session.round_kickoff import Round, current_state, excerpt_note, open_ids
+from brenner.session.round_outputs import round_outputs
 from brenner.session.user_text import embedded, one_line, quotation
 from brenner.thread.messages import Message
 from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject
@@ -52,7 +54,7 @@ class KickoffPlan(NamedTuple):
     """What a session is to be about, and who takes part. Texts are as the operator wrote them.
 
     An empty text is one that was not given. `base` is the latest version of the thread, where it
-    has one already.
+    has one already. `round` is what a later round goes on from; the first has none.
     """
 
     thread_id: str
@@ -67,6 +69,7 @@ class KickoffPlan(NamedTuple):
     constraints: str = ""
     outputs: str = ""
     base: int = 0
+    round: Round | None = None
 
 
 def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
@@ -121,20 +124,36 @@ def _kickoff(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> 
 
 def _parts(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> Iterator[str]:
     """The body, section by section; what was not given is left out."""
-    yield f"# {escape_heading(_cut(_title(plan), _MOST_TITLE))}"
+    yield f"# {escape_heading(_heading(plan))}"
     yield _addressed(plan, recipients)
     sections = {
+        "Current State": current_state(plan.round) if plan.round else "",
         "Research Question": embedded(plan.question),
         "Context": embedded(plan.context),
-        "Excerpt": quotation(plan.excerpt) if plan.excerpt.strip() else "",
+        "Excerpt": _excerpt(plan),
         "Initial Hypotheses": embedded(plan.hypotheses),
         "Constraints": embedded(plan.constraints),
-        "Requested Outputs": embedded(plan.outputs) or prompt.outputs,
+        "Requested Outputs": embedded(plan.outputs) or _outputs(plan, recipients, prompt),
     }
     yield from (f"## {name}\n\n{text}" for name, text in sections.items() if text)
     yield render_configuration(plan.roster).rstrip("\n")
     yield f"## Your Role\n\n{prompt.role}"
     yield f"## How to Contribute\n\n{how_to_contribute(prompt, _reader(plan, recipients))}"
+
+
+def _heading(plan: KickoffPlan) -> str:
+    """The title of the session; of a later round what the publish document calls it."""
+    return f"Round {plan.round.number} Kickoff" if plan.round else _cut(_title(plan), _MOST_TITLE)
+
+
+def _excerpt(plan: KickoffPlan) -> str:
+    if plan.excerpt.strip():
+        return quotation(plan.excerpt)
+    return excerpt_note(plan.round) if plan.round else ""
+
+
+def _outputs(plan: KickoffPlan, recipients: tuple[str, ...], prompt: Prompt) -> str:
+    return round_outputs(plan.round, recipients, prompt) if plan.round else prompt.outputs
 
 
 def _addressed(plan: KickoffPlan, recipients: tuple[str, ...]) -> str:
@@ -152,7 +171,16 @@ def _reader(plan: KickoffPlan, recipients: tuple[str, ...]) -> Reader:
     is_one = plan.roster.mode != Mode.UNIFIED
     others = [each for each in (plan.sender, *plan.recipients) if each != name] or [plan.sender]
     shorthand = shorthand_of(plan.roster.entry(name)) if is_one else None
-    return Reader(plan.thread_id, name, is_one, tuple(dict.fromkeys(others)), shorthand, plan.base)
+    answers = open_ids(plan.round, name)[:1] if plan.round else []
+    return Reader(
+        plan.thread_id,
+        name,
+        is_one,
+        tuple(dict.fromkeys(others)),
+        shorthand,
+        plan.base,
+        "".join(answers),
+    )
 
 
 def _title(plan: KickoffPlan) -> str:
@@ -160,8 +188,13 @@ def _title(plan: KickoffPlan) -> str:
 
 
 def _subject(plan: KickoffPlan) -> str:
-    """`KICKOFF: title (thread)`; the title gives way, and a very long thread ID is left out."""
+    """`KICKOFF: title (thread)`; the title gives way, and a very long thread ID is left out.
+
+    That of a later round begins with its number.
+    """
     title, thread = visible(_title(plan)), f" ({plan.thread_id})"
+    if plan.round:
+        title = f"Round {plan.round.number}: {title}"
     room = _MOST_DESCRIPTION - len(thread)
     if room < _SHORTEST_IN_SUBJECT:
         thread, room = "", _MOST_DESCRIPTION

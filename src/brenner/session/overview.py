@@ -3,10 +3,10 @@
 It follows from the thread alone, so that it can be kept until the thread grows.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from brenner.artifact.model import Reference
+from brenner.artifact.model import Killed, Reference
 from brenner.session.status import Phase, Turn
 from brenner.thread.ids import ThreadKind
 
@@ -30,7 +30,8 @@ class Overview(NamedTuple):
     """One row. The counts are of what is open; `errors` are those of lint, None before a version.
 
     `position` is how many messages the thread has. `items` are the IDs of all items of the latest
-    version; `references` what they refer to, those of killed items among them.
+    version; `references` what they refer to, those of killed items among them; `killed` who killed
+    which of them, and why.
     """
 
     thread_id: str
@@ -55,9 +56,14 @@ class Overview(NamedTuple):
     last_at: datetime
     items: tuple[str, ...] = ()
     references: tuple[tuple[str, Reference], ...] = ()
+    killed: tuple[tuple[str, Killed], ...] = ()
 
     def overdue(self, now: datetime, deadline: timedelta) -> tuple[Owed, ...]:
         """The ACKs that should have come by now, the oldest first."""
-        last_moment = datetime.max.replace(tzinfo=UTC) - deadline
-        late = [each for each in self.owed if min(each.last_sent, last_moment) + deadline < now]
+        late = [each for each in self.owed if is_overdue(each, now, deadline)]
         return tuple(sorted(late, key=lambda each: (each.last_sent, each.message_id)))
+
+
+def is_overdue(owed: Owed, now: datetime, deadline: timedelta) -> bool:
+    """Whether it should have come by now; imported mail may bear any date."""
+    return owed.last_sent < now - deadline

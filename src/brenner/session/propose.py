@@ -6,6 +6,7 @@ from typing import NamedTuple
 from brenner.artifact.diff import Diff, diff
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
@@ -35,7 +36,10 @@ class Compiler(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A version that could be published. `left` is how many unread messages it leaves for later."""
+    """A version that could be published. `left` is how many unread messages it leaves for later.
+
+    `unresolved` is what only who knows other sessions can add: the references that lead nowhere.
+    """
 
     number: int
     artifact: Artifact
@@ -49,6 +53,7 @@ class Proposal(NamedTuple):
     contributors: tuple[Contributor, ...]
     not_contributed: tuple[Diagnostic, ...]
     left: int
+    unresolved: tuple[Diagnostic, ...] = ()
 
     @property
     def ledger(self) -> tuple[Entry, ...]:
@@ -66,12 +71,15 @@ class Proposal(NamedTuple):
         return any(entry.state is Outcome.APPLIED for entry in self.ledger)
 
 
-def propose(chain: Chain, compiler: Compiler, *, close: bool = False) -> Proposal:
+def propose(
+    chain: Chain, compiler: Compiler, *, close: bool = False, elsewhere: Elsewhere = NOWHERE
+) -> Proposal:
     """Merge what no version has read into the next version, lint it and render it.
 
-    A session is closed only by a version that leaves nothing unread.
+    A session is closed only by a version that leaves nothing unread. `elsewhere` are the references
+    of other sessions, through which it is not to close a circle.
     """
-    read, merged = _portion(chain, compiler)
+    read, merged = _portion(chain, compiler, elsewhere)
     left = len(chain.unread) - len(read)
     close = close and not left
     finished = stamped(merged.artifact, compiler.at, compiler.name, "active")
@@ -97,12 +105,15 @@ def propose(chain: Chain, compiler: Compiler, *, close: bool = False) -> Proposa
     )
 
 
-def _portion(chain: Chain, compiler: Compiler) -> tuple[tuple[Filed, ...], Merge]:
+def _portion(
+    chain: Chain, compiler: Compiler, elsewhere: Elsewhere
+) -> tuple[tuple[Filed, ...], Merge]:
     """As many messages as a version takes: the first ones of which any applies."""
     unread, most = chain.unread, MOST_MESSAGES_OF_A_VERSION
     for start in range(0, max(len(unread), 1), most):
         read = unread[start : start + most]
-        merged = merge(chain.state, [filed.posted for filed in read], operator=compiler.operator)
+        posted = [filed.posted for filed in read]
+        merged = merge(chain.state, posted, operator=compiler.operator, elsewhere=elsewhere)
         if any(entry.state is Outcome.APPLIED for entry in merged.ledger):
             break
     return read, merged
@@ -171,4 +182,5 @@ def publication_of(
         warnings=proposal.merged.warnings,
         record=render_record(record_of(chain, proposal, compiler)),
         artifact_sha256=proposal.sha256,
+        unresolved=proposal.unresolved,
     )

@@ -26,7 +26,9 @@ class Contributor(NamedTuple):
 
 
 class Publication(NamedTuple):
-    """Everything that a version says of itself. `text` is the rendered artifact."""
+    """Everything that a version says of itself. `text` is the rendered artifact; `unresolved` are
+    its references that lead nowhere.
+    """
 
     thread_id: str
     sender: str
@@ -46,6 +48,7 @@ class Publication(NamedTuple):
     record: str
     artifact_sha256: str
     adopted: int | None = None
+    unresolved: tuple[Diagnostic, ...] = ()
 
 
 def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Contributor, ...]:

@@ -110,7 +110,7 @@ def _check_value(rule: SectionRule, section: Section) -> list[Diagnostic]:
                 section.line, section=rule.name, value=value, expected="an agent's name"
             )
         ]
-    if rule.values and not _is_listed(value, rule.values):
+    if rule.values and listed_value(value, rule.values) is None:
         required = rule.missing is codes.MISSING_SECTION
         code = codes.INVALID_SECTION_VALUE if required else codes.UNLISTED_SECTION_VALUE
         expected = "one of " + ", ".join(rule.values)
@@ -144,15 +144,17 @@ def _is_a_table_without_rows(text: str) -> bool:
     return all(line.lstrip().startswith("|") for line in lines) and len(lines) <= _TABLE_HEAD
 
 
-def _is_listed(line: str, values: tuple[str, ...]) -> bool:
-    """Whether the line begins with one listed value, and does not offer another one with it.
+def listed_value(line: str, values: tuple[str, ...]) -> str | None:
+    """The listed value that the line begins with, if it does not offer another one with it.
 
     Case, emphasis and marks before it do not count, and a remark may follow: `**Major** (for T2)`.
     """
     words = re.sub(r"[*_`]", "", line).casefold().lstrip("-+•✅✔[]x \t")
     listed = "|".join(re.escape(value.casefold()) for value in values)
-    offers_more = rf"(?:{listed})\s*(?:[|/,&]|or\b|and\b)\s*(?:{listed})\b"
-    return bool(re.match(rf"(?:{listed})\b", words)) and not re.match(offers_more, words)
+    found = re.match(rf"({listed})\b", words)
+    if not found or re.match(rf"(?:{listed})\s*(?:[|/,&]|or\b|and\b)\s*(?:{listed})\b", words):
+        return None
+    return next(value for value in values if value.casefold() == found[1])
 
 
 def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[Diagnostic]:

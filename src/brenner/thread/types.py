@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import publish
 from brenner.diagnostics.model import Code
+from brenner.thread.messages import Message
+from brenner.thread.subjects import parse_subject
 
 # What templates leave to be filled in. Headers and names must be valid at once, so theirs are.
 UNFILLED_TEXT = "[[fill in: "
@@ -275,3 +277,11 @@ TYPES = {
         INFO,
     )
 }
+
+
+def wants_ack(message: Message) -> bool:
+    """Whether recipients owe an ACK: as the sender says, or else as the type's row says (R3)."""
+    if message.ack_required is not None:
+        return message.ack_required
+    subject = parse_subject(message.subject)
+    return TYPES[subject.type].ack_required if subject else False

@@ -43,6 +43,7 @@ from brenner.workflows.persist import (
     persistence_of,
 )
 from brenner.workflows.publishing import check_sound, post, recipients_of, verified
+from brenner.workflows.references import Sessions, elsewhere_for, not_told, unresolved
 from brenner.workflows.refusals import notify
 from brenner.workflows.source_text import source_text_of
 from brenner.workflows.version_texts import version_texts
@@ -118,6 +119,7 @@ class _Compile:
         self.desk = desk
         self.chain = chain
         self.options = options
+        self.sessions = Sessions(desk)
         source = source_text_of(desk.project)
         now = datetime.now(UTC).replace(microsecond=0)
         self.compiler = Compiler(desk.actor, iso(now), desk.project.operator, source)
@@ -128,7 +130,7 @@ class _Compile:
         check_sound(chain)
         if options.close and not chain.versions:
             raise Refused(codes.NO_VERSION_TO_CLOSE.at(thread_id=chain.thread_id))
-        proposal = propose(chain, self.compiler, close=options.close)
+        proposal = self._propose()
         if options.strict and proposal.refused:
             return self._result(proposal, Status.REFUSED)
         if not proposal.applies_something and (chain.is_closed or not options.close):
@@ -154,6 +156,14 @@ class _Compile:
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
         version = self._version(proposal.number, stored.id, done.text, message)
         return self._after(done, version, wish)
+
+    def _propose(self) -> Proposal:
+        """The next version, as other sessions stand at this moment."""
+        elsewhere = elsewhere_for(self.desk, self.chain, self.sessions)
+        close = self.options.close
+        proposal = propose(self.chain, self.compiler, close=close, elsewhere=elsewhere)
+        found = unresolved(self.desk, proposal.artifact, self.sessions)
+        return proposal._replace(unresolved=found)
 
     def _wish(self, number: int, *, is_end: bool) -> PersistOptions | None:
         """What is to be persisted: as asked for, or as configured for milestones and the end."""
@@ -251,7 +261,7 @@ class _Compile:
             artifact_sha256=proposal.sha256,
             diff=proposal.diff,
             ledger=proposal.ledger,
-            warnings=proposal.merged.warnings,
+            warnings=(*proposal.merged.warnings, *not_told(proposal.unresolved, proposal.ledger)),
             conflicts=proposal.merged.conflicts,
             not_contributed=proposal.not_contributed,
             lint=proposal.lint,

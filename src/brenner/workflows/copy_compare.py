@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Record, wants_ack
+from brenner.mail.model import Record
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.ids import is_valid
+from brenner.thread.types import wants_ack
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 

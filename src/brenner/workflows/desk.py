@@ -53,7 +53,7 @@ class Desk(NamedTuple):
 
         said = options or SendOptions()
         mine = said._replace(actor=said.actor or self.actor, operator=self.project.operator)
-        return send_text(self.mailbox, text, mine)
+        return send_text(self.mailbox, text, mine._replace(project=self.project))
 
     def acknowledge(self, message_id: int, status: str = "Received", notes: str = "") -> "Sent":
         """Acknowledge a message."""

@@ -24,6 +24,7 @@ from brenner.mail.open import (
 from brenner.mail.store_option import store_option
 from brenner.project import SETTINGS_FILE, Project
 from brenner.workflows.doctor_mail import Visit, identity
+from brenner.workflows.doctor_neighbours import neighbour_checks
 from brenner.workflows.left_behind import left_behind
 from brenner.workflows.project_files import persisting_check, roster_check, source_text_check
 from brenner.workflows.surroundings import (
@@ -58,6 +59,7 @@ def _checks(visit: Visit) -> Iterator[Check]:
     yield brenner_check()
     yield sqlite_check(apsw.sqlite_lib_version())
     yield git_check(store.path if isinstance(store, SqliteStore) else None)
+    yield from neighbour_checks()
     yield Check("project", OK, f"{project.folder} ({project.folder_from})")
     yield from _settings(project)
     if not any(found.severity is ERROR for found in project.diagnostics):

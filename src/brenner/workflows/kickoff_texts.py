@@ -1,6 +1,7 @@
 """What is wrong or odd in the texts of kickoffs: each alone, and beside the thread's first one."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from brenner.check.message import check_message
 from brenner.diagnostics.codes.kickoff import CONTEXT_DIFFERS
@@ -10,6 +11,7 @@ from brenner.diagnostics.codes.message_body import (
     TEMPLATE_NOT_FILLED_IN,
 )
 from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Stored
 from brenner.markdown.blocks import blocks
 from brenner.session.user_text import one_line
 from brenner.thread.messages import Message, render_message_file
@@ -17,7 +19,8 @@ from brenner.thread.sections import Section, find_section, is_seen, sections
 from brenner.workflows.kickoff_thread import KickoffThread
 from brenner.workflows.send_kickoffs import Addressed, State
 
-_COMPARED = ("Context", "Excerpt", "Initial Hypotheses", "Constraints")
+SESSION_TEXTS = ("Context", "Excerpt", "Initial Hypotheses", "Constraints")
+ROUND_TEXTS = ("Research Question", "Excerpt", "Constraints")
 _OUTPUTS = "Requested Outputs"
 _EXCERPT = (
     "Better give the passages that agents shall cite: `--excerpt-file FILE`, or for sections of "
@@ -51,18 +54,39 @@ def _about(message: Message) -> Iterator[Diagnostic]:
             yield found._replace(line=line)
 
 
-def told_otherwise(
-    thread: KickoffThread, message: Message, kickoffs: Iterable[Addressed], *, has_outputs: bool
-) -> Iterator[Diagnostic]:
-    """A warning where the texts are not those of the kickoff with which the session began.
+class Beginning(NamedTuple):
+    """The kickoff with which a session or a round began, and what is compared with it.
 
-    `message` is any of the new ones; they differ only in what belongs to a role, as do the outputs
-    that are asked for where the operator says nothing of them.
+    Outputs that the operator says nothing of belong to a role, and are not compared.
     """
-    first = thread.first
-    if first is None or not thread.has_the_question:
+
+    what: str
+    stored: Stored
+    names: tuple[str, ...]
+
+
+def beginning_of(thread: KickoffThread, *, has_outputs: bool) -> Beginning | None:
+    """That of a session whose thread has the question already."""
+    if thread.first is None or not thread.has_the_question:
+        return None
+    return Beginning("session", thread.first, compared(SESSION_TEXTS, has_outputs=has_outputs))
+
+
+def compared(names: tuple[str, ...], *, has_outputs: bool) -> tuple[str, ...]:
+    """The sections that are compared."""
+    return (*names, *([_OUTPUTS] if has_outputs else []))
+
+
+def told_otherwise(
+    beginning: Beginning | None, message: Message, kickoffs: Iterable[Addressed]
+) -> Iterator[Diagnostic]:
+    """A warning where the texts are not those of the kickoff with which it began.
+
+    `message` is any of the new ones; they differ only in what belongs to a role.
+    """
+    if beginning is None:
         return
-    names = [*_COMPARED, *([_OUTPUTS] if has_outputs else [])]
+    first, names = beginning.stored, beginning.names
     before, now = (_texts(each.body, names) for each in (first.message, message))
     others = [name for name in names if now[name] != before[name]]
     if not others:
@@ -77,7 +101,7 @@ def told_otherwise(
     if missing:
         effect = f"The new ones are for {', '.join(missing)} only; the others keep theirs."
     words = ", ".join(f"`## {name}`" for name in others)
-    yield CONTEXT_DIFFERS.at(id=first.id, sections=words, effect=effect)
+    yield CONTEXT_DIFFERS.at(id=first.id, what=beginning.what, sections=words, effect=effect)
 
 
 def _texts(body: str, names: Iterable[str]) -> Mapping[str, str]:

@@ -1,69 +1,35 @@
-"""A thread as a kickoff finds it: what it asks already, and whom that has reached.
+"""A thread as the kickoff of a session finds it: what it asks already, and whom that has reached.
 
-Every send is conditional on the thread as it was read, so that of two who start the same session
-at once nobody gets the kickoff twice, and nobody gets two questions. A home that cannot promise
-that does its best.
+Of two who start the same session at once nobody sends two questions; see `asking_thread`.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import date
-from typing import NamedTuple
 
 from brenner.artifact.merging.contribution import Kickoff, read_posted
 from brenner.diagnostics.codes import kickoff as codes
-from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
-from brenner.roster.model import Roster
 from brenner.session.user_text import one_line
-from brenner.thread.messages import Message
 from brenner.thread.new_ids import generate_thread_id
 from brenner.thread.types import KICKOFF
+from brenner.workflows.asking_thread import Asked, AskingThread
 
-_MOST_TRIES = 200
 _END_MARKS = " ?!.…"
 
 
-class Asked(NamedTuple):
-    """A KICKOFF with a question, as it was written, and the roster that it tells."""
-
-    stored: Stored
-    question: str
-    roster: Roster | None
-
-
-class KickoffThread:
+class KickoffThread(AskingThread):
     """A thread, read as far as it went; `question` is the one that is to be asked in it."""
 
     def __init__(self, mailbox: Mailbox, thread_id: str, question: str) -> None:
-        self.thread_id = thread_id
-        self._mailbox = mailbox
+        super().__init__(mailbox, thread_id)
         self._question = question
         self._asked: list[Asked] = []
-        self._position = 0
-        self._arrival = 0
         self.read()
 
-    def read(self) -> None:
-        """Take in what has come since it was last read."""
-        self._take(self._mailbox.thread_arrivals(self.thread_id, self._arrival))
-
-    def _take(self, news: tuple[Stored, ...]) -> None:
-        self._position += len(news)
-        self._arrival = max((each.arrival for each in news), default=self._arrival)
-        self._asked += _asked(news)
-
-    def _take_own(self, stored: Stored) -> None:
-        """Take in what was just sent; where others may have got in between, them too."""
-        if Ability.EXACT_POSITIONS in self._mailbox.lacks:
-            with suppress(Unavailable):  # it was sent all the same
-                self.read()
-        if stored.arrival > self._arrival:
-            self._take((stored,))
+    def _hear(self, news: tuple[Stored, ...]) -> None:
+        self._asked += asked_in(news)
 
     @property
     def is_new(self) -> bool:
@@ -118,29 +84,6 @@ class KickoffThread:
             for name in each.stored.message.recipients
         }
 
-    def send(self, message: Message) -> Stored | None:
-        """Send a kickoff to those of its recipients who have not got one; None if all have."""
-        for _ in range(_MOST_TRIES):
-            conflict = self.conflict()
-            if conflict:
-                raise Refused(conflict)
-            reached = self.reached()
-            missing = tuple(name for name in message.recipients if name not in reached)
-            if not missing:
-                return None
-            to_them = message._replace(recipients=missing)
-            try:
-                stored = self._mailbox.send(to_them, position=self._position).stored
-            except Refused as refused:
-                if refused.diagnostic.code is not THREAD_MOVED:
-                    raise
-                moved = refused
-                self.read()
-            else:
-                self._take_own(stored)
-                return stored
-        raise moved
-
     @property
     def _first(self) -> Asked:
         """The first kickoff with a question decides what the thread is about (R15)."""
@@ -175,7 +118,8 @@ def _compared(question: str) -> str:
     return (words.rstrip(_END_MARKS) or words).casefold()
 
 
-def _asked(messages: tuple[Stored, ...]) -> Iterator[Asked]:
+def asked_in(messages: tuple[Stored, ...]) -> Iterator[Asked]:
+    """Those of the messages that ask a question."""
     for stored in messages:
         if stored.type == KICKOFF.name:
             brought = read_posted(stored.posted)

@@ -3,23 +3,37 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge
-from brenner.artifact.state import empty_state
+from brenner.artifact.merging.circles import NOWHERE, Elsewhere
+from brenner.artifact.state import State, empty_state
+from brenner.delta.explain import line_at
+from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
+from brenner.diagnostics.codes.references import WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
+from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.workflows.chains import load_quickly
+from brenner.workflows.desk import Desk
+from brenner.workflows.references import Given, Sessions, given_in, leading_nowhere, reached
 
 # Beyond that many unread messages a send would be slow; whoever compiles hears of it all the same.
 _MOST_UNREAD = 200
 _LAST = Posted(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
 
 
-def would_be_refused(mailbox: Mailbox, message: Message, operator: str) -> Iterator[Diagnostic]:
-    """The blocks that would be refused as the thread stands. Lines count in the body."""
+def foreseen(
+    mailbox: Mailbox, message: Message, operator: str, project: Project | None = None
+) -> Iterator[Diagnostic]:
+    """What would be refused or left out as the sessions stand. Lines count in the body.
+
+    Where the project is not known, nobody can look into its `artifacts/`, and so nothing is said of
+    other sessions.
+    """
     unread: list[Posted] = []
     state = empty_state(message.thread_id)
     if mailbox.thread(message.thread_id, limit=1).position:
@@ -27,12 +41,44 @@ def would_be_refused(mailbox: Mailbox, message: Message, operator: str) -> Itera
         if chain is None or chain.broken:
             return
         state, unread = chain.state, [filed.posted for filed in chain.unread]
-    last = _LAST._replace(message=message)
-    for entry in merge(state, [*unread, last]).ledger:
-        if entry.message_id != last.id or entry.state is not Outcome.REFUSED:
+    messages = [*unread, _LAST._replace(message=message)]
+    given = list(given_in(messages[-1])) if project else []
+    if project is None or not given:
+        for entry in _entries(state, messages, NOWHERE):
+            yield from _errors(entry)
+        return
+    sessions = Sessions(Desk(mailbox, project, operator))
+    entries = _entries(state, messages, reached(state.artifact, messages, sessions))
+    for entry in entries:
+        yield from _errors(entry)
+    applied = {entry.block for entry in entries if entry.state is Outcome.APPLIED}
+    for each in given:
+        if each.block.number in applied and each.edge.target.session != message.thread_id:
+            yield from _nowhere(each, sessions)
+
+
+def _entries(state: State, messages: list[Posted], elsewhere: Elsewhere) -> list[Entry]:
+    """What would become of the blocks of the last message."""
+    ledger = merge(state, messages, elsewhere=elsewhere).ledger
+    return [entry for entry in ledger if entry.message_id == messages[-1].id]
+
+
+def _errors(entry: Entry) -> Iterator[Diagnostic]:
+    """Why a block would be refused, or applied without one of its references."""
+    for found in entry.diagnostics:
+        if entry.state is Outcome.REFUSED and found.severity is ERROR:
+            words = {"block": str(entry.block), "reason": found.message, "fix": found.fix}
+            said = WOULD_BE_REFUSED.at(found.line, **words)
+        elif entry.state is Outcome.APPLIED and found.code is CIRCULAR_REFERENCE:
+            said = WOULD_CLOSE_CIRCLE.at(found.line, reason=found.message, fix=found.fix)
+        else:
             continue
-        for found in entry.diagnostics:
-            if found.severity is ERROR:
-                words = {"block": str(entry.block), "reason": found.message, "fix": found.fix}
-                foreseen = WOULD_BE_REFUSED.at(found.line, **words)
-                yield foreseen._replace(block=entry.block, also=(found.id,))
+        yield said._replace(block=entry.block, also=(found.id,))
+
+
+def _nowhere(given: Given, sessions: Sessions) -> Iterator[Diagnostic]:
+    """That a reference leads nowhere yet. What is no ID at all, the check has told."""
+    for found in leading_nowhere([given.edge], sessions):
+        if UNKNOWN_REFERENCE.id not in found.also:
+            line = line_at(given.block, ("payload", "references", given.place))
+            yield found._replace(line=line, block=given.block.number)

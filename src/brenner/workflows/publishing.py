@@ -13,10 +13,10 @@ from brenner.diagnostics.codes import publish as codes
 from brenner.diagnostics.codes.mail import THREAD_MOVED
 from brenner.diagnostics.codes.versions import POSTED_NOT_CONFIRMED
 from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
-from brenner.session.chain import Chain, check_base, compiled_messages, settled
+from brenner.session.chain import Chain, check_base, compiled_messages, mismatch, settled
 from brenner.session.chain_json import KeptChain
 from brenner.session.chain_messages import candidate_of
 from brenner.session.rebuild import (
@@ -49,11 +49,6 @@ def check_sound(chain: Chain) -> None:
     """A version that does not rebuild stops everything that would build on it (R10)."""
     if chain.broken:
         raise Refused(mismatch(chain.thread_id, chain.broken.number, chain.broken.difference))
-
-
-def mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
-    """That a version does not follow from its record."""
-    return codes.RECORD_MISMATCH.at(version=number, difference=difference, thread_id=thread_id)
 
 
 def recipients_of(desk: Desk, chain: Chain, artifact: Artifact) -> tuple[str, ...]:

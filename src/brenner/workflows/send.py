@@ -22,14 +22,17 @@ from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.project import OPERATOR
+from brenner.project import OPERATOR, Project
 from brenner.session.acknowledgements import UNREADABLE, named_messages
 from brenner.thread.messages import Message, parse_message_file
 from brenner.thread.types import UNFILLED_NAME
 
 
 class SendOptions(NamedTuple):
-    """How to send. `actor` is who sends, where that is known; none of the others is needed."""
+    """How to send. `actor` is who sends, where that is known; none of the others is needed.
+
+    With a `project` references to other sessions are looked at.
+    """
 
     actor: str | None = None
     check: bool = True
@@ -37,6 +40,7 @@ class SendOptions(NamedTuple):
     key: str | None = None
     position: int | None = None
     operator: str = OPERATOR
+    project: Project | None = None
 
 
 class Outcome(NamedTuple):
@@ -60,21 +64,21 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
         report = _with(report, strangers)._replace(corrected=None)
     if not report.valid:
         return Outcome(report, None)
-    report = _with(report, _foreseen(mailbox, text, options.operator))
+    report = _with(report, _foreseen(mailbox, text, options))
     sent = _store(mailbox, message, options)
     if sent.is_new and type_of(message) == "ACK":
         report = _advised(report, mailbox, sent.stored)
     return Outcome(report, sent)
 
 
-def _foreseen(mailbox: Mailbox, text: str, operator: str) -> list[Diagnostic]:
+def _foreseen(mailbox: Mailbox, text: str, options: SendOptions) -> list[Diagnostic]:
     """What would be refused in a DELTA as its thread stands, with the lines of its file."""
     file = parse_message_file(text)
     if type_of(file.message) != "DELTA":
         return []
-    from brenner.workflows.preview import would_be_refused  # only who contributes pays
+    from brenner.workflows.preview import foreseen  # only who contributes pays
 
-    found = would_be_refused(mailbox, file.message, operator)
+    found = foreseen(mailbox, file.message, options.operator, options.project)
     return [each.moved(file.body_line - 1) for each in found]
 
 

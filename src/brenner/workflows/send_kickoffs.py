@@ -9,7 +9,7 @@ from brenner.mail.model import Stored
 from brenner.roster.model import Mode, Roster
 from brenner.session.kickoff import role_in
 from brenner.thread.messages import Message
-from brenner.workflows.kickoff_thread import KickoffThread
+from brenner.workflows.asking_thread import AskingThread
 
 
 class State(StrEnum):
@@ -39,7 +39,7 @@ def role_told(roster: Roster, name: str) -> str | None:
     return None if roster.mode == Mode.UNIFIED else role_in(roster, name)
 
 
-def addressed(message: Message, thread: KickoffThread, roster: Roster) -> Iterator[Addressed]:
+def addressed(message: Message, thread: AskingThread, roster: Roster) -> Iterator[Addressed]:
     """A kickoff as it went to some before, and as it goes to those who have not got one."""
     reached = thread.reached()
     before: dict[int, list[str]] = {}
@@ -58,7 +58,7 @@ def addressed(message: Message, thread: KickoffThread, roster: Roster) -> Iterat
 
 
 def send_missing(
-    thread: KickoffThread, kickoffs: Iterable[Addressed], roster: Roster
+    thread: AskingThread, kickoffs: Iterable[Addressed], roster: Roster
 ) -> tuple[tuple[Addressed, ...], BrennerError | None]:
     """Send one after the other; at the first that fails the rest stays as it is."""
     done: list[Addressed] = []
@@ -76,7 +76,7 @@ def send_missing(
     return tuple(done), failed
 
 
-def _sent(message: Message, thread: KickoffThread, roster: Roster) -> list[Addressed]:
+def _sent(message: Message, thread: AskingThread, roster: Roster) -> list[Addressed]:
     """The kickoff, sent; also where somebody else was quicker with some of its recipients."""
     stored = thread.send(message)
     split = list(addressed(message, thread, roster))

@@ -5,46 +5,25 @@ again finishes what was interrupted.
 """
 
 import os
-from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.kickoff import (
-    KICKOFF_INCOMPLETE,
-    NO_SOURCE_TEXT,
-    RECIPIENTS_NOT_REGISTERED,
-    ROLE_CHANGED,
-)
-from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID
-from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.grammar import AGENT_NAME
-from brenner.mail.abilities import Ability
-from brenner.mail.model import Profile
-from brenner.mail.registering import registration
-from brenner.roster.model import Roster
 from brenner.roster.sources import Resolved
-from brenner.session.excerpt import excerpt_of, within_limit
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded
 from brenner.thread.ids import ThreadKind, check_thread_id, classify_thread_id, is_valid
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.kickoff_texts import about_messages, told_otherwise
+from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among
+from brenner.workflows.kickoff_texts import about_messages, beginning_of, told_otherwise
 from brenner.workflows.kickoff_thread import KickoffThread, thread_of_today
 from brenner.workflows.rosters import RosterWish, resolve_roster
-from brenner.workflows.send_kickoffs import (
-    Addressed,
-    State,
-    addressed,
-    role_told,
-    send_missing,
-)
-from brenner.workflows.source_text import source_of
+from brenner.workflows.send_kickoffs import Addressed, addressed
+from brenner.workflows.started import Started, Status, changed_roles, once, send_all, tried
 
-_WHOM = "Name whom to ask: `--to NAME --role ROLE` for each, a roster, or a preset."
+__all__ = ["StartOptions", "Started", "Status", "start_session"]
 
 
 class StartOptions(NamedTuple):
@@ -71,31 +50,6 @@ class StartOptions(NamedTuple):
     today: date | None = None
 
 
-class Status(StrEnum):
-    """How starting a session ended."""
-
-    SENT = "sent"
-    NOTHING = "nothing_to_send"
-    INCOMPLETE = "incomplete"
-    REFUSED = "refused"
-    DRY_RUN = "dry_run"
-
-
-class Started(NamedTuple):
-    """What was done. `registered` are the names that were made known, or would be.
-
-    `failed` is what went wrong after the first kickoff had gone out.
-    """
-
-    thread_id: str | None
-    status: Status
-    kickoffs: tuple[Addressed, ...]
-    registered: tuple[str, ...]
-    roster: Roster
-    diagnostics: tuple[Diagnostic, ...]
-    failed: BrennerError | None = None
-
-
 def start_session(desk: Desk, options: StartOptions) -> Started:
     """Send the kickoffs of a session to all who have not got theirs.
 
@@ -104,9 +58,9 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
     resolved = resolve_roster(desk.project, os.environ, options.wish)
     roster = resolved.roster
     thread, about_thread = _thread(desk, options)
-    excerpt, about_excerpt = _excerpt(desk, options)
-    newcomers, about_names = _newcomers(desk, resolved, register=options.register)
-    found = [*_about_roster(resolved), *about_thread, *about_excerpt, *about_names]
+    excerpt, about_excerpt = excerpt_for(desk, options.excerpt, options.sections)
+    newcomers, about_names = newcomers_among(desk, resolved, register=options.register)
+    found = [*about_roster(resolved), *about_thread, *about_excerpt, *about_names]
     kickoffs: list[Addressed] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
         plan = _plan(desk, options, resolved)
@@ -115,33 +69,26 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
         plan = plan._replace(question=thread.other_words or options.question)
         messages = compose_kickoffs(plan)
         kickoffs = [each for message in messages for each in addressed(message, thread, roster)]
-        found += (*about_messages(messages), *_changed_roles(kickoffs, roster))
-        has_outputs = bool(options.outputs.strip())
+        found += (*about_messages(messages), *changed_roles(kickoffs, roster))
+        beginning = beginning_of(thread, has_outputs=bool(options.outputs.strip()))
         for message in messages[:1]:
-            found += told_otherwise(thread, message, kickoffs, has_outputs=has_outputs)
+            found += told_otherwise(beginning, message, kickoffs)
     started = Started(
         thread.thread_id if thread else None,
         Status.DRY_RUN if options.dry_run else Status.REFUSED,
         tuple(kickoffs),
         (),
         roster,
-        _once(found),
+        once(found),
     )
     if thread is None or any(each.severity is ERROR for each in found):
         return started
-    return (
-        _tried(started, newcomers) if options.dry_run else _send(desk, thread, started, newcomers)
-    )
+    if options.dry_run:
+        return tried(started, newcomers)
+    return send_all(desk, thread, started, newcomers)
 
 
 # What is asked for, and what is wrong with it
-
-
-def _about_roster(resolved: Resolved) -> list[Diagnostic]:
-    found = list(resolved.diagnostics)
-    if not resolved.recipients and not resolved.errors:
-        found.append(SENT_TO_NOBODY.at()._replace(fix=_WHOM))
-    return found
 
 
 def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, list[Diagnostic]]:
@@ -166,48 +113,6 @@ def _as_list(found: Diagnostic | None) -> list[Diagnostic]:
     return [found] if found else []
 
 
-def _excerpt(desk: Desk, options: StartOptions) -> tuple[str, list[Diagnostic]]:
-    """The excerpt; a source text that cannot be read stops everything."""
-    if options.sections is None:
-        excerpt = within_limit(options.excerpt)
-    else:
-        source = source_of(desk.project)
-        if isinstance(source, Diagnostic):
-            raise Refused(source)
-        path = desk.project.source_text or ""
-        excerpt = (
-            NO_SOURCE_TEXT.at() if source is None else excerpt_of(source, path, options.sections)
-        )
-    return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
-
-
-def _newcomers(
-    desk: Desk, resolved: Resolved, *, register: bool
-) -> tuple[list[Profile], list[Diagnostic]]:
-    """Who is not known yet, and which of the names cannot be made known.
-
-    A store that is written to knows the operator. A recipient whose name is none was told by the
-    roster. Where a name may be another project's, only the sender's is taken without being asked.
-    """
-    known = {desk.project.operator, *(agent.name for agent in desk.mailbox.agents())}
-    names = dict.fromkeys([desk.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)])
-    missing = [name for name in names if name not in known]
-    if Ability.OWN_NAMES in desk.mailbox.lacks and not register:
-        strangers = [name for name in missing if name != desk.actor]
-        if strangers:
-            return [], [RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
-    newcomers, found = [], []
-    for name in missing:
-        entry = resolved.roster.entry(name)
-        program, model = (entry.program, entry.model) if entry else (None, None)
-        try:
-            newcomers.append(registration(Profile(name, program or "", model or ""), None, known))
-        except Refused as refused:
-            found.append(refused.diagnostic)
-        known.add(name)
-    return newcomers, found
-
-
 def _plan(desk: Desk, options: StartOptions, resolved: Resolved) -> KickoffPlan:
     return KickoffPlan(
         thread_id="",
@@ -226,70 +131,3 @@ def _plan(desk: Desk, options: StartOptions, resolved: Resolved) -> KickoffPlan:
 def _latest(desk: Desk, thread_id: str) -> int:
     """The version that a contribution to an older thread builds on."""
     return load_chain(desk.mailbox, thread_id, desk.project.operator).chain.number
-
-
-def _once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each once: of the thread's ID the check of a kickoff says what was said before."""
-    return tuple({(each.id, each.message): each for each in reversed([*found])}.values())[::-1]
-
-
-# What becomes of it
-
-
-def _changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Diagnostic]:
-    """Whoever was told another role before gets no second kickoff, so the operator must know."""
-    for each in kickoffs:
-        for name in each.message.recipients:
-            role = role_told(roster, name)
-            if each.stored and each.role != role:
-                before, now = each.role or "one of all", role or "one of all"
-                yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
-
-
-def _tried(started: Started, newcomers: Iterable[Profile]) -> Started:
-    """What a dry run says: what would be sent, and who would be registered."""
-    kickoffs = (
-        each if each.stored else each._replace(state=State.DRY_RUN) for each in started.kickoffs
-    )
-    registered = tuple(profile.name for profile in newcomers)
-    return started._replace(kickoffs=tuple(kickoffs), registered=registered)
-
-
-def _send(
-    desk: Desk, thread: KickoffThread, started: Started, newcomers: Iterable[Profile]
-) -> Started:
-    """Register whom nobody knows yet, then send what is missing."""
-    registered = [desk.mailbox.register(profile) for profile in newcomers]
-    kickoffs, failed = send_missing(thread, started.kickoffs, started.roster)
-    is_sent = any(each.state is State.SENT for each in kickoffs)
-    started = started._replace(
-        status=Status.SENT if is_sent else Status.NOTHING,
-        kickoffs=kickoffs,
-        registered=tuple(each.agent.name for each in registered if each.before is None),
-    )
-    return _incomplete(started, failed) if failed else started
-
-
-def _incomplete(started: Started, failed: BrennerError) -> Started:
-    """What to say where it broke off; where nobody was reached, that is all there is to say."""
-    missed = [each for each in started.kickoffs if each.state in (State.NOT_SENT, State.UNKNOWN)]
-    reached = [each for each in started.kickoffs if each not in missed]
-    if not reached:
-        raise failed
-    found = failed.diagnostic
-    told = KICKOFF_INCOMPLETE.at(
-        reached=_names(reached), missed=_names(missed), reason=found.message, hint=found.fix
-    )
-    return started._replace(
-        status=Status.INCOMPLETE,
-        diagnostics=(*started.diagnostics, told._replace(also=(found.id,))),
-        failed=failed,
-    )
-
-
-def _names(kickoffs: Iterable[Addressed]) -> str:
-    return ", ".join(
-        f"{name} (or perhaps it has)" if each.state is State.UNKNOWN else name
-        for each in kickoffs
-        for name in each.message.recipients
-    )

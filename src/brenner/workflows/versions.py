@@ -13,7 +13,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored
-from brenner.session.chain import Broken, Chain
+from brenner.session.chain import Chain
 from brenner.session.local_ids import ids_of, local_state
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.cross_reference import cross_reference
@@ -22,7 +22,6 @@ from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import check_usable, load_chain, replay_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import Persistence, persistences
-from brenner.workflows.publishing import mismatch
 from brenner.workflows.version_texts import version_texts
 
 
@@ -83,9 +82,16 @@ def load_version(desk: Desk, target: Target, *, with_state: bool = False) -> Loa
     )
     if not with_state:
         return loaded
-    is_known = number == chain.number and _has_its_ids(chain)
-    state = chain.state if is_known else _state_of(desk, target.thread_id, number)
+    is_latest = number == chain.number
+    state = latest_state(desk, chain) if is_latest else _state_of(desk, target.thread_id, number)
     return loaded._replace(state=state, artifact=state.artifact)
+
+
+def latest_state(desk: Desk, chain: Chain) -> State:
+    """The state of the latest version; messages have the ids of this store in it."""
+    if _has_its_ids(chain):
+        return chain.state
+    return _state_of(desk, chain.thread_id, chain.number)
 
 
 def _has_its_ids(chain: Chain) -> bool:
@@ -147,12 +153,7 @@ def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:
 
 
 def _broken(chain: Chain) -> tuple[Diagnostic, ...]:
-    return (_mismatch(chain, chain.broken),) if chain.broken else ()
-
-
-def _mismatch(chain: Chain, broken: Broken) -> Diagnostic:
-    found = mismatch(chain.thread_id, broken.number, broken.difference)
-    return found._replace(message_id=broken.candidate.filed.posted.id)
+    return (chain.stopped,) if chain.stopped else ()
 
 
 def _file(desk: Desk, thread_id: str) -> str | None:
@@ -170,8 +171,8 @@ def _from_file(desk: Desk, target: Target, chain: Chain | None) -> LoadedVersion
     if text is None:
         if chain is None:
             load_chain(desk.mailbox, target.thread_id, desk.project.operator)  # refuses
-        elif chain.broken:
-            raise Refused(_mismatch(chain, chain.broken))
+        elif chain.stopped:
+            raise Refused(chain.stopped)
         raise Refused(codes.NO_VERSION_YET.at(thread_id=target.thread_id, path=path))
     parsed = parse_artifact(text)
     artifact = parsed.artifact
@@ -260,7 +261,7 @@ def verify(desk: Desk, thread_id: str, archive: Path | None = None) -> Verificat
     Nothing that was kept from before is used.
     """
     check_usable(thread_id)
-    mailbox = desk.mailbox if archive is None else _from_archive(archive)
+    mailbox = desk.mailbox if archive is None else mail_in(archive)
     found: list[VerifiedVersion] = []
 
     def watch(candidate: Candidate, _rebuilt: Rebuilt) -> None:
@@ -279,7 +280,7 @@ def _verified(candidate: Candidate, difference: str) -> VerifiedVersion:
     return VerifiedVersion(candidate.number, not difference, sha256, difference)
 
 
-def _from_archive(archive: Path) -> Mailbox:
+def mail_in(archive: Path) -> Mailbox:
     """The mail in an archive, in memory."""
     from brenner.mail.memory import MemoryMailbox  # only who has no other mail needs it
     from brenner.workflows.transfer import archive_lines, import_archive

@@ -18,7 +18,10 @@ from brenner.diagnostics.model import Diagnostic
 
 
 class Settled(NamedTuple):
-    """A block with its IDs as they are finally numbered, and what is to be said of it."""
+    """A block with its IDs as they are finally numbered, and what is to be said of it.
+
+    `meant_id` is what the target of a refused block means, where that can be told.
+    """
 
     block: DeltaBlock
     outcome: Outcome
@@ -27,6 +30,7 @@ class Settled(NamedTuple):
     payload: Mapping[str, object] = MappingProxyType({})
     rewrites: tuple[Rewrite, ...] = ()
     key: Key | None = None
+    meant_id: str | None = None
 
 
 def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled]:
@@ -38,7 +42,9 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled
             said = tuple(
                 _with_readings(each, block, reading, verdict, draft) for each in fate.diagnostics
             )
-            yield Settled(block, Outcome.REFUSED, said)
+            target = delta.target_id if delta else None
+            meant = final_ids(fate.meant, verdict.numbers).get(target or "")
+            yield Settled(block, Outcome.REFUSED, said, meant_id=meant)
             continue
         said, payload, target = fate.diagnostics, delta.payload, delta.target_id
         rewrites: tuple[Rewrite, ...] = ()

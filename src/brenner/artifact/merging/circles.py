@@ -1,6 +1,6 @@
 """References between items never close a circle (R21)."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -71,16 +71,18 @@ class References:
             del to[target]
 
     def circle(self, item_id: str, reference: Reference) -> list[Node]:
-        """The way from the item through the reference and back to it, or nothing."""
+        """A shortest way from the item through the reference and back to it, or nothing."""
         start, first = Node(self.session, item_id), Node(reference.session, reference.item)
         if start == first:
             return [start, start]
         if start not in self._named:
-            return []  # what nothing refers to closes no circle: so with every new item
+            # What nothing refers to closes no circle. So with most new items: only another
+            # session may have named one before it was there.
+            return []
         came_from: dict[Node, Node] = {first: start}
-        waiting = [first]
+        waiting = deque([first])
         while waiting:
-            node = waiting.pop()
+            node = waiting.popleft()
             for following in self._to.get(node, ()):
                 if following == start:
                     return _way(came_from, node, start)

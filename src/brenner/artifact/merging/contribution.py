@@ -55,9 +55,12 @@ def _contribution(posted: Posted, subject: Subject) -> Contribution:
     return Contribution(posted, subject.role or "", deltas, stated_base(found), warnings)
 
 
-def stated_base(body: list[Block]) -> int | None:
-    """The version that `**Base Version**: vN` states; of several the first."""
-    name = normalised(DELTA.version_field)
+def stated_base(body: list[Block], label: str = DELTA.version_field) -> int | None:
+    """The version that `**Base Version**: vN` states; of several the first.
+
+    A KICKOFF of a later round states it in a field of another name.
+    """
+    name = normalised(label)
     values = [field.value for field in fields(body) if normalised(field.name) == name]
     stated = [int(match[1]) for match in map(VERSION.fullmatch, values) if match]
     return stated[0] if stated else None

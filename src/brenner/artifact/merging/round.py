@@ -17,6 +17,7 @@ from brenner.artifact.merging.numbering import base_of
 from brenner.artifact.merging.opened import is_list
 from brenner.artifact.merging.reading import Reading, read_message
 from brenner.artifact.merging.refusals import told
+from brenner.artifact.merging.written import written
 from brenner.artifact.model import Killed, Reference
 from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
@@ -108,7 +109,8 @@ class Round:
             self._fill("context", kickoff.context, posted)
         standing = self._question()
         if _words(standing) != _words(kickoff.question):
-            self.warnings.append(_question_differs(kickoff, standing))
+            found = question_differs(kickoff.question, standing)
+            self.warnings.append(found._replace(message_id=posted.id))
 
     def _question(self) -> str:
         value = self._draft.touched(RESEARCH_THREAD.prefix).fields.get("statement")
@@ -253,19 +255,22 @@ class Round:
 
 def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
     block, delta = settled.block, settled.block.delta
+    operation, section, target_id, name = written(block)
     return Entry(
         posted.id,
         block.number,
         block.fence.line,
         posted.message.sender,
-        delta.operation.value if delta else block.written("operation"),
-        delta.section if delta else block.written("section"),
-        delta.target_id if delta else block.written("target_id"),
+        operation,
+        section,
+        target_id,
         settled.outcome,
         settled.item_id if delta and delta.target_id is None else None,
         settled.item_id,
         settled.rewrites,
         tuple([each._replace(message_id=posted.id) for each in said]) if said else (),
+        name,
+        settled.meant_id,
     )
 
 
@@ -287,21 +292,23 @@ def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
 
 def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
-    chain = " → ".join(map(str, circle))
+    # Who rebuilds a version knows that it was left out, and not what other sessions said then.
+    chain = " → ".join(map(str, circle)) or "through other sessions, as they stood then"
     words = {"value": value, "id": settled.item_id or "", "chain": chain}
     return told(settled.block, codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
 
 
-def _question_differs(kickoff: Kickoff, standing: str) -> Diagnostic:
+def question_differs(question: str, standing: str) -> Diagnostic:
+    """That a later kickoff asks another question than the artifact, with the EDIT to send."""
     delta = Delta(
         Operation.EDIT,
         RESEARCH_THREAD.id,
         RESEARCH_THREAD.prefix,
-        {"statement": kickoff.question},
+        {"statement": question},
         "The question of a later kickoff",
     )
-    found = codes.QUESTION_DIFFERS.at(value=kickoff.question, other=standing)
-    return found._replace(message_id=kickoff.posted.id, repaired=render_delta(delta))
+    found = codes.QUESTION_DIFFERS.at(value=question, other=standing)
+    return found._replace(repaired=render_delta(delta))
 
 
 def _words(text: str) -> list[str]:

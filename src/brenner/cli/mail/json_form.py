@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from brenner.mail.model import Agent, Delivery, Received, Stored, wants_ack
+from brenner.mail.model import Agent, Delivery, Received, Stored
 from brenner.thread.posted import iso
+from brenner.thread.types import wants_ack
 
 
 def stored_json(stored: Stored) -> dict[str, object]:

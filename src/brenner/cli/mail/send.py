@@ -18,7 +18,8 @@ from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
-from brenner.mail.model import Sent, wants_ack
+from brenner.mail.model import Sent
+from brenner.thread.types import wants_ack
 from brenner.workflows.send import Outcome, SendOptions, send_text
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
@@ -89,8 +90,10 @@ def send(  # noqa: PLR0913  (one parameter per option)
         if isinstance(draft, Diagnostic):
             return _unreadable(draft, "--body", settings)
         actor = settings.actor if draft.name else here.actor
-        operator = here.project.operator
-        options = SendOptions(actor, not no_check, reply_to, key, position, operator)
+        project = here.project
+        options = SendOptions(
+            actor, not no_check, reply_to, key, position, project.operator, project
+        )
         outcome = send_text(here.mailbox, draft.text, options)
     if outcome.sent and is_trial(here):
         with real_desk(here) as here:

@@ -22,8 +22,9 @@ from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.diagnostics.visible import visible
-from brenner.mail.model import Delivery, Stored, wants_ack
+from brenner.mail.model import Delivery, Stored
 from brenner.thread.messages import render_message_file
+from brenner.thread.types import wants_ack
 
 
 @click.command(

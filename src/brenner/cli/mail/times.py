@@ -2,23 +2,12 @@
 
 from datetime import datetime, timedelta
 
-from brenner.thread.posted import iso
+from brenner.thread.posted import iso, span
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+__all__ = ["ago", "exact", "span"]
+
 _SOON = 45  # seconds that are called now
 _MOST_RELATIVE = timedelta(days=14)
-
-
-def span(length: timedelta) -> str:
-    """How long, in the largest unit that fills at least one: `3 h`."""
-    seconds = max(0, int(length.total_seconds()))
-    if seconds >= 2 * _DAY:
-        return f"{seconds // _DAY} d"
-    if seconds >= _HOUR:
-        return f"{seconds // _HOUR} h"
-    if seconds >= _MINUTE:
-        return f"{seconds // _MINUTE} min"
-    return f"{seconds} s"
 
 
 def ago(at: datetime, now: datetime) -> str:

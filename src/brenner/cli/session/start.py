@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,14 +13,19 @@ from brenner.cli.output import Reporting, failure, note_done, write_diagnostics,
 from brenner.cli.paging import pager_option
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.cli.roster_options import roster_options
+from brenner.cli.session.spawn_options import neighbour_options
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.abilities import Ability
 from brenner.mail.open import Store, store_of
 from brenner.project import find_project
 
 if TYPE_CHECKING:
+    from brenner.workflows.attended import Attended, NeighbourWish
+    from brenner.workflows.desk import Desk
     from brenner.workflows.rosters import RosterWish
     from brenner.workflows.start_session import Started, StartOptions
+
+    _Done = tuple[Started, Attended | None]
 
 _ALWAYS: dict[str, object] = {
     "thread_id": None,
@@ -28,6 +33,7 @@ _ALWAYS: dict[str, object] = {
     "kickoffs": [],
     "registered": [],
     "roster": None,
+    "neighbours": None,
 }
 _FILE = "excerpt_file"
 # Options whose value is a text, `@FILE`, or `-` for the standard input
@@ -69,6 +75,7 @@ _NAMES = {name: f"--{name}" for name in _TEXTS} | {
 @click.option(
     "--register", is_flag=True, help="Register recipients also where a server keeps the names."
 )
+@neighbour_options
 @click.option("--dry-run", is_flag=True, help="Show every kickoff whole; send nothing.")
 @pager_option
 @common_options
@@ -76,10 +83,10 @@ def start(
     settings: Settings,
     *,
     wish: "RosterWish",
-    register: bool,
+    neighbours: "NeighbourWish",
     dry_run: bool,
     pager: bool,
-    **said: str | None,
+    **said: Any,
 ) -> int:
     """Send the kickoff of a session: to each recipient one with the prompt of its role.
 
@@ -87,11 +94,13 @@ def start(
     project's, only with --register. All kickoffs are checked before the first is sent.
     Run the same command again to finish a kickoff that was interrupted, or to ask more recipients:
     whoever has got the question is not asked again. Roles come from --to NAME --role ROLE, or from
-    where `brenner roster show` finds them.
+    where `brenner roster show` finds them. With --spawn the agents' programs are opened in a
+    session of ntm or tmux that has the thread's name; with --broadcast they are told to read.
 
     Exit code 0: all have got it; 1: refused, or only some have got it; 2: a file cannot be read; 3:
-    the store failed.
+    the store failed, or agents could not be opened or told.
     """
+    register = bool(said.pop("register"))
     _check_usage(said)
     texts: dict[str, str] = {}
     for name in (*_TEXTS, _FILE):
@@ -118,46 +127,74 @@ def start(
         dry_run=dry_run,
         register=register,
     )
-    return report(_run(settings, options), as_json=settings.as_json, pager=pager)
+    done, attended = _run(settings, options, neighbours)
+    return report(done, attended, as_json=settings.as_json, pager=pager)
 
 
-def _run(settings: Settings, options: "StartOptions") -> "Started":
+def _run(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish") -> "_Done":
     """Start it; where there is no store yet only a session that is not refused makes one."""
     from brenner.workflows.start_session import Status, start_session
 
     if options.dry_run:
         with desk(settings) as here:
-            return start_session(here, options)
+            _check_ahead(here, options, neighbours)
+            return _attended(here, start_session(here, options), neighbours)
     if Ability.OWN_NAMES in _store(settings).lacks:
-        return _noted(_run_there(settings, options))
+        return _run_there(settings, options, neighbours)
     with desk_to_try(settings) as here:
+        _check_ahead(here, options, neighbours)
         done = start_session(here, options)
-    if is_trial(here) and done.status is not Status.REFUSED:
-        with real_desk(here) as here:
-            done = start_session(here, options)
-    return _noted(done)
+        if not is_trial(here) or done.status is Status.REFUSED:
+            return _attended(here, done, neighbours)
+    with real_desk(here) as here:
+        return _attended(here, start_session(here, options), neighbours)
 
 
-def _run_there(settings: Settings, options: "StartOptions") -> "Started":
+def _run_there(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish") -> "_Done":
     """Start it where names belong to a server: what is refused makes nobody known, either."""
     from brenner.workflows.start_session import Status, start_session
 
     with desk(settings) as here:
+        _check_ahead(here, options, neighbours)
         tried = start_session(here, options._replace(dry_run=True))
     if Summary.of(tried.diagnostics).errors:
-        return tried._replace(status=Status.REFUSED, registered=())
+        return tried._replace(status=Status.REFUSED, registered=()), None
     with real_desk(here) as here:
-        return start_session(here, options)
+        return _attended(here, start_session(here, options), neighbours)
+
+
+def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWish") -> None:
+    """Refuse an opening that is known to fail; what is wrong with the roster is told later."""
+    if not neighbours:
+        return
+    from brenner.workflows.attend import check_ahead
+    from brenner.workflows.rosters import resolve_roster
+
+    resolved = resolve_roster(here.project, os.environ, options.wish)
+    names = () if resolved.errors else resolved.recipients
+    check_ahead(here, resolved.roster, names, neighbours)
+
+
+def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":
+    """What was done for the mail, and then for the agents in a terminal."""
+    from brenner.workflows.start_session import Status
+
+    if done.status is not Status.DRY_RUN:
+        _note(done)
+    if not neighbours:
+        return done, None
+    from brenner.workflows.attend import after_mail
+
+    return done, after_mail(here, done, neighbours)
 
 
 def _store(settings: Settings) -> Store:
     return store_of(find_project(settings.project, os.environ, settings.store))
 
 
-def _noted(done: "Started") -> "Started":
+def _note(done: "Started") -> None:
     if any(each.stored for each in done.kickoffs) or done.registered:
         note_done()
-    return done
 
 
 def _check_usage(said: dict[str, str | None]) -> None:

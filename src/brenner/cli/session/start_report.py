@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TextIO
 
-from brenner.cli.failures import exit_code
+from brenner.cli.failures import exit_code, indented
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.desk import CONTENT, FINE
 from brenner.cli.mail.message import INDENT, body_lines, names
@@ -13,39 +13,53 @@ from brenner.cli.marks import QUIET, STRONG, subject_pieces
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.paging import write_lines
 from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_argument
+from brenner.cli.session.spawn_report import write_attended
+from brenner.diagnostics.codes.kickoff import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.roster.json_form import roster_json
+from brenner.workflows.attended import Attended, attended_json
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.start_session import Started, Status
 
 
-def report(done: Started, *, as_json: bool, pager: bool) -> int:
-    """Show it; the exit code."""
+def report(done: Started, attended: Attended | None = None, *, as_json: bool, pager: bool) -> int:
+    """Show it, and what became of the agents in a terminal; the exit code."""
     summary = Summary.of(done.diagnostics)
     if as_json:
-        write_json(_document(done, summary))
+        write_json(_document(done, attended))
     else:
         # A kickoff has no file: what is wrong has its line in the body.
         write_diagnostics(done.diagnostics, "kickoff", sys.stderr)
+        for block in filter(None, (each.repaired for each in done.diagnostics)):
+            sys.stderr.write(indented(block))
         if done.status is Status.DRY_RUN:
             write_lines(_dry_run(done, summary, sys.stdout), pager=pager)
         else:
             _write(done, summary)
-    if done.failed:
-        return exit_code(done.failed)
+        if attended:
+            write_attended(attended)
+        if done.status in (Status.SENT, Status.NOTHING):
+            advise(_what_next(done))
+    for failed in (done.failed, attended.failed if attended else None):
+        if failed:
+            return exit_code(failed)
     return CONTENT if summary.errors else FINE
 
 
-def _document(done: Started, summary: Summary) -> dict[str, object]:
+def _document(done: Started, attended: Attended | None) -> dict[str, object]:
     """The stable form; keys are only ever added."""
+    found = (*done.diagnostics, *(attended.diagnostics if attended else ()))
+    summary = Summary.of(found)
     return {
         "thread_id": done.thread_id,
         "status": done.status.value,
+        **({"round": done.round} if done.round else {}),
         "kickoffs": [_kickoff(each) for each in done.kickoffs],
         "registered": list(done.registered),
         "roster": roster_json(done.roster),
-        "violations": [each.to_json() for each in sorted(done.diagnostics, key=worst_first)],
+        "neighbours": attended_json(attended),
+        "violations": [each.to_json() for each in sorted(found, key=worst_first)],
         "summary": summary._asdict(),
         "valid": summary.errors == 0,
     }
@@ -79,7 +93,6 @@ def _write(done: Started, summary: Summary) -> None:
         return
     if done.status is Status.NOTHING:
         say(f"Nothing was left to send in {visible(done.thread_id or '')}.")
-    advise(_what_next(done))
 
 
 def _what_happened(done: Started, each: Addressed) -> str:
@@ -99,6 +112,13 @@ def _to(each: Addressed) -> str:
 
 def _what_next(done: Started) -> str:
     thread = done.thread_id or ""
+    reopen = " --reopen" * any(each.code is ROUND_OF_CLOSED_SESSION for each in done.diagnostics)
+    if done.round:
+        return (
+            f"`brenner session status {thread_argument(thread)}` shows whose turn it is; once "
+            f"deltas are in, `brenner compile{reopen} {thread_argument(thread)}` publishes "
+            f"v{done.round}."
+        )
     return (
         f"`brenner mail pending --thread {quote(visible(thread))}` shows who owes an ACK; once "
         f"deltas are in, `brenner compile {thread_argument(thread)}` publishes a version."

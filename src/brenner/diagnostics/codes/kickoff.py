@@ -1,9 +1,10 @@
-"""Codes of kickoffs: what keeps a session from being started (message document; ruling R15)."""
+"""Codes of kickoffs: what keeps a session or a round from being started (R15)."""
 
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
 _EXCERPT = "message_body_schema_v0.1, KICKOFF Messages; companion, Anchors"
 _START = "rulings, Small decisions: `session start` on an existing thread"
+_ROUND = "artifact_publish_spec_v0.1, KICKOFF Messages (Round 2+)"
 
 OTHER_QUESTION = Code(
     id="OTHER_QUESTION",
@@ -44,8 +45,7 @@ CONTEXT_DIFFERS = Code(
     id="CONTEXT_DIFFERS",
     severity=WARNING,
     title="The kickoff says something else than the thread's first one",
-    message="Message {id}, with which the session began, has other words under {sections}. "
-    "{effect}",
+    message="Message {id}, with which the {what} began, has other words under {sections}. {effect}",
     fix="For the same kickoff give the same texts. If something has changed, tell everybody: send "
     "an INFO message in the thread; the artifact's context is changed by a DELTA that edits `RT`.",
     why="What was sent stays as it is, and the artifact takes its context from the first kickoff. "
@@ -150,6 +150,121 @@ NO_SOURCE_TEXT = Code(
     spec="companion, Anchors",
     example=Example("text", 'operator = "Ada"', 'operator = "Ada"\nsource_text = "interviews.md"'),
 )
+ROUND_WITHOUT_VERSION = Code(
+    id="ROUND_WITHOUT_VERSION",
+    severity=ERROR,
+    title="There is no version to start a round from",
+    message="`{thread_id}` has no version yet: it is still in its first round.",
+    fix="To ask more agents in that round, use `brenner session start --thread-id={thread_id}` "
+    "with the session's question. Once deltas have come in, `brenner compile` publishes v1; start "
+    "the next round then.",
+    why="The kickoff of a later round names the version that everybody builds on, and the "
+    "critiques that are open in it.",
+    spec=_ROUND,
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate    (nothing is compiled yet)",
+        "brenner compile RS-20251230-cell-fate\nbrenner session round RS-20251230-cell-fate",
+    ),
+)
+ROUND_WITHOUT_QUESTION = Code(
+    id="ROUND_WITHOUT_QUESTION",
+    severity=ERROR,
+    title="The session has no question yet",
+    message="v{version} of `{thread_id}` has no research question, and none is given.",
+    fix="Give it with `--question`: the next version takes it from the kickoff.",
+    why="Agents work on a question. Without one the title of the kickoff would be taken for it.",
+    spec=f"{_ROUND}; R15",
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate    (no kickoff has asked anything)",
+        "brenner session round RS-20251230-cell-fate --question 'How do cells know their fate?'",
+    ),
+)
+ROUND_OF_CLOSED_SESSION = Code(
+    id="ROUND_OF_CLOSED_SESSION",
+    severity=WARNING,
+    title="The round goes on with a session that is closed",
+    message="`{thread_id}` was closed with v{version}; this round goes on with it. The session "
+    "stays closed until a later version is published.",
+    fix="Once deltas have come in, compile with `--reopen`, too: `brenner compile --reopen "
+    "{argument}`.",
+    why="The last version of a closed session is what others rely on. That it is overtaken must be "
+    "meant both times: when agents are asked, and when their work is compiled.",
+    spec="R18",
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate --reopen\n"
+        "brenner compile RS-20251230-cell-fate",
+        "brenner session round RS-20251230-cell-fate --reopen\n"
+        "brenner compile RS-20251230-cell-fate --reopen",
+    ),
+)
+ROUND_BEFORE_COMPILE = Code(
+    id="ROUND_BEFORE_COMPILE",
+    severity=WARNING,
+    title="Deltas wait that no version has read",
+    message="{unread} since v{version} that no version has read; of their blocks {applies} would "
+    "be applied. They become part of this round, which builds on v{version} without them.",
+    fix="To start the round from a version that has them, run `brenner compile {argument}` first.",
+    why="Agents of this round read the version that the kickoff names. What is not in it they are "
+    "likely to write a second time, or to contradict.",
+    spec=f"{_ROUND}; R10",
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate    (deltas have come in since v1)",
+        "brenner compile RS-20251230-cell-fate\nbrenner session round RS-20251230-cell-fate",
+    ),
+)
+ROUND_OVERTAKEN = Code(
+    id="ROUND_OVERTAKEN",
+    severity=ERROR,
+    title="The round has ended before its kickoffs were out",
+    message="The kickoffs of round {round} build on v{version} of `{thread_id}`, and meanwhile "
+    "{now}.",
+    fix="Look at the new state, then run the same command again: it starts the round that comes "
+    "next.",
+    why="A kickoff that names an older version would set its reader to work on what has changed.",
+    spec=f"{_ROUND}; R17",
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate    (somebody compiles in the same moment)",
+        "brenner session round RS-20251230-cell-fate    (again)",
+    ),
+)
+LEFT_OUT_OF_ROUND = Code(
+    id="LEFT_OUT_OF_ROUND",
+    severity=INFO,
+    title="Somebody of the roster is not asked",
+    message="The roster also names {names}, whom no kickoff of this session has asked; this round "
+    "does not ask them, either.",
+    fix="To ask them as well, name them: `--to NAME`.",
+    why="A roster may name more agents than take part. Whoever was not asked before is asked only "
+    "if somebody means it.",
+    spec=f"{_ROUND}; R15",
+    example=Example(
+        "text",
+        "brenner session round RS-20251230-cell-fate",
+        "brenner session round RS-20251230-cell-fate --to BlueLake --to RedSky",
+    ),
+)
+ROSTER_PASSED_OVER = Code(
+    id="ROSTER_PASSED_OVER",
+    severity=WARNING,
+    title="The roster of a later kickoff cannot be used",
+    message="The roster of message {id} cannot be used ({reason}). The round goes by the roster of "
+    "an earlier kickoff, or by none.",
+    fix="Look whether the recipients and their roles are the right ones; if not, give them with "
+    "`--to NAME --role ROLE`. The kickoffs of this round tell the roster to everybody.",
+    why="The latest roster is the session's. One that is faulty must not keep a session from going "
+    "on, whoever sent it.",
+    spec="R15; agent_roster_schema_v0.1, Validation Rules",
+    example=Example(
+        "text",
+        "| Agent | Role |\n|---|---|\n| RedSky | researcher |",
+        "| Agent | Role |\n|---|---|\n| RedSky | test_designer |",
+    ),
+)
 
 CODES = (
     OTHER_QUESTION,
@@ -162,4 +277,11 @@ CODES = (
     UNKNOWN_SECTION_NUMBER,
     EXCERPT_TOO_LONG,
     NO_SOURCE_TEXT,
+    ROUND_WITHOUT_VERSION,
+    ROUND_WITHOUT_QUESTION,
+    ROUND_OF_CLOSED_SESSION,
+    ROUND_BEFORE_COMPILE,
+    ROUND_OVERTAKEN,
+    LEFT_OUT_OF_ROUND,
+    ROSTER_PASSED_OVER,
 )

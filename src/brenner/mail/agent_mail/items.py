@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, NoReturn
 
-from brenner.mail.model import Agent, wants_ack
+from brenner.mail.model import Agent
 from brenner.thread.messages import Message
+from brenner.thread.types import wants_ack
 
 Fields = Mapping[str, object]
 

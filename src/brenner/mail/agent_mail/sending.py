@@ -11,8 +11,9 @@ from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.introducing import check_at_home
 from brenner.mail.agent_mail.items import Item, Unreadable, as_kept, fields_of, item_of, list_of
 from brenner.mail.agent_mail.view import View
-from brenner.mail.model import Sent, Stored, wants_ack
+from brenner.mail.model import Sent, Stored
 from brenner.thread.messages import Message
+from brenner.thread.types import wants_ack
 
 # How long a message is looked for after its answer got lost. A send takes a fraction of that.
 _LOOK_FOR = 5.0  # seconds

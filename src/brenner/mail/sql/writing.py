@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from brenner.mail.model import Stored, type_of, wants_ack
+from brenner.mail.model import Stored, type_of
 from brenner.mail.rules import next_time
 from brenner.mail.sql.database import Database, Statements
 from brenner.mail.sql.rows import (
@@ -18,6 +18,7 @@ from brenner.mail.sql.spans import note_time
 from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
+from brenner.thread.types import wants_ack
 
 
 def new_message(

@@ -31,6 +31,7 @@ class Reader(NamedTuple):
     """Who reads it: the name to act under, who else gets her mail, the shorthand of her model.
 
     In a session without roles one text is for all: `is_one` is False, and `name` one of them.
+    `answers` is the critique that a message of a later round may be about.
     """
 
     thread_id: str
@@ -39,6 +40,7 @@ class Reader(NamedTuple):
     others: tuple[str, ...]
     shorthand: str | None
     base: int = 0
+    answers: str = ""
 
 
 _STEPS = """\
@@ -137,8 +139,9 @@ def _steps(prompt: Prompt, reader: Reader) -> str:
 def message_head(prompt: Prompt, reader: Reader) -> str:
     """The beginning of the message that the examples would make, up to its first delta block."""
     shorthand = reader.shorthand or next(iter(ROLE_SHORTHANDS))
+    action = f"**Action**: Response to {reader.answers}\n" if reader.answers else ""
     body = (
-        f"# {DELTA.title}\n\n**{DELTA.version_field}**: v{reader.base}\n\n"
+        f"# {DELTA.title}\n\n**{DELTA.version_field}**: v{reader.base}\n{action}\n"
         "What you add, and why, in two or three sentences for the others.\n\n## Deltas\n"
     )
     subject = compose_subject(DELTA.name, prompt.subject, shorthand)

@@ -1,0 +1,208 @@
+"""`brenner session list`: all sessions, what needs the operator first."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.mail.times import span
+from brenner.cli.options import Number, Settings, common_options
+from brenner.cli.output import Reporting, write_json
+from brenner.cli.paging import pager_option, write_lines
+from brenner.cli.progress import Progress
+from brenner.cli.sentences import advice, joined, sentence, thread_argument
+from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
+from brenner.session.overview import Overview, Owed, is_overdue
+from brenner.session.overview_json import overview_json
+from brenner.session.status import Phase
+from brenner.workflows.sessions import Listing, listing
+
+_MOST_SHOWN = 50
+_CONVERSATION = "conversation"
+_PHASES = (*map(str, Phase), _CONVERSATION)
+
+
+@click.command(
+    "list",
+    cls=Reporting,
+    always={"sessions": []},
+    epilog=examples(
+        "brenner session list",
+        "brenner session list --phase ready_to_compile",
+        "brenner session list --all --limit 20",
+        "brenner session list --line",
+    ),
+)
+@click.option("--all", "is_all", is_flag=True, help="Also those that are complete; all of them.")
+@click.option("--limit", type=Number(1), metavar="N", help="How many at most (50).")
+@click.option(
+    "--phase",
+    type=click.Choice(_PHASES, case_sensitive=False),
+    metavar="PHASE",
+    help=f"Only sessions in this phase: {', '.join(_PHASES)}.",
+)
+@click.option("--line", "is_line", is_flag=True, help="One line, for a prompt or a status bar.")
+@pager_option
+@common_options
+def list_(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    is_all: bool,
+    limit: int | None,
+    phase: str | None,
+    is_line: bool,
+    pager: bool,
+) -> int:
+    """List all sessions, what needs you first: stopped, blocked, asked, overdue, refused, ready.
+
+    Then those that wait for agents, in critique, conversations without a kickoff, and complete
+    ones, each with the latest activity first. Complete ones in which nothing is open are only
+    counted, unless you ask for --all. --json has all of them, unless you give --limit.
+
+    --line says in one line, without colour, in how many sessions something waits; where there are
+    no sessions, the line is empty. Exit code 0; 3 where the store cannot be reached.
+    """
+    if is_line and (is_all or limit or phase or settings.as_json):
+        message = "--line goes with none of --all, --limit, --phase and --json."
+        raise click.UsageError(message)
+    with desk(settings) as here, Progress() as progress:
+        found = listing(here, progress)
+    now, deadline = datetime.now(UTC), here.project.ack_deadline
+    ask = _Ask(here.actor, now, deadline, phase, limit, is_all)
+    if is_line:
+        sys.stdout.write(line(found.sessions.values(), now, deadline) + "\n")
+        return FINE
+    fitting = sorted(filter(ask.fits, found.sessions.values()), key=ask.order)
+    if settings.as_json:
+        write_json(_document(fitting, ask))
+    else:
+        write_lines(_lines(fitting, found, ask), pager=pager)
+    return FINE
+
+
+class _Ask(NamedTuple):
+    """What is asked of the list, by whom, and when."""
+
+    actor: str
+    now: datetime
+    deadline: timedelta
+    phase: str | None
+    limit: int | None
+    is_all: bool
+
+    def fits(self, each: Overview) -> bool:
+        """Whether a session is in the phase that is asked for."""
+        return self.phase in (None, each.phase or _CONVERSATION)
+
+    def order(self, each: Overview) -> tuple[object, ...]:
+        """What needs somebody first."""
+        return urgent_first(each, self.now, self.deadline)
+
+    def is_folded(self, each: Overview) -> bool:
+        """Whether a session is only counted: it is complete, and nothing is open in it."""
+        is_done = needs_of(each, self.now, self.deadline)[0] is Need.COMPLETE
+        return is_done and not (self.is_all or self.phase)
+
+    @property
+    def most(self) -> int | None:
+        """How many people are shown at most."""
+        return self.limit or (None if self.is_all else _MOST_SHOWN)
+
+
+def line(sessions: Iterable[Overview], now: datetime, deadline: timedelta) -> str:
+    """`5 sessions: 1 blocked, 2 asked, 1 overdue`; a session may be counted under several words."""
+    found = counts(sessions, now, deadline)
+    total = found["sessions"]
+    if not total:
+        return ""
+    waiting = [f"{found[need]} {_word(need, found[need])}" for need in WAITING if found[need]]
+    words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
+    return f"{total:,} session{'s' * (total != 1)}{words}"
+
+
+def _word(need: Need, number: int) -> str:
+    return "handoff" if need is Need.HANDOFFS and number == 1 else need
+
+
+def _document(fitting: Sequence[Overview], ask: _Ask) -> dict[str, object]:
+    """The counts are of all that fit, however many are listed."""
+    return {
+        "sessions": [overview_json(each, ask.now, ask.deadline) for each in fitting[: ask.limit]],
+        "summary": counts(fitting, ask.now, ask.deadline),
+    }
+
+
+def _lines(fitting: Sequence[Overview], found: Listing, ask: _Ask) -> Iterator[str]:
+    """What needs somebody, in words; the table; what was left out."""
+    if not fitting:
+        yield from _nothing(found, ask)
+        return
+    from brenner.cli.session.list_rows import lines  # a line does without
+
+    yield sentence(f"{line(fitting, ask.now, ask.deadline)}.", sys.stdout)
+    if told := _about_acks([each for session in fitting for each in session.owed], ask):
+        yield sentence(told, sys.stdout)
+    unfolded = [each for each in fitting if not ask.is_folded(each)]
+    shown = unfolded[: ask.most]
+    if shown:
+        yield "\n"
+        yield from lines(shown, ask.now, ask.deadline)
+    yield "\n"
+    yield from _left_out(len(unfolded) - len(shown), len(fitting) - len(unfolded), found)
+    if shown:
+        first = thread_argument(shown[0].thread_id)
+        yield advice(f"`brenner session status {first}` says more about the first.", sys.stdout)
+
+
+def _about_acks(owed: Sequence[Owed], ask: _Ask) -> str:
+    """`You owe an ACK. 2 agents owe 3 ACKs; 1 is overdue, for 3 h.`"""
+    mine = [each for each in owed if each.debtor == ask.actor]
+    others = [each for each in owed if each.debtor != ask.actor]
+    agents = {each.debtor for each in others}
+    who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
+    told = [
+        f"{who} {_acks(some, ask)}." for who, some in (("You owe", mine), (who, others)) if some
+    ]
+    return " ".join(told)
+
+
+def _acks(owed: Sequence[Owed], ask: _Ask) -> str:
+    """`3 ACKs; 1 is overdue, for 3 h`."""
+    what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
+    late = sum(is_overdue(each, ask.now, ask.deadline) for each in owed)
+    if not late:
+        return what
+    oldest = span(ask.now - min(each.last_sent for each in owed) - ask.deadline)
+    since = f"for {oldest}" if late == 1 else f"the oldest for {oldest}"
+    return f"{what}; {late:,} {'is' if late == 1 else 'are'} overdue, {since}"
+
+
+def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
+    """What is not shown, and how to see it."""
+    shows = "`brenner session list --all` shows"
+    if more:
+        are, them = ("is", "it") if more == 1 else ("are", "them")
+        yield sentence(f"{more:,} more {are} not shown: {shows} {them}", sys.stdout)
+    if complete:
+        are, them = ("session is", "it") if complete == 1 else ("sessions are", "them")
+        said = f"{complete:,} {are} complete, and nothing waits there: {shows} {them}"
+        yield sentence(said, sys.stdout)
+    if found.others:
+        count = len(found.others)
+        have = "thread has" if count == 1 else "threads have"
+        listed = "`brenner mail thread` lists all threads"
+        yield sentence(f"{count:,} {have} an ID that no session can have: {listed}", sys.stdout)
+
+
+def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:
+    if ask.phase and found.sessions:
+        everything = "`brenner session list` shows those of all phases."
+        yield sentence(f"No session is in the phase {ask.phase}. {everything}", sys.stdout)
+        return
+    yield sentence("There are no sessions yet. Each will appear here with its kickoff:", sys.stdout)
+    yield advice('`brenner session start --question "…" --to NAME --to NAME`', sys.stdout)
+    yield from _left_out(0, 0, found)

@@ -1,0 +1,157 @@
+"""Running the programs beside ours: found on PATH, with a limit to their time and their words.
+
+They are optional, and none of them is ours. Whatever one does (it hangs, it floods us, it is no
+program at all) ends as words in `Ran.problem`, never as an exception.
+"""
+
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import IO, NamedTuple
+
+MOST_BYTES = 256 * 1024
+_PIECE = 64 * 1024
+_TICK = 0.05  # how long to wait for words before looking whether the program has ended
+_MOST_REASON = 200
+
+
+class Ran(NamedTuple):
+    """How a program ended. `problem` is why it could not be heard out, in words; else empty."""
+
+    code: int
+    out: str
+    err: str
+    problem: str = ""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it did what it was asked to."""
+        return self.code == 0 and not self.problem
+
+    @property
+    def reason(self) -> str:
+        """Why it did not, on one line."""
+        if self.problem:
+            return self.problem
+        said = f"{self.err}\n{self.out}".split("\n")
+        first = next(filter(None, (line.strip() for line in said)), "")
+        cut = first if len(first) <= _MOST_REASON else f"{first[: _MOST_REASON - 1]}…"
+        return cut or f"it said nothing, exit code {self.code}"
+
+
+def find(name: str) -> str | None:
+    """Where a program is; the path holds also for who runs it in another folder."""
+    found = shutil.which(name)
+    return os.path.abspath(found) if found else None  # noqa: PTH100  (a folder may be gone)
+
+
+def run(
+    command: Sequence[str],
+    seconds: float,
+    folder: Path | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Ran:
+    """Run a program; `more` is added to its environment.
+
+    What it leaves behind in the background, as servers do, goes on and holds nobody up.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(more or {})},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        return Ran(-1, "", "", f"it cannot be run: {reason.lower()}")
+    with process:
+        try:
+            return _heard_out(process, seconds)
+        except BaseException:  # somebody interrupts us, and means all of it
+            _kill(process)
+            raise
+
+
+class _Words:
+    """What a process says on its two outputs, as far as there is room for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._said: dict[IO[bytes], bytearray] = {}
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self._selector.register(pipe, selectors.EVENT_READ, pipe)
+                self._said[pipe] = bytearray()
+
+    @property
+    def are_too_many(self) -> bool:
+        return any(len(said) > MOST_BYTES for said in self._said.values())
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        out, err = (said.decode("utf-8", "replace") for said in self._said.values())
+        return out, err
+
+    def take(self, seconds: float) -> bool:
+        """Take what comes within that time; whether there was anything."""
+        if not self._selector.get_map():
+            return False
+        ready = self._selector.select(seconds)
+        for key, _ in ready:
+            piece = os.read(key.fd, _PIECE)
+            if piece:
+                self._said[key.data].extend(piece)
+            else:
+                self._selector.unregister(key.data)
+        return bool(ready)
+
+    @property
+    def are_over(self) -> bool:
+        return not self._selector.get_map()
+
+    def close(self) -> None:
+        self._selector.close()
+
+
+def _heard_out(process: subprocess.Popen[bytes], seconds: float) -> Ran:
+    words = _Words(process)
+    end = monotonic() + seconds
+    problem = ""
+    try:
+        while process.poll() is None and not problem:
+            if words.are_over:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_TICK)
+            else:
+                words.take(_TICK)
+            problem = _excess(words, end, seconds)
+        while not problem and words.take(0):
+            problem = _excess(words, end, seconds)
+    finally:
+        words.close()
+    if problem:
+        _kill(process)
+    return Ran(process.wait(), *words.texts, problem)
+
+
+def _excess(words: _Words, end: float, seconds: float) -> str:
+    if words.are_too_many:
+        return f"it said more than {MOST_BYTES:,} bytes"
+    return f"it had not ended after {seconds:g} seconds" if monotonic() > end else ""
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

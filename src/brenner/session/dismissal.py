@@ -1,0 +1,108 @@
+"""Refused blocks that the operator dismisses, and the INFO messages that say so."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.session.letters import Letter
+from brenner.session.status import Refusal
+from brenner.thread.messages import Message
+from brenner.thread.subjects import compose_subject
+from brenner.thread.types import INFO
+
+FENCE = "brenner-dismiss"
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_MOST_NUMBERS = 10
+
+
+class Dismissal(NamedTuple):
+    """A block that is let be: by the content of its message, which no import changes."""
+
+    content_hash: str
+    block: int
+
+
+def compose_dismissal(
+    message: Message, content_hash: str, message_id: int, refused: Iterable[int], reason: str
+) -> Message:
+    """The dismissal of blocks of one message; `message` gives thread, sender and recipients."""
+    numbers = list(refused)
+    which = _named(numbers)
+    why = one_paragraph(reason) or "The operator gave no reason."
+    records = "\n".join(
+        fenced(_canonical(Dismissal(content_hash, each)), FENCE) for each in numbers
+    )
+    them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
+    body = (
+        f"# Refused, and Dismissed\n\n"
+        f"The operator dismisses {which} of message {message_id}: {are} not in the artifact, and "
+        f"nobody has to correct {them} any more. Whoever wants {them} there all the same sends "
+        f"{them} corrected.\n\n## Reason\n{why}\n\n## Record\n{records}"
+    )
+    subject = compose_subject("INFO", f"{which} of message {message_id} dismissed".capitalize())
+    return message._replace(subject=subject, body=body)
+
+
+def _named(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"block {numbers[0]}"
+    if len(numbers) > _MOST_NUMBERS:
+        return f"{len(numbers)} refused blocks"
+    *first, last = map(str, numbers)
+    return f"blocks {', '.join(first)} and {last}"
+
+
+def _canonical(dismissal: Dismissal) -> str:
+    return json.dumps(dismissal._asdict(), separators=(",", ":"), sort_keys=True)
+
+
+def dismissed_by(message: Message) -> tuple[Dismissal, ...]:
+    """What a message dismisses."""
+    if FENCE not in message.body:
+        return ()
+    found = [
+        _dismissal(block.text)
+        for block in blocks(message.body)
+        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == FENCE
+    ]
+    return tuple(each for each in found if each)
+
+
+def _dismissal(text: str) -> Dismissal | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    content_hash = value.get("content_hash") if isinstance(value, dict) else None
+    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
+        return None
+    block = value.get("block")
+    return Dismissal(content_hash, block) if type(block) is int else None
+
+
+class Dismissals:
+    """All that the operators of a thread have dismissed. Each is about what stands before it.
+
+    A copy of the message that is sent again after it is the author's new attempt.
+    """
+
+    def __init__(self, thread: Iterable[Letter], operators: Iterable[str]) -> None:
+        self._letters = {each.id: each for each in thread}
+        may = frozenset(operators)
+        self._last = {
+            dismissal: (each.at, each.id)
+            for each in self._letters.values()
+            if each.type == INFO.name and each.message.sender in may
+            for dismissal in dismissed_by(each.message)
+        }
+
+    def of(self, refusal: Refusal) -> int | None:
+        """The message that dismisses a refused block; None where none does."""
+        letter = self._letters.get(refusal.message_id)
+        if letter is None:
+            return None
+        last = self._last.get(Dismissal(letter.content, refusal.block))
+        return last[1] if last and (letter.at, letter.id) < last else None

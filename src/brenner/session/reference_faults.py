@@ -1,0 +1,122 @@
+"""What is to be said of references: that one leads nowhere, in a circle, or to a killed item."""
+
+from collections.abc import Iterable, Sequence
+
+from brenner.artifact.model import Killed, order_of
+from brenner.diagnostics.codes import references as codes
+from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.grammar import ITEM_ID
+from brenner.session.reference_graph import Edge, Known, ReferenceGraph
+from brenner.thread.ids import is_valid, suggest_thread_id
+
+_FIELD = "references"
+_MOST_REASON = 300  # characters of the reason for a kill
+_MOST_STEPS = 12  # of a circle
+_MOST_EDITS = 3  # between an ID and the one that was meant: all of a day look alike
+
+
+def unknown_session(edge: Edge, others: Iterable[str]) -> Diagnostic:
+    """A reference to a session that is not known; `others` are those that are."""
+    session = edge.target.session
+    reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
+    near = nearest(session, _likely_first(session, others), _MOST_EDITS)
+    could_be = is_valid(session)
+    if not could_be:
+        reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
+        near = near or suggest_thread_id(session)
+    found = codes.UNKNOWN_REFERENCED_SESSION.at(None, **_words(edge, reason, near))
+    return _about(found, edge, could_be=could_be)
+
+
+def unknown_item(edge: Edge, known: Known) -> Diagnostic:
+    """A reference to an item that the session does not have."""
+    item, session = edge.target.item, edge.target.session
+    match = ITEM_ID.fullmatch(item)
+    if match is None:
+        reason = f"`{item}` is not an item's ID, so no item will ever have it"
+    elif not known.items:
+        reason = f"`{session}` has no version yet"
+    else:
+        alike = [each for each in known.items if _prefix(each) == _prefix(item)]
+        reason = f"`{session}` has no `{item}`, {_listed(alike)}"
+    near = nearest(item, sorted(known.items, key=order_of))
+    found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_words(edge, reason, near))
+    return _about(found, edge, could_be=match is not None)
+
+
+def to_killed(edge: Edge, killed: Killed) -> Diagnostic:
+    """A reference to an item that was killed, and why."""
+    reason = killed.reason.strip() or "no reason is given."
+    if len(reason) > _MOST_REASON:
+        reason = reason[:_MOST_REASON].rstrip() + "…"
+    words = _words(edge, reason, None) | {"agent": killed.agent or "somebody"}
+    return _about(codes.REFERENCE_TO_KILLED.at(None, **words), edge)
+
+
+def circle(way: Sequence[Edge]) -> Diagnostic:
+    """A circle, told from its first item on; of a long one the beginning and the end."""
+    steps = [f"{_said(edge.relation)} `{edge.target}`" for edge in way]
+    if len(steps) > _MOST_STEPS:
+        more = len(steps) - _MOST_STEPS
+        steps[_MOST_STEPS - 1 : -1] = [f"which leads through {more} more items"]
+    chain = ", which ".join([f"`{way[0].origin}` {steps[0]}", *steps[1:]])
+    return _about(codes.CIRCLE_OF_REFERENCES.at(chain=chain), way[0])
+
+
+def dangling(edge: Edge, graph: ReferenceGraph) -> Diagnostic:
+    """A reference that leads nowhere, as the whole graph shows it."""
+    known = graph.sessions.get(edge.target.session)
+    return unknown_item(edge, known) if known else unknown_session(edge, graph.sessions)
+
+
+def _about(found: Diagnostic, edge: Edge, *, could_be: bool = True) -> Diagnostic:
+    """With its place; a word that is no ID is what the check of a message warns of as well."""
+    also = () if could_be else (UNKNOWN_REFERENCE.id,)
+    return found._replace(item=edge.origin.item or None, field=_FIELD, also=also)
+
+
+def _said(relation: str) -> str:
+    """A relation within a sentence."""
+    return "is informed by" if relation == "informed_by" else relation
+
+
+def _words(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
+    return {
+        "id": edge.origin.item,
+        "relation": _said(edge.relation),
+        "session": edge.target.session,
+        "item": edge.target.item,
+        "reason": reason,
+        "suggestion": perhaps(near),
+    }
+
+
+def _likely_first(session: str, others: Iterable[str]) -> list[str]:
+    """Only some are compared: those of the same day or with the same words before all others."""
+    kind, day, words = _parts(session)
+    return sorted(others, key=lambda each: _unlike(_parts(each), (kind, day, words)))
+
+
+def _parts(session: str) -> tuple[str, str, str]:
+    kind, _, rest = session.partition("-")
+    day, _, words = rest.partition("-")
+    return kind, day, words
+
+
+def _unlike(one: tuple[str, str, str], other: tuple[str, str, str]) -> int:
+    return -sum(part == same != "" for part, same in zip(one[1:], other[1:], strict=True))
+
+
+def _prefix(item: str) -> str:
+    return item.rstrip("0123456789")
+
+
+def _listed(items: Iterable[str]) -> str:
+    """`only H1 to H4`, or that there is nothing of the kind."""
+    held = sorted(items, key=order_of)
+    if not held:
+        return "nor any item of that kind"
+    first, *_, last = (*held, held[-1])
+    return f"only `{first}`" + (f" to `{last}`" if first != last else "")

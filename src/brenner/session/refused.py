@@ -1,0 +1,98 @@
+"""Refused blocks that nobody has taken care of yet (rulings, Small decisions).
+
+A later message of the same sender corrects one, if a block of it with the same operation and the
+same target is applied, or with the same section and name where it adds an item. Two blocks of one
+message do not correct each other: their author wrote both at once. The operator can dismiss one.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from brenner.artifact.ledger import Entry, Outcome
+from brenner.delta.blocks import read_blocks
+from brenner.delta.schema import Operation
+from brenner.markdown.blocks import blocks
+from brenner.session.status import Refusal
+
+# An author, an operation, and what it is about: a target, or a section and a name
+Key = tuple[str, ...]
+Place = tuple[int, int]  # message and block
+
+
+def after_ledger(
+    before: Sequence[Refusal], ledger: Iterable[Entry], version: int | None
+) -> tuple[Refusal, ...]:
+    """What is open after the blocks of a ledger; `version` is the one that has read them."""
+    entries = [entry for entry in ledger if entry.state is not Outcome.DUPLICATE]
+    if not before and not any(entry.state is Outcome.REFUSED for entry in entries):
+        return ()
+    still_open = {(each.message_id, each.block): each for each in before}
+    places: dict[Key, list[Place]] = {}
+    for each in before:
+        _note(each, places)
+    for _, group in groupby(entries, key=lambda entry: entry.message_id):
+        message = list(group)
+        for entry in message:
+            if entry.state is Outcome.APPLIED and places:
+                for key in _corrected_by(entry):
+                    for place in places.pop(key, ()):
+                        still_open.pop(place, None)
+        for entry in message:
+            if entry.state is Outcome.REFUSED:
+                refusal = refusal_of(entry, version)
+                still_open[entry.message_id, entry.block] = refusal
+                _note(refusal, places)
+    return tuple(still_open.values())
+
+
+def refusal_of(entry: Entry, version: int | None) -> Refusal:
+    """A refused block; its target is called as it is numbered by now, where that is known."""
+    return Refusal(
+        message_id=entry.message_id,
+        block=entry.block,
+        line=entry.line,
+        agent=entry.agent,
+        operation=entry.operation,
+        section=entry.section,
+        target_id=entry.meant_id or entry.target_id,
+        name=entry.name,
+        version=version,
+        diagnostics=entry.diagnostics,
+    )
+
+
+def _note(refusal: Refusal, places: dict[Key, list[Place]]) -> None:
+    for key in dict.fromkeys(_keys(refusal)):
+        places.setdefault(key, []).append((refusal.message_id, refusal.block))
+
+
+def _keys(refusal: Refusal) -> Iterator[Key]:
+    """What a block must be about to correct it: of a target with two readings, either of them."""
+    agent, operation = refusal.agent, refusal.operation
+    if operation == Operation.ADD:
+        yield from _add_key(agent, refusal.section, refusal.name)
+        return
+    targets = [refusal.target_id]
+    for found in refusal.diagnostics:
+        targets += [
+            block.delta.target_id
+            for text in found.readings
+            for block in read_blocks(blocks(text))
+            if block.delta
+        ]
+    yield from ((agent, operation, target) for target in targets if operation and target)
+
+
+def _corrected_by(entry: Entry) -> Iterator[Key]:
+    if entry.operation == Operation.ADD:
+        yield from _add_key(entry.agent, entry.section, entry.name)
+        return
+    for target in dict.fromkeys((entry.item_id, entry.target_id)):
+        if entry.operation and target:
+            yield entry.agent, entry.operation, target
+
+
+def _add_key(agent: str, section: str | None, name: str | None) -> Iterator[Key]:
+    """How a name is spaced, and in which case, does not matter."""
+    if section and name:
+        yield agent, Operation.ADD.value, section, " ".join(name.split()).casefold()

@@ -1,0 +1,116 @@
+"""Where an item of a session comes from and what came of it, over all sessions of a project.
+
+Who refers to what is known of all of them. Who proposed an item, and what became of it, is looked
+up only for the items that somebody is shown.
+"""
+
+from itertools import takewhile
+from typing import NamedTuple
+
+from brenner.artifact.merging.circles import Node
+from brenner.artifact.model import order_of
+from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
+from brenner.diagnostics.codes.versions import NO_VERSION_YET
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.mail.rules import unknown_thread
+from brenner.session.genealogy import (
+    LINEAGE,
+    Direction,
+    FirstProposed,
+    Genealogy,
+    first_proposed,
+    genealogy,
+)
+from brenner.session.reference_faults import circle, dangling
+from brenner.session.reference_graph import ReferenceGraph
+from brenner.thread.cross_reference import cross_reference
+from brenner.workflows.chains import check_usable
+from brenner.workflows.check_references import load_graph
+from brenner.workflows.desk import Desk
+from brenner.workflows.session_facts import SessionLookup
+from brenner.workflows.sessions import Progress
+
+
+class Asked(NamedTuple):
+    """What is asked for: of an item, or of a whole session; which way, and how far."""
+
+    thread_id: str
+    item: str | None = None
+    directions: tuple[Direction, ...] = tuple(Direction)
+    depth: int | None = None
+
+
+class Followed(NamedTuple):
+    """The answer; `sessions` tells more of each item and session in it.
+
+    `problems` are the files that could not be read: what they hold is missing in the answer.
+    """
+
+    genealogy: Genealogy
+    graph: ReferenceGraph
+    sessions: SessionLookup
+    problems: tuple[Diagnostic, ...]
+
+    def firsts(self) -> tuple[FirstProposed, ...]:
+        """Who first proposed the item; of a session each item that carries another one on.
+
+        Only who follows ancestors is told.
+        """
+        if self.genealogy.ancestors is None:
+            return ()
+        asked = self.genealogy.starts
+        if self.genealogy.item is None:
+            asked = tuple(node for node in asked if self._carries_on(node))
+        return tuple(first_proposed(self.graph, node, self.sessions.item) for node in asked)
+
+    def _carries_on(self, node: Node) -> bool:
+        return any(edge.relation in LINEAGE for edge in self.graph.out_of(node))
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """References of the answer that lead nowhere or in a circle; files that cannot be read."""
+        nowhere = (edge for edge in self.genealogy.edges if not self.graph.has(edge.target))
+        return (
+            *(dangling(edge, self.graph) for edge in nowhere),
+            *(circle(way) for way in self.genealogy.circles),
+            *self.problems,
+        )
+
+
+def follow(desk: Desk, asked: Asked, progress: Progress) -> Followed:
+    """The genealogy of an item or a session; an unknown one is refused."""
+    check_usable(asked.thread_id)
+    loaded = load_graph(desk, progress)
+    graph = loaded.graph
+    _check_session(desk, asked.thread_id, graph)
+    if asked.item is not None:
+        _check_item(Node(asked.thread_id, asked.item), graph)
+    found = genealogy(graph, asked.thread_id, asked.item, asked.directions, asked.depth)
+    return Followed(found, graph, SessionLookup(desk, loaded.sessions), loaded.problems)
+
+
+def _check_session(desk: Desk, thread_id: str, graph: ReferenceGraph) -> None:
+    if thread_id in graph.sessions or desk.mailbox.thread(thread_id, limit=1).position:
+        return
+    # Only so many names are compared with the one that was asked for: those that begin like it
+    likely = sorted(graph.sessions, key=lambda name: -_alike(name, thread_id))
+    raise unknown_thread(thread_id, likely)
+
+
+def _alike(name: str, wanted: str) -> int:
+    """How many letters the two have in common from the start."""
+    pairs = zip(name, wanted, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _check_item(node: Node, graph: ReferenceGraph) -> None:
+    if graph.has(node):
+        return
+    known = graph.sessions.get(node.session)
+    items = sorted(known.items, key=order_of) if known else []
+    if not items:
+        path = cross_reference(node.session).artifact_path
+        raise Refused(NO_VERSION_YET.at(thread_id=node.session, path=path))
+    near = perhaps(nearest(node.item, items))
+    raise Refused(NO_SUCH_ITEM.at(name=node.session, item=node.item, suggestion=near))

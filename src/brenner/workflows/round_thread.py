@@ -1,0 +1,75 @@
+"""A thread as the kickoffs of a later round find it: which version it has, and whom they reached.
+
+A kickoff is of this round if no version has read it and it names the latest version as its base.
+"""
+
+from collections.abc import Iterator
+
+from brenner.artifact.merging.contribution import Kickoff, read_posted, stated_base
+from brenner.diagnostics.codes.kickoff import ROUND_OVERTAKEN
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Stored
+from brenner.markdown.blocks import blocks
+from brenner.session.chain_messages import is_decision, type_of
+from brenner.thread.messages import Message
+from brenner.thread.types import COMPILED, KICKOFF
+from brenner.workflows.asking_thread import Asked, AskingThread
+from brenner.workflows.chains import filed, load_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.publishing import check_sound
+from brenner.workflows.session_status import Followed
+
+
+class RoundThread(AskingThread):
+    """A thread, read as far as its status was worked out from it."""
+
+    def __init__(self, desk: Desk, followed: Followed) -> None:
+        messages = followed.messages
+        arrival = max(each.arrival for each in messages)
+        super().__init__(desk.mailbox, followed.chain.thread_id, len(messages), arrival)
+        self._desk = desk
+        self._chain = followed.chain
+        self._now = followed.chain
+        unread = [each for each in followed.chain.unread if type_of(each) == KICKOFF.name]
+        found = (desk.mailbox.message(each.posted.id) for each in unread)
+        self._asked = list(self._of_this_round(found))
+
+    @property
+    def first(self) -> Stored | None:
+        """The kickoff with which the round began."""
+        return self._asked[0].stored if self._asked else None
+
+    def reached(self) -> dict[str, Asked]:
+        """Who has got a kickoff of this round, and which: the first, if she got two."""
+        return {
+            name: each for each in reversed(self._asked) for name in each.stored.message.recipients
+        }
+
+    def conflict(self) -> Diagnostic | None:
+        """That the latest version is not the one that the kickoffs name; None where it is."""
+        before, latest = self._chain, self._now.latest
+        if latest and before.latest and latest.content_hash == before.latest.content_hash:
+            return None
+        now = f"v{latest.number} is the latest version" if latest else "it has no version any more"
+        return ROUND_OVERTAKEN.at(
+            round=before.number + 1, version=before.number, thread_id=self.thread_id, now=now
+        )
+
+    def _hear(self, news: tuple[Stored, ...]) -> None:
+        """A kickoff may be of this round; a version, or a decision on one, may end it."""
+        self._asked += self._of_this_round(each for each in news if each.type == KICKOFF.name)
+        if any(each.type == COMPILED.name or is_decision(filed(each)) for each in news):
+            operator = self._desk.project.operator
+            self._now = load_chain(self._mailbox, self.thread_id, operator).chain
+            check_sound(self._now)
+
+    def _of_this_round(self, kickoffs: Iterator[Stored]) -> Iterator[Asked]:
+        for stored in kickoffs:
+            brought = read_posted(stored.posted)
+            if isinstance(brought, Kickoff) and named_base(stored.message) == self._chain.number:
+                yield Asked(stored, brought.question, brought.roster)
+
+
+def named_base(kickoff: Message) -> int | None:
+    """The version that a kickoff names as its base."""
+    return stated_base(blocks(kickoff.body), KICKOFF.version_field)

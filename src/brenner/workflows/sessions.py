@@ -1,0 +1,136 @@
+"""All sessions of a project, one row each; what was worked out is kept until the thread grows.
+
+A thread that has not grown costs a comparison. Where the home keeps nothing, or may not be written
+to, everything is worked out each time, and the answer is the same.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+
+from brenner.diagnostics.errors import BrennerError
+from brenner.mail.abilities import Ability
+from brenner.mail.model import ThreadSummary
+from brenner.session.overview import Overview
+from brenner.session.overview_json import Known, decode_overview, encode_overview
+from brenner.thread.ids import is_valid
+from brenner.workflows.desk import Desk
+
+Progress = Callable[[str, int, int | None], None]
+_BATCH = 200  # rows that are worked out before they are kept: so many an interruption loses
+
+
+class Listing(NamedTuple):
+    """All sessions, the one with the newest message first.
+
+    `others` are the threads whose ID is none that a session can have.
+    """
+
+    sessions: dict[str, Overview]
+    others: tuple[str, ...]
+
+
+def _silent(_doing: str, _done: int, _total: int | None) -> None:
+    """Who does not look needs no progress."""
+
+
+def overviews(desk: Desk, progress: Progress = _silent) -> dict[str, Overview]:
+    """All threads with a valid ID in which somebody speaks the protocol."""
+    return listing(desk, progress).sessions
+
+
+def listing(desk: Desk, progress: Progress = _silent) -> Listing:
+    """All sessions, and what is left out."""
+    summaries = desk.mailbox.threads()
+    threads = {each.thread_id: each for each in summaries if is_valid(each.thread_id)}
+    found = _still_true(desk, threads.values())
+    stale = [thread_id for thread_id in threads if thread_id not in found]
+    for known in _worked_out(desk, stale, progress):
+        found[known.thread_id] = known
+    rows = {thread_id: found[thread_id].overview for thread_id in threads}
+    sessions = {thread_id: row for thread_id, row in rows.items() if row}
+    others = tuple(each.thread_id for each in summaries if each.thread_id not in threads)
+    return Listing(sessions, others)
+
+
+def one_overview(desk: Desk, thread_id: str) -> Overview | None:
+    """The row of one session; None where there is none of that ID."""
+    if not is_valid(thread_id):
+        return None
+    page = desk.mailbox.thread(thread_id, limit=1)
+    if not page.messages:
+        return None
+    thread = ThreadSummary(thread_id, page.position, page.messages[0].at, page.messages[0].at)
+    known = _read(desk.mailbox.kept(_prefix(desk) + thread_id))
+    if known is None or not _is_of(known, thread):
+        [known] = _worked_out(desk, [thread_id], _silent)
+    return known.overview
+
+
+def _prefix(desk: Desk) -> str:
+    """Who may void a version, and dismiss a block, is part of what was worked out."""
+    return f"session of {desk.project.operator} for "
+
+
+def _still_true(desk: Desk, threads: Iterable[ThreadSummary]) -> dict[str, Known]:
+    """What was kept of threads that have not grown since."""
+    prefix = _prefix(desk)
+    kept = desk.mailbox.kept_under(prefix)
+    found = {}
+    for thread in threads:
+        known = _read(kept.get(prefix + thread.thread_id))
+        if known is not None and _is_of(known, thread):
+            found[thread.thread_id] = known
+    return found
+
+
+def _read(text: str | None) -> Known | None:
+    """A kept row; None where there is none, or one that is damaged or of another release."""
+    if text is None:
+        return None
+    try:
+        return decode_overview(text)
+    except ValueError:
+        return None
+
+
+def _is_of(known: Known, thread: ThreadSummary) -> bool:
+    return (
+        known.position == thread.position
+        and known.last_at == thread.last_at
+        and known.thread_id == thread.thread_id
+    )
+
+
+def _worked_out(desk: Desk, thread_ids: Sequence[str], progress: Progress) -> Iterator[Known]:
+    """Each thread looked at anew; what was found is kept in batches."""
+    keeps = Ability.KEEPING not in desk.mailbox.lacks
+    remaining = iter(thread_ids)
+    done = 0
+    while batch := list(islice(remaining, _BATCH)):
+        worth_keeping = {}
+        for thread_id in batch:
+            known, is_sure = _work_out(desk, thread_id)
+            if keeps and is_sure:
+                worth_keeping[_prefix(desk) + thread_id] = encode_overview(known)
+            done += 1
+            progress("Reading sessions:", done, len(thread_ids))
+            yield known
+        if worth_keeping:
+            with suppress(BrennerError):  # then the next time only takes longer
+                desk.mailbox.keep(worth_keeping)
+
+
+def _work_out(desk: Desk, thread_id: str) -> tuple[Known, bool]:
+    """What there is to know of a thread, and whether no message came in while it was read."""
+    from brenner.session.chain_messages import type_of  # who finds all kept needs none of it
+    from brenner.session.overview_of import overview_of
+    from brenner.workflows.session_status import load_status
+
+    status, chain, messages = load_status(desk, thread_id)
+    last_at = max(each.posted.at for each in messages)
+    speaks = any(type_of(each) for each in messages)
+    overview = overview_of(status, chain.state.artifact) if speaks else None
+    is_sure = status.position == chain.position == len(messages)
+    return Known(thread_id, len(messages), last_at, overview), is_sure

@@ -1,0 +1,105 @@
+"""What comes of the kickoffs of a session, or of one of its rounds: sent, tried, or broken off."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE, ROLE_CHANGED
+from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Profile
+from brenner.roster.model import Roster
+from brenner.workflows.asking_thread import AskingThread
+from brenner.workflows.desk import Desk
+from brenner.workflows.send_kickoffs import Addressed, State, role_told, send_missing
+
+
+class Status(StrEnum):
+    """How starting a session ended."""
+
+    SENT = "sent"
+    NOTHING = "nothing_to_send"
+    INCOMPLETE = "incomplete"
+    REFUSED = "refused"
+    DRY_RUN = "dry_run"
+
+
+class Started(NamedTuple):
+    """What was done. `registered` are the names that were made known, or would be.
+
+    `failed` is what went wrong after the first kickoff had gone out. `round` is the number of a
+    later round, where the kickoffs are of one.
+    """
+
+    thread_id: str | None
+    status: Status
+    kickoffs: tuple[Addressed, ...]
+    registered: tuple[str, ...]
+    roster: Roster
+    diagnostics: tuple[Diagnostic, ...]
+    failed: BrennerError | None = None
+    round: int | None = None
+
+
+def changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Diagnostic]:
+    """Whoever was told another role before gets no second kickoff, so the operator must know."""
+    for each in kickoffs:
+        for name in each.message.recipients:
+            role = role_told(roster, name)
+            if each.stored and each.role != role:
+                before, now = each.role or "one of all", role or "one of all"
+                yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
+
+
+def once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each once: of the thread's ID the check of a kickoff says what was said before."""
+    return tuple({(each.id, each.message): each for each in reversed([*found])}.values())[::-1]
+
+
+def tried(started: Started, newcomers: Iterable[Profile]) -> Started:
+    """What a dry run says: what would be sent, and who would be registered."""
+    kickoffs = (
+        each if each.stored else each._replace(state=State.DRY_RUN) for each in started.kickoffs
+    )
+    registered = tuple(profile.name for profile in newcomers)
+    return started._replace(kickoffs=tuple(kickoffs), registered=registered)
+
+
+def send_all(
+    desk: Desk, thread: AskingThread, started: Started, newcomers: Iterable[Profile]
+) -> Started:
+    """Register whom nobody knows yet, then send what is missing."""
+    registered = [desk.mailbox.register(profile) for profile in newcomers]
+    kickoffs, failed = send_missing(thread, started.kickoffs, started.roster)
+    is_sent = any(each.state is State.SENT for each in kickoffs)
+    started = started._replace(
+        status=Status.SENT if is_sent else Status.NOTHING,
+        kickoffs=kickoffs,
+        registered=tuple(each.agent.name for each in registered if each.before is None),
+    )
+    return _incomplete(started, failed) if failed else started
+
+
+def _incomplete(started: Started, failed: BrennerError) -> Started:
+    """What to say where it broke off; where nobody was reached, that is all there is to say."""
+    missed = [each for each in started.kickoffs if each.state in (State.NOT_SENT, State.UNKNOWN)]
+    reached = [each for each in started.kickoffs if each not in missed]
+    if not reached:
+        raise failed
+    found = failed.diagnostic
+    told = KICKOFF_INCOMPLETE.at(
+        reached=_names(reached), missed=_names(missed), reason=found.message, hint=found.fix
+    )
+    return started._replace(
+        status=Status.INCOMPLETE,
+        diagnostics=(*started.diagnostics, told._replace(also=(found.id,))),
+        failed=failed,
+    )
+
+
+def _names(kickoffs: Iterable[Addressed]) -> str:
+    return ", ".join(
+        f"{name} (or perhaps it has)" if each.state is State.UNKNOWN else name
+        for each in kickoffs
+        for name in each.message.recipients
+    )

@@ -1,0 +1,108 @@
+"""The threads that are followed: each kept in memory, so that a message costs what is new."""
+
+from typing import NamedTuple
+
+from brenner.mail.model import Stored
+from brenner.session.chain import Chain, advance, replay
+from brenner.session.rebuild import Filed
+from brenner.session.route import Route, Step
+from brenner.session.routing import route
+from brenner.session.routing_evidence import evidence_of
+from brenner.session.standing import status_of
+from brenner.session.status import SessionStatus
+from brenner.thread.ids import is_valid
+from brenner.workflows.chains import check_usable, filed, load_chain
+from brenner.workflows.desk import Desk
+from brenner.workflows.looking import only_looking
+
+_MOST_IN_MEMORY = 100  # threads; the others are read again when something comes in there
+_NO_SESSION = Route(
+    None, Step.NOTHING, "the thread's ID is no session's: nothing in it is compiled"
+)
+
+
+class Known(NamedTuple):
+    """A thread as far as it was read."""
+
+    chain: Chain
+    messages: tuple[Filed, ...]
+    status: SessionStatus
+
+
+class Taken(NamedTuple):
+    """A new message, what it means, and where its session stood before and stands after it.
+
+    A thread whose ID no session can have stands nowhere.
+    """
+
+    stored: Stored
+    route: Route
+    before: SessionStatus | None
+    after: SessionStatus | None
+
+
+class Threads:
+    """All that are followed; those in which something happens stay in memory."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._known: dict[str, Known] = {}
+
+    def first(self, thread_id: str, upto: int) -> SessionStatus:
+        """Where a thread stood when so many messages had come in; an unknown one is refused."""
+        check_usable(thread_id)
+        known = self._known[thread_id] = _read(self.desk, thread_id, upto)
+        return known.status
+
+    def take(self, stored: Stored) -> Taken:
+        """The next message. Nothing has happened where the mailbox fails on the way."""
+        thread_id = stored.message.thread_id
+        if not is_valid(thread_id):
+            return Taken(stored, _NO_SESSION, None, None)
+        before = self._before(thread_id, stored)
+        message = filed(stored)
+        after = _with(before, message, self.desk.project.operator)
+        self._remember(thread_id, after)
+        evidence = evidence_of(
+            message, before and before.chain, after.chain, self.desk.project.operator
+        )
+        found = route(message, before and before.status, after.status, evidence)
+        return Taken(stored, found, before and before.status, after.status)
+
+    def _before(self, thread_id: str, stored: Stored) -> Known | None:
+        """The thread without the message; None where that is its first."""
+        if thread_id in self._known:
+            return self._known[thread_id]
+        upto = stored.arrival - 1
+        earlier = self.desk.mailbox.thread_arrivals(thread_id, 0)
+        if all(each.arrival > upto for each in earlier):
+            return None
+        return _read(self.desk, thread_id, upto)
+
+    def _remember(self, thread_id: str, known: Known) -> None:
+        self._known.pop(thread_id, None)
+        self._known[thread_id] = known  # the last one is the one that was used last
+        if len(self._known) > _MOST_IN_MEMORY:
+            del self._known[next(iter(self._known))]
+
+
+def _read(desk: Desk, thread_id: str, upto: int) -> Known:
+    """A thread as it was; what others have kept of it helps, and nothing is kept."""
+    then, operator = only_looking(desk, upto), desk.project.operator
+    found = load_chain(then.mailbox, thread_id, operator)
+    messages = tuple(map(filed, then.mailbox.thread_arrivals(thread_id, 0)))
+    # What somebody kept may be newer than the moment that is asked for.
+    chain = found.chain if found.arrival <= upto else replay(thread_id, messages, operator)
+    return Known(chain, messages, status_of(chain, messages, operator))
+
+
+def _with(before: Known | None, message: Filed, operator: str) -> Known:
+    """The thread with one more message."""
+    thread_id = message.posted.message.thread_id
+    messages = (*before.messages, message) if before else (message,)
+    chain = advance(before.chain, [message]) if before else None
+    # The first version names an operator who is heard from then on, also in what came before it.
+    is_first = before is not None and chain is not None and len(chain.versions) == 1
+    if chain is None or (is_first and before and not before.chain.versions):
+        chain = replay(thread_id, messages, operator)
+    return Known(chain, messages, status_of(chain, messages, operator))

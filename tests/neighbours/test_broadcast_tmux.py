@@ -1,0 +1,114 @@
+"""`session start --broadcast` with a real tmux: the words are really typed into the panes."""
+
+import pytest
+
+from neighbours.terminals import DOTTED, PROGRAMS, Terminals, asked, eventually
+
+SESSION = "brenner_bot-5so_1_4_1"
+
+
+def line(name: str, thread_id: str = DOTTED) -> str:
+    """What an agent is told; a carriage return is Enter."""
+    return (
+        f"{name}: there is mail for you in the thread {thread_id}. Read it with: "
+        f"brenner mail inbox --as {name} --thread {thread_id}\r"
+    )
+
+
+@pytest.mark.parametrize("thread_id", [DOTTED, "-brenner_bot-5so.1"])
+def test_each_is_told_by_its_name(at_work: Terminals, thread_id: str) -> None:
+    """Who was opened just now is told too, once its program listens; the other session is not."""
+    at_work.tmux("new-session", "-d", "-s", "other", "-n", "BlueLake", "--", "/bin/cat")
+    done = at_work(*asked(thread_id, "--spawn", "--broadcast"))
+    assert done.code == 0
+    assert "Told BlueLake, RedSky and GreenDog to read their mail.\n" in done.out
+    for name in PROGRAMS:
+        eventually(lambda name=name: at_work.typed(name) == line(name, thread_id))  # type: ignore[misc]
+    assert "mail" not in at_work.screen("other", "BlueLake")
+
+
+def test_a_session_that_runs_already(at_work: Terminals) -> None:
+    """Without `--spawn`; who was not asked is not told."""
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    only = dict(list(PROGRAMS.items())[:1])
+    done = at_work(*asked(DOTTED, "--broadcast", "--json", programs=only))
+    assert (done.code, done.json["status"]) == (0, "nothing_to_send")
+    assert done.json["neighbours"] == {
+        "program": "tmux",
+        "session": SESSION,
+        "attach": f"tmux attach -t '={SESSION}'",
+        "status": "done",
+        "spawn": None,
+        "broadcast": {"told": ["BlueLake"], "all_panes": False, "not_told": []},
+    }
+    eventually(lambda: at_work.typed("BlueLake") == line("BlueLake"))
+    assert at_work.typed("RedSky") == ""
+
+
+def test_no_session(at_work: Terminals) -> None:
+    """The mail is out, and that nobody was told is said; the exit code is 3."""
+    done = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert (done.code, done.json["status"], done.codes[0]) == (3, "sent", "NO_TERMINAL_SESSION")
+    told = done.json["neighbours"]["broadcast"]
+    assert (told["told"], [each["agent"] for each in told["not_told"]]) == ([], list(PROGRAMS))
+    said = at_work(*asked(DOTTED, "--broadcast"))
+    assert said.code == 3
+    assert f"The mail is out. Nobody was told of it: no session `{SESSION}` runs" in said.err
+    assert "Told" not in said.out
+    tried = at_work(*asked(DOTTED, "--broadcast", "--dry-run"))
+    assert (tried.code, "The mail is out" in tried.err) == (3, False)
+
+
+def test_who_cannot_be_told(at_work: Terminals) -> None:
+    """No window, a window in copy mode, one that takes no input: said, never passed over."""
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    at_work.tmux("kill-window", "-t", f"={SESSION}:=BlueLake")
+    at_work.tmux("copy-mode", "-t", f"={SESSION}:=RedSky")
+    done = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert (done.code, done.codes[0]) == (3, "BROADCAST_INCOMPLETE")
+    assert done.json["neighbours"]["broadcast"] == {
+        "told": ["GreenDog"],
+        "all_panes": False,
+        "not_told": [
+            {"agent": "BlueLake", "reason": "it has no window in the session"},
+            {"agent": "RedSky", "reason": "its window is in copy mode, which `q` leaves"},
+        ],
+    }
+    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog"))
+    at_work.tmux("select-pane", "-d", "-t", f"={SESSION}:=GreenDog")
+    again = at_work(*asked(DOTTED, "--broadcast"))
+    assert "GreenDog, as its window takes no input" in again.err
+    assert at_work.typed("GreenDog") == line("GreenDog")
+
+
+def test_a_window_that_was_split(at_work: Terminals) -> None:
+    """The words go to the agent's own pane, whichever is in front, under whatever name."""
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    at_work.tmux("split-window", "-t", f"={SESSION}:=BlueLake", "--", "/bin/cat")
+    at_work.tmux("rename-window", "-t", f"={SESSION}:=BlueLake", "notes | of mine")
+    assert at_work(*asked(DOTTED, "--broadcast")).code == 0
+    eventually(lambda: at_work.typed("BlueLake") == line("BlueLake"))
+
+
+def test_a_store_that_was_named(at_work: Terminals) -> None:
+    """The command that is told names it."""
+    store = ["--store", "sqlite:///other.sqlite3"]
+    assert at_work(*asked(DOTTED, "--spawn", "--broadcast", *store)).code == 0
+    option = f" --store sqlite:///{at_work.base}/other.sqlite3\r"
+    eventually(lambda: at_work.typed("RedSky").endswith(f"--thread {DOTTED}{option}"))
+
+
+def test_a_program_that_is_not_installed_is_not_told(at_work: Terminals) -> None:
+    """The shell in its window would not understand; the others are told."""
+    at_work.without("codex")
+    done = at_work(*asked(DOTTED, "--spawn", "--broadcast", "--json"))
+    errors = [each["id"] for each in done.json["violations"] if each["severity"] == "error"]
+    assert (done.code, errors) == (3, ["BROADCAST_INCOMPLETE"])
+    assert done.json["neighbours"]["broadcast"]["told"] == ["BlueLake", "GreenDog"]
+    assert "there is mail" not in at_work.screen(SESSION, "RedSky")

@@ -1,0 +1,116 @@
+"""A session that goes on for rounds: short ways to play one, in whichever home its mail is."""
+
+import json
+
+from brenner.mail.model import Profile, Stored
+from brenner.thread.messages import Message
+from brenner.workflows.acknowledge import acknowledge
+from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.next_round import RoundOptions, start_round
+from brenner.workflows.rosters import RosterWish
+from brenner.workflows.start_session import StartOptions, start_session
+from brenner.workflows.started import Started
+
+THREAD = "RS-20251230-cell-fate-dichotomy"
+QUESTION = "How do cells know their fate?"
+CONTEXT = "Cells that look alike become different."
+EXCERPT = "§42 The cells count. §45-47 They do not forget."
+PEOPLE = (
+    ("BlueLake", "hypothesis_generator"),
+    ("RedSky", "test_designer"),
+    ("GreenDog", "adversarial_critic"),
+)
+NAMES = tuple(name for name, _ in PEOPLE)
+OPTIONS = StartOptions(
+    QUESTION, CONTEXT, RosterWish(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD
+)
+
+
+def started(desk: Desk, **more: object) -> Started:
+    """The session, asked of three agents."""
+    return start_session(desk, OPTIONS._replace(**more))  # type: ignore[arg-type]
+
+
+def send(desk: Desk, sender: str, subject: str, body: str, to: tuple[str, ...] = ()) -> Stored:
+    """A message as any program might store it, unchecked; to the operator, unless said."""
+    recipients = to or (desk.project.operator,)
+    return desk.mailbox.send(Message(THREAD, sender, recipients, subject, body)).stored
+
+
+def delta(desk: Desk, sender: str, base: int, *blocks: dict[str, object]) -> Stored:
+    """A DELTA with these blocks, on that version."""
+    fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
+    return send(desk, sender, "DELTA[opus]: News", f"**Base Version**: v{base}\n\n{fences}")
+
+
+def block(operation: str, target: str | None, section: str, **payload: object) -> dict[str, object]:
+    """One operation."""
+    return {
+        "operation": operation,
+        "section": section,
+        "target_id": target,
+        "payload": payload,
+        "rationale": "It follows",
+    }
+
+
+def hypothesis(name: str) -> dict[str, object]:
+    """An ADD of a hypothesis."""
+    said = {"name": name, "claim": f"{name} decides", "mechanism": "It acts", "anchors": ["§42"]}
+    return block("ADD", None, "hypothesis_slate", **said)
+
+
+def critique(name: str, attack: str) -> dict[str, object]:
+    """An ADD of a critique."""
+    said = {"name": name, "attack": attack, "evidence": "Count them", "current_status": "Serious"}
+    return block("ADD", None, "adversarial_critique", **said)
+
+
+def resolve(item: str) -> dict[str, object]:
+    """An EDIT that closes a critique."""
+    return block("EDIT", item, "adversarial_critique", current_status="Resolved: averaged")
+
+
+def attack(desk: Desk, sender: str, subject: str, to: tuple[str, ...]) -> Stored:
+    """A CRITIQUE message."""
+    body = (
+        "# Critique\n\n## Target\nH2\n\n## Attack\nNothing counts to a hundred.\n\n"
+        "## Evidence\nSomites\n\n## Severity\nMajor\n"
+    )
+    return send(desk, sender, f"CRITIQUE: {subject}", body, to)
+
+
+def published(desk: Desk, *, reopen: bool = False, close: bool = False) -> Compiled:
+    """The next version."""
+    done = compile_thread(desk, THREAD, CompileOptions(reopen=reopen, close=close))
+    assert done.status is Status.PUBLISHED
+    return done
+
+
+def first_round(desk: Desk) -> None:
+    """A session with v1: two hypotheses, a critique, and a block that was refused."""
+    started(desk)
+    wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
+    delta(desk, "BlueLake", 0, hypothesis("Gradient"), hypothesis("Counting"), wrong)
+    delta(desk, "GreenDog", 0, critique("Too noisy", "At ten molecules H1 tells nothing."))
+    published(desk)
+
+
+def asked(desk: Desk, **options: object) -> Started:
+    """The next round."""
+    return start_round(desk, THREAD, RoundOptions(**options))  # type: ignore[arg-type]
+
+
+def acked(desk: Desk, done: Started) -> None:
+    """Everybody acknowledges the kickoff of the round."""
+    for each in done.kickoffs:
+        assert each.stored
+        for name in each.message.recipients:
+            acknowledge(desk.mailbox, name, each.stored.id, "Received", "")
+
+
+def know(desk: Desk) -> None:
+    """All agents, known where the mail is."""
+    for name in NAMES:
+        desk.mailbox.register(Profile(name))

@@ -1,0 +1,21 @@
+"""What the processes do that start the same round at once. An error ends them, and is seen."""
+
+from brenner.mail.model import Profile
+from brenner.workflows.desk import desk_in
+from brenner.workflows.next_round import RoundOptions, start_round
+from brenner.workflows.send_kickoffs import State
+from mail.processes import held_back, say
+from session.desks import project_in
+from session.round_play import THREAD
+
+
+def ask(folder: str, name: str) -> None:
+    """Start the next round; say whom this one has reached."""
+    with desk_in(project_in(folder), name, create=True) as desk:
+        desk.mailbox.register(Profile(name))
+        held_back()
+        done = start_round(desk, THREAD, RoundOptions())
+        for each in done.kickoffs:
+            if each.state is State.SENT:
+                for recipient in each.message.recipients:
+                    say(recipient)

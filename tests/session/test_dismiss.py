@@ -1,0 +1,263 @@
+"""`session dismiss`: the operator's word that nobody has to correct a refused block."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.mail.model import Profile, Stored
+from brenner.project import find_project
+from brenner.thread.messages import Message
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk, desk_in
+from brenner.workflows.dismiss import dismiss
+from brenner.workflows.session_status import load_status
+from brenner.workflows.void_version import void_version
+from mail_shell import Shell
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.homes import HOUSINGS, OPERATOR, Housing, housed, keep
+from session.loose_home import loose, loose_desk
+from sittings import add as add_block
+from sittings import edit as edit_block
+
+HYPHEN = "-brenner_bot-5so.1"
+BAD, OTHER_BAD = edit("H9", claim="x"), edit("H8", claim="x")
+
+
+def opened(desk: Desk) -> list[tuple[int, int]]:
+    """The refused blocks that are open."""
+    refusals = load_status(desk, THREAD).status.refusals
+    return [(each.message_id, each.block) for each in refusals]
+
+
+def told(desk: Desk) -> list[Stored]:
+    """The INFO messages of the thread."""
+    return [each for each in desk.mailbox.thread(THREAD).messages if each.type == "INFO"]
+
+
+def refusal(desk: Desk, message_id: int, block: int | None = None) -> str:
+    """Why it cannot be dismissed."""
+    before = len(told(desk))
+    with pytest.raises(Refused) as refused:
+        dismiss(desk, THREAD, message_id, block)
+    assert len(told(desk)) == before
+    return f"{refused.value.diagnostic.id}: {refused.value.diagnostic.message}"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """H1 is there; two blocks of message 2 were refused."""
+    desk = a_desk(tmp_path / "project")
+    kickoff(desk)
+    contribute(desk, ANN, add("Place"), BAD, OTHER_BAD)
+    compile_thread(desk, THREAD, CompileOptions())
+    with desk:
+        yield desk
+
+
+def test_one_block_and_then_the_rest(desk: Desk) -> None:
+    """The thread is told each time, in a reply to the message, and it goes to everybody."""
+    done = dismiss(desk, THREAD, 2, 3, "H2 says it")
+    assert (done.blocks, done.is_new, done.left) == ((3,), True, 1)
+    assert opened(desk) == [(2, 2)]
+    assert (done.message.reply_to, done.message.message.recipients) == (2, (ANN,))
+    assert "H2 says it" in done.message.message.body
+    done = dismiss(desk, THREAD, 2)
+    assert (done.blocks, done.left) == ((2,), 0)
+    assert opened(desk) == []
+
+
+def test_twice_posts_once(desk: Desk) -> None:
+    """The second time says which message it was."""
+    first = dismiss(desk, THREAD, 2, 2)
+    again = dismiss(desk, THREAD, 2, 2, "for another reason")
+    assert (again.message, again.is_new, again.blocks) == (first.message, False, (2,))
+    rest = dismiss(desk, THREAD, 2)
+    again = dismiss(desk, THREAD, 2)
+    assert (again.message.id, again.is_new, again.blocks) == (rest.message.id, False, (2, 3))
+    assert len(told(desk)) == 2
+
+
+def test_what_no_version_has_read(desk: Desk) -> None:
+    """The next compile would refuse it, and it stays dismissed then."""
+    stored = contribute(desk, BEA, BAD, edit("H1", claim="y"))
+    dismiss(desk, THREAD, stored.id, 1)
+    assert opened(desk) == [(2, 2), (2, 3)]
+    compile_thread(desk, THREAD, CompileOptions())
+    assert opened(desk) == [(2, 2), (2, 3)]
+
+
+def test_a_void_version_leaves_it_dismissed(desk: Desk) -> None:
+    """What it had read is unread again, and would be refused again."""
+    dismiss(desk, THREAD, 2, 2)
+    void_version(desk, THREAD, 1, "")
+    assert opened(desk) == [(2, 3)]
+
+
+def test_what_is_not_open_cannot_be_dismissed(desk: Desk) -> None:
+    """Each time it is said why, and nothing is posted."""
+    copy = contribute(desk, ANN, add("Place"))
+    prose = write(desk, BEA, "DELTA[gpt]: nothing yet", "Later.")
+    assert "Block 1 of message 2" in refusal(desk, 2, 1)
+    assert "it was not refused, and is applied" in refusal(desk, 2, 1)
+    assert "it says again what was applied before" in refusal(desk, copy.id, 1)
+    assert "none of its blocks was refused" in refusal(desk, copy.id)
+    assert "the message has only 3 blocks" in refusal(desk, 2, 4)
+    assert "the message has only 3 blocks" in refusal(desk, 2, 0)
+    assert "nothing of it was refused" in refusal(desk, prose.id)
+    assert "it is not a DELTA message" in refusal(desk, 1)
+    assert refusal(desk, 99).startswith("NOT_IN_THREAD")
+    contribute(desk, ANN, edit("H1", claim="z"))
+    refused = contribute(desk, ANN, edit("H1", claim=" "))
+    contribute(desk, ANN, edit("H1", claim="zz"))
+    assert f"{ANN} has corrected what was refused" in refusal(desk, refused.id, 1)
+
+
+def test_a_message_of_another_thread(desk: Desk) -> None:
+    """Its number is one of the store, not of the thread."""
+    message = desk.mailbox.message(2).message._replace(thread_id="RS-20251230-other-thread")
+    other = desk.mailbox.send(message).stored
+    assert refusal(desk, other.id, 2).startswith("NOT_IN_THREAD")
+
+
+def test_only_the_operator(desk: Desk) -> None:
+    """The author of the block may not even dismiss her own."""
+    assert refusal(desk._replace(actor=ANN), 2, 2).startswith("ONLY_THE_OPERATOR")
+    assert opened(desk) == [(2, 2), (2, 3)]
+
+
+def test_an_unknown_thread(desk: Desk) -> None:
+    """It is refused as everywhere."""
+    for thread_id, code in (("RS-20251230-cell-fate-x", "UNKNOWN_THREAD"), ("RS-1", "INVALID_RS")):
+        with pytest.raises(Refused) as refused:
+            dismiss(desk, thread_id, 2)
+        assert refused.value.diagnostic.id.startswith(code)
+
+
+# Where somebody else acts at the same moment, or the server is lost
+
+
+@pytest.fixture
+def loosely(tmp_path: Path) -> Desk:
+    """A home that cannot keep two people apart."""
+    desk = loose_desk(tmp_path)
+    kickoff(desk)
+    contribute(desk, ANN, add("Place"), BAD)
+    return desk
+
+
+def loses(desk: Desk) -> None:
+    """From now on nothing can be read."""
+    loose(desk).is_lost = True
+
+
+def test_two_at_once(loosely: Desk) -> None:
+    """Both may be posted; each says the same, and it is dismissed."""
+    loose(loosely).meanwhile = lambda: dismiss(loosely, THREAD, 2)
+    done = dismiss(loosely, THREAD, 2)
+    assert done.left == 0
+    assert opened(loosely) == []
+
+
+def test_corrected_in_the_same_moment(loosely: Desk) -> None:
+    """The dismissal is about a block that is not open any more: nothing is wrong with that."""
+    loose(loosely).meanwhile = lambda: contribute(loosely, ANN, edit("H9", claim="fine"))
+    done = dismiss(loosely, THREAD, 2)
+    assert done.is_new
+
+
+def test_posted_and_then_lost(loosely: Desk) -> None:
+    """It is dismissed; what is left is not known."""
+    loose(loosely).afterwards = lambda: loses(loosely)
+    done = dismiss(loosely, THREAD, 2)
+    assert done.is_new
+    assert isinstance(done.failed, BrennerError)
+
+
+# In every home
+
+
+@pytest.mark.parametrize("housing", HOUSINGS, ids=lambda each: each.home.name)
+def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same commands, the same words."""
+    folder = tmp_path / "project"
+    with housed(housing, folder, monkeypatch):
+        with desk_in(find_project(str(folder), {}), None, create=True) as here:
+            for name in (OPERATOR, ANN):
+                here.mailbox.register(Profile(name, "claude-code", "opus"), update=True)
+            body = "# Cell fate\n\n## Research Question\nWhy?\n\n## Context\nSo.\n"
+            asked = Message(THREAD, OPERATOR, (ANN,), "KICKOFF: Why", body)
+            here.mailbox.send(asked)
+            blocks = f"{add_block('Place')}\n{edit_block('H9', 'x')}"
+            delta = Message(THREAD, ANN, (OPERATOR,), "DELTA[opus]: x", f"# Delta\n\n{blocks}\n")
+            number = here.mailbox.send(delta).stored.id
+        shell = Shell(folder, monkeypatch)
+        done = shell("session", "dismiss", THREAD, f"{number}.2", "--json")
+        assert (done.code, done.json["blocks"], done.json["left"]) == (0, [2], 0)
+        again = shell("session", "dismiss", THREAD, str(number))
+        assert again.code == 0
+        said = done.json["message"]["id"]
+        assert again.out.startswith(
+            f"Block 2 of message {number} is dismissed already; message {said} says so."
+        )
+        status = shell("session", "status", THREAD, "--json").json
+        assert (status["refusals"], status["applies"]) == ([], 1)
+
+
+# The command
+
+
+@pytest.fixture
+def shell(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(desk.project.folder, monkeypatch)
+
+
+def test_what_the_command_says(shell: Shell) -> None:
+    """What it did in one line, what is left in the next."""
+    done = shell("session", "dismiss", THREAD, "2.2")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "Block 2 of message 2 is dismissed; message 4 says so.\n"
+        f"  1 refused block is left: `brenner session status {THREAD}`.\n"
+    )
+    done = shell("session", "dismiss", THREAD, "2", "--reason", "# Enough")
+    assert "No refused block of the thread is open now" in done.out
+
+
+def test_the_command_as_json(shell: Shell) -> None:
+    """One document, also where it fails."""
+    done = shell("session", "dismiss", THREAD, "2", "--json")
+    assert list(done.json) == [
+        *("thread_id", "message_id", "blocks", "new", "message", "left", "violations", "summary")
+    ]
+    assert (done.json["blocks"], done.json["new"], done.json["left"]) == ([2, 3], True, 0)
+    assert shell("session", "dismiss", THREAD, "2", "--json").json["new"] is False
+    failed = shell("session", "dismiss", THREAD, "2.1", "--json")
+    assert (failed.code, failed.codes) == (1, ["CANNOT_DISMISS"])
+
+
+@pytest.mark.parametrize("which", ["x", "2.", ".2", "2.2.2", "-2", "２", "2 ", "9" * 30, ""])
+def test_what_is_no_message_is_wrong_usage(shell: Shell, which: str) -> None:
+    """Nothing is guessed."""
+    done = shell("session", "dismiss", THREAD, "--", which)
+    assert done.code == 2
+    assert "WRONG_USAGE" in done.err
+
+
+def test_a_thread_that_begins_with_a_hyphen(desk: Desk, shell: Shell) -> None:
+    """The advice can be typed as it stands."""
+    message = desk.mailbox.message(2).message._replace(thread_id=HYPHEN)
+    number = desk.mailbox.send(message).stored.id
+    done = shell("session", "dismiss", "--", HYPHEN, f"{number}.3")
+    assert done.code == 0
+    assert f"`brenner session status -- {HYPHEN}`" in done.out
+
+
+def test_a_server_that_is_lost_is_told(loosely: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dismissed, and exit code 3: what is left is not known."""
+    keep(loosely.mailbox, monkeypatch)
+    shell = Shell(loosely.project.folder, monkeypatch)
+    loose(loosely).afterwards = lambda: loses(loosely)
+    done = shell("session", "dismiss", THREAD, "2", "--json")
+    assert (done.code, done.json["new"], done.json["left"]) == (3, True, None)

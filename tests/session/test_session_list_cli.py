@@ -1,0 +1,261 @@
+"""`brenner session list` as people and programs see it."""
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from brenner.cli.folding import columns
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.project import OPERATOR
+from brenner.session.needs import Need
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from mail_shell import HOSTILE, Shell, store_of
+from program import brenner, files, powerless, run
+from session import session_mail as mail
+from session.desks import ANN, BEA, add, edit, project_in
+from terminal import in_terminal
+
+ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
+LONGEST = f"RS-20251230-{'long-' * 7}slug-"[:-1]  # a slug of 39; 40 is the most
+BLOCKED, READY, DONE, FRESH = "RS-20251230-blocked", "RS-20251230-ready", "RS-20251230-done", "-x"
+
+
+class Filled:
+    """A project with a session for nearly everything that can be waited for."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.at = datetime.now(UTC) - timedelta(hours=30)
+        store_of(folder).parent.mkdir()
+        self.mailbox = SqliteMailbox.create(store_of(folder), clock=lambda: self.at)
+        mail.introduce(self.mailbox)
+        self.desk = Desk(self.mailbox, project_in(folder), OPERATOR)
+
+    def answered(self, thread_id: str, question: str = "") -> None:
+        """A session in which both have acknowledged and contributed."""
+        asked = mail.ask(self.mailbox, thread_id, question)
+        for name in (ANN, BEA):
+            mail.acknowledge(self.mailbox, asked, name)
+            mail.contribute(self.mailbox, thread_id, name, add(f"Gradient of {name}"))
+
+    def complete(self, thread_id: str) -> None:
+        """One that is at its end."""
+        self.answered(thread_id)
+        for close in (False, True):
+            compile_thread(self.desk, thread_id, CompileOptions(close=close))
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Filled:
+    here = Filled(tmp_path / "project")
+    here.answered(READY, "Which one?")
+    here.complete(DONE)
+    asked = mail.ask(here.mailbox, LONGEST, "What tells a cell where it is? " * 9)
+    mail.acknowledge(here.mailbox, asked, ANN)
+    mail.contribute(here.mailbox, "br-1", ANN, add("Gradient"), edit("H9", claim="x"))
+    here.at = datetime.now(UTC)
+    mail.ask(here.mailbox, FRESH, HOSTILE + "x" * 400)
+    mail.ask(here.mailbox, BLOCKED)
+    mail.say(here.mailbox, BLOCKED, "BLOCKED")
+    mail.say(here.mailbox, BLOCKED, "QUESTION")
+    mail.say(here.mailbox, "COORD-standup", "INFO")
+    mail.say(here.mailbox, "COORD-handoff", "HANDOFF")
+    return here
+
+
+@pytest.fixture
+def shell(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(filled.folder, monkeypatch)
+
+
+IN_ORDER = (BLOCKED, LONGEST, "br-1", READY, "COORD-handoff", FRESH, "COORD-standup", DONE)
+
+
+def test_all_as_json(shell: Shell) -> None:
+    document = shell("session", "list", "--json").json
+    assert list(document) == ["sessions", "summary"]
+    assert tuple(each["thread_id"] for each in document["sessions"]) == IN_ORDER
+    assert [each["needs"][0] for each in document["sessions"]] == [
+        *("blocked", "overdue", "refused", "ready", "handoffs", "awaiting_acks"),
+        *("conversations", "complete"),
+    ]
+    assert document["summary"] == {
+        "sessions": 8,
+        **{str(need): 0 for need in Need},
+        "blocked": 1,
+        "asked": 1,
+        "overdue": 1,
+        "refused": 1,
+        "ready": 2,
+        "handoffs": 1,
+        "awaiting_acks": 3,
+        "conversations": 2,
+        "complete": 1,
+    }
+    first = document["sessions"][0]
+    assert (first["phase"], first["round"], first["blocked"]) == ("awaiting_acks", 1, 1)
+    assert [each["agent"] for each in first["awaited"]] == [ANN, BEA]
+
+
+def test_parts_as_json(shell: Shell) -> None:
+    """--limit cuts the list, not the counts; --phase is about both."""
+    some = shell("session", "list", "--json", "--limit", "2").json
+    assert [each["thread_id"] for each in some["sessions"]] == list(IN_ORDER[:2])
+    assert some["summary"]["sessions"] == 8
+    ready = shell("session", "list", "--json", "--phase", "READY_to_compile").json
+    assert [each["thread_id"] for each in ready["sessions"]] == ["br-1", READY]
+    assert ready["summary"]["sessions"] == 2
+    talk = shell("session", "list", "--json", "--phase", "conversation").json
+    assert {each["phase"] for each in talk["sessions"]} == {None}
+
+
+def test_one_line_each_in_a_pipe(shell: Shell) -> None:
+    done = shell("session", "list")
+    assert done.code == 0
+    head, acks, _, titles, _, *rows = done.out.splitlines()
+    assert head == ("8 sessions: 1 blocked, 1 asked, 1 overdue, 1 refused, 2 ready, 1 handoff.")
+    assert acks == "You owe 3 ACKs. 2 agents owe 5 ACKs; 1 is overdue, for 6 h."
+    assert titles.split() == ["Needs", "Session", "Round", "Phase", "Turn", "Last", "Question"]
+    for name, row in zip(IN_ORDER[:-1], rows, strict=False):
+        assert f" {name} " in row
+    needs = [row.partition("  ")[0] for row in rows]
+    assert needs[:5] == [
+        *("1 blocked, 1 question", "1 ACK overdue", "1 refused, ready to compile"),
+        *("ready to compile", "1 handoff"),
+    ]
+    assert rows[7:] == [
+        "",
+        "1 session is complete, and nothing waits there: `brenner session list --all` shows it",
+        f"  `brenner session status {BLOCKED}` says more about the first.",
+    ]
+    assert "\x1b" not in done.out
+    assert f" {DONE} " in shell("session", "list", "--all").out
+    assert f" {DONE} " in shell("session", "list", "--phase", "complete").out
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_it_fits_and_no_id_is_broken(filled: Filled, width: int) -> None:
+    shown = in_terminal(width, "--project", str(filled.folder), "session", "list", "--all")
+    assert "\x1b]0" not in shown
+    lines = ESCAPE.sub("", shown).splitlines()
+    assert max(map(columns, lines)) <= width
+    rows = [line for line in lines if not line.startswith("  ")]
+    for name in IN_ORDER:
+        assert sum(name in line.split() for line in rows) == 1
+    # Never by colour alone: the words are there without any.
+    for word in ("1 blocked", "1 question", "1 ACK overdue", "1 refused", "ready to compile"):
+        assert any(word in line for line in lines)
+    assert any("waits for" in line or "Turn" in line for line in lines)
+    assert any("What tells a cell where" in line for line in lines)
+
+
+def test_plain_where_no_colour_is_wanted(filled: Filled) -> None:
+    shown = in_terminal(80, "--project", str(filled.folder), "session", "list", NO_COLOR="1")
+    assert "\x1b" not in shown
+    assert "1 blocked" in shown
+
+
+def test_no_more_than_fifty(filled: Filled, shell: Shell) -> None:
+    for number in range(60):
+        mail.say(filled.mailbox, f"COORD-talk-{number:02}", "INFO")
+    out = shell("session", "list").out
+    assert "\n17 more are not shown: `brenner session list --all` shows them\n" in out
+    assert sum("COORD-talk" in line for line in out.splitlines()) == 43
+    assert shell("session", "list", "--all").out.count("COORD-talk") == 60
+    assert shell("session", "list", "--all", "--limit", "3").out.count("COORD-talk") == 0
+    assert len(shell("session", "list", "--json").json["sessions"]) == 68
+
+
+def test_the_line(filled: Filled, shell: Shell) -> None:
+    done = shell("session", "list", "--line")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "8 sessions: 1 blocked, 1 asked, 1 overdue, 1 refused, 2 ready, 1 handoff\n"
+    coloured = in_terminal(20, "--project", str(filled.folder), "session", "list", "--line")
+    assert coloured == done.out
+
+
+def test_the_line_where_nothing_waits(tmp_path: Path) -> None:
+    here = Filled(tmp_path / "project")
+    here.complete(DONE)
+    line = brenner("session", "list", "--line", cwd=here.folder)
+    assert (line.code, line.out) == (0, "1 session, nothing waits\n")
+
+
+def test_a_line_of_what_is_known_is_cheap(filled: Filled) -> None:
+    """A prompt asks all the time: what works a session out is loaded only where one has grown."""
+    script = (
+        "import sys\nfrom brenner.cli.main import run\nrun(['session', 'list', '--line'])\n"
+        "print('brenner.session.standing' in sys.modules, 'brenner.artifact.merge' in sys.modules)"
+    )
+
+    def loaded() -> str:
+        return run([sys.executable, "-c", script], filled.folder, {}).out.splitlines()[-1]
+
+    assert [loaded(), loaded()] == ["True True", "False False"]
+    mail.say(filled.mailbox, FRESH, "INFO")
+    assert [loaded(), loaded()] == ["True True", "False False"]
+
+
+@pytest.mark.parametrize("option", ["--all", "--json", "--limit=3", "--phase=complete"])
+def test_the_line_goes_alone(shell: Shell, option: str) -> None:
+    assert shell("session", "list", "--line", option).code == 2
+
+
+def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
+    """The line of a prompt is empty there; the list says what will appear, and how."""
+    line = brenner("session", "list", "--line", cwd=tmp_path)
+    assert (line.code, line.out, line.err) == (0, "\n", "")
+    told = brenner("session", "list", cwd=tmp_path)
+    assert told.code == 0
+    assert told.out.startswith("There are no sessions yet. ")
+    assert "`brenner session start " in told.out
+    document = brenner("session", "list", "--json", cwd=tmp_path).json
+    assert (document["sessions"], document["summary"]["sessions"]) == ([], 0)
+    assert files(tmp_path) == []
+
+
+def test_a_phase_that_no_session_is_in(shell: Shell) -> None:
+    done = shell("session", "list", "--phase", "awaiting_deltas")
+    assert done.out == (
+        "No session is in the phase awaiting_deltas. `brenner session list` shows those of all "
+        "phases.\n"
+    )
+    assert shell("session", "list", "--phase", "ready").code == 2
+
+
+def test_threads_that_can_be_no_session_are_told_of(filled: Filled, shell: Shell) -> None:
+    mail.say(filled.mailbox, "Two words", "QUESTION")
+    out = shell("session", "list").out
+    assert "1 thread has an ID that no session can have: `brenner mail thread` lists all" in out
+
+
+@pytest.mark.parametrize("form", [(), ("--line",), ("--json",)])
+def test_a_store_that_is_away(tmp_path: Path, form: tuple[str, ...]) -> None:
+    """Nobody takes that for a project in which nothing waits."""
+    away = "postgresql://127.0.0.1:1/none?connect_timeout=1"
+    done = brenner("session", "list", *form, "--store", away, cwd=tmp_path)
+    assert done.code == 3
+    if form == ("--json",):
+        assert done.json["sessions"] == []
+        assert done.json["violations"]
+    else:
+        assert done.out == ""
+        assert "127.0.0.1" in done.err
+
+
+def test_a_store_that_may_only_be_read(filled: Filled) -> None:
+    filled.mailbox.close()
+    filled.folder.parent.chmod(0o755)
+    before = store_of(filled.folder).read_bytes()
+    store_of(filled.folder).chmod(0o444)
+    store_of(filled.folder).parent.chmod(0o555)
+    done = powerless("session", "list", "--json", cwd=filled.folder)
+    store_of(filled.folder).parent.chmod(0o755)
+    assert done.code == 0
+    assert [each["thread_id"] for each in done.json["sessions"]] == list(IN_ORDER)
+    assert store_of(filled.folder).read_bytes() == before

@@ -1,0 +1,165 @@
+"""What a status says to do next: in every phase a command that can be pasted, and works."""
+
+import re
+import shlex
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mail_shell import Done, Shell
+from program import run
+from session.busy_session import ANN, BEA, ROLES, Stage, busy
+from session.desks import THREAD, add, edit
+
+HYPHEN = "-bot-5so.1.4"
+# The command stands at the end: behind the words, or on a line of its own.
+_NEXT = re.compile(r"^Next: (.*?):\s+(brenner .*)\Z", re.MULTILINE | re.DOTALL)
+
+
+class Typist:
+    """Types commands into a shell, of which there is only the taking apart into words."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+
+    def paste(self, command: str) -> Done:
+        """What comes of a command that was printed."""
+        program, *words = shlex.split(command)
+        assert program == "brenner"
+        return self.shell(*words)
+
+    def told(self, thread_id: str = THREAD, *options: str) -> tuple[str, str]:
+        """What to do next: the words and the command."""
+        done = self.shell("session", "status", *options, "--", thread_id)
+        assert done.code == 0, done.err
+        found = _NEXT.search(done.out.rstrip("\n"))
+        assert found, done.out
+        return found[1], found[2]
+
+    def phase(self, thread_id: str) -> object:
+        """How far the session is."""
+        return self.shell("session", "status", "--json", "--", thread_id).json["phase"]
+
+
+@pytest.fixture
+def typist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typist:
+    for name in ("AGENT_NAME", "BRENNER_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    return Typist(Shell(tmp_path, monkeypatch))
+
+
+@pytest.mark.parametrize("thread_id", [THREAD, HYPHEN])
+def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) -> None:
+    """From the first kickoff to the end by nothing but what status says, and the agents' mail."""
+    stage = Stage(tmp_path, thread_id)
+    numbers = stage.kickoff(ANN, BEA)
+    stage.acknowledge(ANN, numbers[0])
+    words, command = typist.told(thread_id)
+    assert (typist.phase(thread_id), words) == ("awaiting_acks", f"ask {BEA} again")
+    assert "again to RedSky" in typist.paste(command).out
+    stage.at = datetime.now(UTC)
+    words, command = typist.told(thread_id)
+    assert words == "follow it live"
+    assert command.startswith("brenner session watch ")
+    stage.contribute(ANN, add("Gradient"))
+    stage.contribute(BEA, add("Clock"), edit("H9", claim="x"))
+    words, command = typist.told(thread_id)
+    assert (typist.phase(thread_id), words) == (
+        "ready_to_compile",
+        "publish v1; 2 blocks would be applied",
+    )
+    assert "Published v1" in typist.paste(command).out
+    words, command = typist.told(thread_id)
+    assert (typist.phase(thread_id), words[:13]) == ("in_critique", "start round 2")
+    end = re.search("`(brenner session complete .*)`", words)
+    assert end
+    assert f"to {ANN} ({ROLES[ANN]}) in {thread_id}." in typist.paste(command).out
+    assert typist.phase(thread_id) == "awaiting_acks"
+    assert "Published v2" in typist.paste(end[1]).out
+    words, command = typist.told(thread_id)
+    assert (typist.phase(thread_id), words) == ("complete", "read the last version")
+    assert "Gradient" in typist.paste(command).out
+    stage.at = datetime.now(UTC)
+    stage.contribute(ANN, add("Contact"))
+    words, command = typist.told(thread_id)
+    assert words == "go on with it: 1 block came in after the end"
+    assert "Published v3" in typist.paste(command).out
+
+
+def test_who_is_blocked_is_answered_first(typist: Typist, tmp_path: Path) -> None:
+    """Then the question; then those who owe an ACK are asked again."""
+    busy(tmp_path)
+    for kind in ("BLOCKED", "QUESTION"):
+        words, command = typist.told()
+        assert words.startswith(f"answer the {kind} of {BEA}, `brenner mail show 1")
+        shown = re.search("`(.*)`", words)
+        assert shown
+        assert f"{kind}: " in typist.paste(shown[1]).out
+        assert typist.paste(command).code == 0
+    words, command = typist.told()
+    assert words == "ask RedSky, GreenDog and BlueLake again"
+    assert typist.paste(command).code == 0
+    assert typist.told()[0].startswith("answer the CRITIQUE of GreenDog")
+
+
+def test_a_refused_block_can_be_let_be(typist: Typist, tmp_path: Path) -> None:
+    busy(tmp_path)
+    shown = typist.paste(f"brenner session status {THREAD}").out
+    found = re.search("`(brenner session dismiss .*)` lets one be", shown)
+    assert found
+    assert typist.paste(found[1]).code == 0
+    rest = typist.paste(f"brenner session status --json {THREAD}").json["refusals"]
+    assert [(each["message_id"], each["block"]) for each in rest] == [(9, 1), (15, 3)]
+
+
+def test_all_refused(typist: Typist, tmp_path: Path) -> None:
+    """Nothing can be compiled, so its author is told."""
+    stage = Stage(tmp_path)
+    [number] = stage.kickoff(ANN)
+    stage.acknowledge(ANN, number)
+    stage.contribute(ANN, edit("H9", claim="x"))
+    words, command = typist.told()
+    assert words == f"mail {ANN} what is refused, if you have not yet"
+    assert typist.paste(command).code == 0
+    inbox = typist.shell("mail", "inbox", "--as", ANN, "--json").json
+    assert "Validation" in str([each["subject"] for each in inbox["messages"]])
+
+
+def test_an_agent_reads_of_her_own_turn(typist: Typist, tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    [number] = stage.kickoff(ANN)
+    stage.at = datetime.now(UTC) - timedelta(minutes=1)
+    words, command = typist.told(THREAD, "--as", ANN)
+    assert words == f"answer the KICKOFF of Operator, `brenner mail show {number}`, then"
+    assert typist.paste(command).code == 0
+    words, command = typist.told(THREAD, "--as", ANN)
+    assert words == "write your delta, then `brenner mail send message.md`"
+    program = f'brenner() {{ {shlex.quote(sys.executable)} -m brenner "$@"; }}'
+    assert run(["sh", "-c", f"{program}; {command}"], tmp_path, {}).code == 0
+    written = (tmp_path / "message.md").read_text("utf-8")
+    assert written.startswith(f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\n")
+
+
+def test_a_version_that_does_not_rebuild(typist: Typist, tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.kickoff(ANN)
+    stage.contribute(ANN, add("Gradient"))
+    stage.compile()
+    stage.contribute(ANN, add("Clock"))
+    compiled = stage.mailbox.message(3).message
+    body = compiled.body.replace('"version":1', '"version":2').replace("v1", "v2")
+    stage.send("Operator", ANN, "COMPILED: v2 forged", body)
+    words, command = typist.told()
+    assert words == "see why nothing can be compiled"
+    done = typist.paste(command)
+    assert done.code == 1
+    assert "v2" in done.out
+
+
+def test_a_conversation_is_read(typist: Typist, tmp_path: Path) -> None:
+    Stage(tmp_path, HYPHEN).send(ANN, "Operator", "INFO: Hello", "There it is.\n")
+    words, command = typist.told(HYPHEN)
+    assert words == "read it"
+    assert "There it is." in typist.paste(command).out

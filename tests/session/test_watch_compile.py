@@ -1,0 +1,172 @@
+"""`session watch --auto-compile`: what is ready is compiled, by however many watchers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from brenner.artifact.ledger import Outcome
+from brenner.mail.model import Profile
+from brenner.thread.messages import Message
+from brenner.workflows.chains import load_chain
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledger_of
+from brenner.workflows.versions import verify
+from mail.processes import ended, release, start
+from session import compile_work
+from session.at_once import record_of
+from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
+from session.homes import HOUSINGS, OPERATOR, Housing, housed
+from session.watched import acknowledge, contribute, seat, write
+from session.watching import Watcher, watching
+
+RIVAL = "AmberBeacon"
+AUTHORS = (ANN, BEA)
+
+
+class Place(NamedTuple):
+    """A project in some home."""
+
+    folder: Path
+    desk: Desk
+
+
+@pytest.fixture(params=HOUSINGS[1:], ids=lambda housing: housing.home.name)
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
+    housing: Housing = request.param
+    folder = tmp_path / "project"
+    with housed(housing, folder, monkeypatch), seat(folder) as desk:
+        desk.mailbox.register(Profile(RIVAL))
+        yield Place(folder, desk)
+
+
+def kickoff(desk: Desk) -> int:
+    return write(desk, OPERATOR, (ANN,), "KICKOFF: Cell fate", KICKOFF)
+
+
+def test_what_is_ready_and_what_becomes_ready(place: Place) -> None:
+    kickoff(place.desk)
+    contribute(place.desk, ANN, add("Gradient"), edit("H9", claim="No"))
+    with watching(place.folder, "--auto-compile", "--notify") as watcher:
+        first = watcher.event("compiled")
+        assert (first["status"], first["version"]) == ("published", 1)
+        assert first["ledger"]["refused"] == 1
+        assert len(first["notified"]) == 1
+        watcher.messages([first["message_id"], first["notified"][0]["message_id"]])
+        contribute(place.desk, BEA, add("Lineage"))
+        second = watcher.event("compiled")
+        assert (second["status"], second["version"]) == ("published", 2)
+        watcher.messages([second["message_id"]])
+        assert watcher.stop() == 0
+    assert len(watcher.ids) == len(set(watcher.ids))
+    assert verify(place.desk, THREAD).ok
+
+
+def test_two_watchers_and_authors_at_once(place: Place) -> None:
+    """Versions are gapless, and every contribution is in exactly one of them (R17)."""
+    each = 3
+    with (
+        watching(place.folder, "--auto-compile") as one,
+        watching(place.folder, "--auto-compile", "--as", RIVAL) as two,
+    ):
+        writing = [start(compile_work.contribute, place.folder, name, each) for name in AUTHORS]
+        release(writing)
+        sent = [int(line) for child in writing for line in ended(child)]
+        assert len(sent) == each * len(AUTHORS)
+        _wait_for_all(place.desk, sent, one)
+        assert one.stop() == two.stop() == 0
+        assert one.said_wrong() == two.said_wrong() == ""
+    _check_versions(place.desk, sent)
+    told = [
+        (each["version"], each["message_id"])
+        for each in (*one.told, *two.told)
+        if each["event"] == "compiled" and each["status"] == "published"
+    ]
+    chain = load_chain(place.desk.mailbox, THREAD, OPERATOR).chain
+    assert sorted(told) == [(each.number, each.message_id) for each in chain.versions]
+
+
+def _wait_for_all(desk: Desk, sent: list[int], watcher: Watcher) -> None:
+    """Until no contribution is unread; every version comes in at the watcher as a message."""
+    while True:
+        chain = load_chain(desk.mailbox, THREAD, OPERATOR).chain
+        if chain.versions and not chain.unread and chain.position >= len(sent):
+            return
+        watcher.event("message")
+
+
+def _check_versions(desk: Desk, sent: list[int]) -> None:
+    found = verify(desk, THREAD)
+    assert found.ok
+    numbers = [each.number for each in found.versions]
+    assert numbers == list(range(1, len(numbers) + 1))
+    chain = load_chain(desk.mailbox, THREAD, OPERATOR).chain
+    records = [record_of(desk.mailbox.message(each.message_id)) for each in chain.versions]
+    read = Counter(entry.id for record in records for entry in record.messages)
+    assert read == Counter(sent)  # each once, none left out
+    entries = [entry for number in numbers for entry in ledger_of(desk, THREAD, number)]
+    outcomes = Counter(entry.state for entry in entries)
+    assert outcomes == {Outcome.APPLIED: len(sent), Outcome.REFUSED: len(sent)}
+
+
+def test_somebody_else_compiles_first(place: Place) -> None:
+    """A version that is there already is not made again."""
+    with watching(place.folder, "--auto-compile") as watcher:
+        place.desk.mailbox.register(Profile(RIVAL))
+        rival = place.desk._replace(actor=RIVAL)
+        contribute(place.desk, ANN, add("Gradient"))
+        compile_thread(rival, THREAD, CompileOptions())
+        marker = write(place.desk, ANN, (OPERATOR,), "INFO: Done", "# Info\n")
+        watcher.messages([marker])
+        assert watcher.stop() == 0
+    assert len(load_chain(place.desk.mailbox, THREAD, OPERATOR).chain.versions) == 1
+
+
+# Refusals
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    folder = tmp_path / "project"
+    with housed(HOUSINGS[1], folder, monkeypatch), seat(folder) as desk:
+        yield Place(folder, desk)
+
+
+def test_a_refusal_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
+    """Persisting is configured for every version, and there is no repository to commit to."""
+    settings = sqlite.folder / "brenner.toml"
+    persist = "\n[persist]\nevery = 1\ncommit = true\n"
+    settings.write_text(settings.read_text("utf-8") + persist, "utf-8")
+    contribute(sqlite.desk, ANN, add("Gradient"))
+    with watching(sqlite.folder, "--auto-compile") as watcher:
+        assert watcher.event("compiled")["valid"] is False
+        sent = [write(sqlite.desk, ANN, (OPERATOR,), "INFO: Hm", "# Info\n")]
+        watcher.messages(sent)
+        assert watcher.event("compiled")["valid"] is False
+        marker = Message("COORD-elsewhere", ANN, (OPERATOR,), "INFO: Elsewhere", "# Info\n")
+        watcher.messages([sqlite.desk.mailbox.send(marker).stored.id])
+        assert watcher.stop() == 0
+    names = [each["event"] for each in watcher.told]
+    assert names.count("compiled") == 2
+    types = [each.type for each in sqlite.desk.mailbox.thread(THREAD).messages]
+    assert "COMPILED" not in types
+
+
+def test_a_session_that_waits_for_somebody_is_left_alone(sqlite: Place) -> None:
+    first = write(sqlite.desk, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+    with watching(sqlite.folder, THREAD, "--auto-compile") as watcher:
+        sent = contribute(sqlite.desk, ANN, add("Gradient"))
+        watcher.messages([sent])
+        assert watcher.told[-1]["phase"] == "awaiting_acks"
+        acknowledge(sqlite.desk, BEA, first, "Completed")
+        assert watcher.event("compiled")["version"] == 1
+        assert watcher.stop() == 0
+    events = [each["event"] for each in watcher.told]
+    assert events.index("compiled") > watcher.told.index(
+        next(each for each in watcher.told if each["event"] == "phase")
+    )

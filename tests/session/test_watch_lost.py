@@ -1,0 +1,176 @@
+"""The mailbox goes away while it is watched, and comes back: said, survived, nothing left out."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from brenner.workflows.desk import Desk
+from mail.homes import AGENT_MAIL
+from servers import agent_mail, postgresql
+from servers.proxy import Proxy
+from session.desks import ANN, BEA, KICKOFF, THREAD, add
+from session.homes import OPERATOR, SERVERS, Housing, housed
+from session.watched import contribute, seat, write
+from session.watching import Watcher, watching
+
+
+class Line(NamedTuple):
+    """A project that is watched by way of something that can go wrong; the desk is not."""
+
+    watched: Path
+    desk: Desk
+    proxy: Proxy
+
+
+@pytest.fixture(params=SERVERS, ids=lambda housing: housing.home.name)
+def line(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Line]:
+    housing: Housing = request.param
+    folder, watched = tmp_path / "project", tmp_path / "watched"
+    watched.mkdir()
+    with housed(housing, folder, monkeypatch), seat(folder) as desk:
+        is_agent_mail = housing.home is AGENT_MAIL
+        port = agent_mail.running().port if is_agent_mail else postgresql.running().port
+        settings = (folder / "brenner.toml").read_text("utf-8")
+        with Proxy(port) as proxy:
+            there = settings.replace(f":{port}/", f":{proxy.port}/")
+            assert there != settings
+            (watched / "brenner.toml").write_text(there, "utf-8")
+            yield Line(watched, desk, proxy)
+            proxy.pass_on()
+
+
+def begin(desk: Desk) -> int:
+    return write(desk, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+
+
+def note(desk: Desk, words: str) -> int:
+    return write(desk, ANN, (OPERATOR,), f"INFO: {words}", f"# Info\n\n{words}\n")
+
+
+def lose(line: Line, watcher: Watcher) -> None:
+    """The line is dead, until it is told otherwise; that was noticed."""
+    line.proxy.refuse()
+    line.proxy.cut()
+    found = watcher.event("lost")["violations"]
+    assert [each["severity"] for each in found] == ["error"]
+    assert found[0]["message"]
+
+
+@pytest.mark.parametrize("thread", [(), (THREAD,)], ids=["all", "one"])
+def test_each_message_exactly_once(line: Line, thread: tuple[str, ...]) -> None:
+    """Some come before, some while nobody can ask, some after; twice over."""
+    begin(line.desk)
+    with watching(line.watched, *thread) as watcher:
+        sent = [note(line.desk, "before")]
+        watcher.messages(sent)
+        for turn in range(2):
+            lose(line, watcher)
+            sent += [note(line.desk, f"meanwhile {turn}"), contribute(line.desk, ANN, add("One"))]
+            line.proxy.pass_on()
+            assert watcher.event("back")["seconds"] > 0
+            watcher.messages(sent)
+            sent.append(note(line.desk, f"after {turn}"))
+            watcher.messages(sent)
+        assert watcher.stop() == 0
+    assert watcher.ids == sent
+    names = [each["event"] for each in watcher.told]
+    assert names.count("lost") == names.count("back") == 2
+
+
+def test_a_break_in_the_middle_of_a_look(line: Line) -> None:
+    """The request gets through, and the answer does not come back."""
+    begin(line.desk)
+    with watching(line.watched) as watcher:
+        sent = []
+        for turn in range(3):
+            line.proxy.cut_before_answer()
+            sent.append(note(line.desk, f"turn {turn}"))
+            watcher.messages(sent)
+        assert watcher.stop() == 0
+    assert watcher.ids == sent
+
+
+def test_stopped_while_the_mailbox_is_away(line: Line) -> None:
+    begin(line.desk)
+    with watching(line.watched) as watcher:
+        lose(line, watcher)
+        assert watcher.stop() == 0
+        assert watcher.told[-1]["event"] == "stopped"
+
+
+# A file
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[tuple[Path, Desk]]:
+    """A project whose mail is in a file of its folder."""
+    (tmp_path / "brenner.toml").write_text(
+        f'store = "sqlite:///mail.sqlite3"\noperator = "{OPERATOR}"\n', "utf-8"
+    )
+    with seat(tmp_path) as desk:
+        begin(desk)
+        yield tmp_path, desk
+
+
+def store(folder: Path) -> list[Path]:
+    return sorted(folder.glob("mail.sqlite3*"))
+
+
+def test_a_file_that_is_taken_away_and_put_back(file: tuple[Path, Desk]) -> None:
+    folder, desk = file
+    aside = folder / "aside"
+    aside.mkdir()
+    with watching(folder) as watcher:
+        for path in store(folder):
+            path.rename(aside / path.name)
+        assert watcher.event("lost")["violations"][0]["id"] == "STORE_UNUSABLE"
+        sent = note(desk, "meanwhile")  # whoever has it open still writes to it
+        for path in aside.iterdir():
+            path.rename(folder / path.name)
+        watcher.event("back")
+        watcher.messages([sent])
+        assert watcher.stop() == 0
+    assert watcher.ids == [sent]
+
+
+def test_a_copy_of_the_file_is_the_same_store(file: tuple[Path, Desk]) -> None:
+    folder, desk = file
+    desk.mailbox.close()
+    with watching(folder) as watcher:
+        path = folder / "mail.sqlite3"
+        shutil.copy(path, folder / "copy")
+        for each in store(folder):
+            each.unlink()
+        watcher.event("lost")
+        (folder / "copy").rename(path)
+        watcher.event("back")
+        with seat(folder) as again:
+            sent = note(again, "in the copy")
+        watcher.messages([sent])
+        assert watcher.stop() == 0
+
+
+def test_another_store_in_its_place_is_refused(file: tuple[Path, Desk]) -> None:
+    folder, desk = file
+    desk.mailbox.close()
+    with watching(folder) as watcher:
+        for path in store(folder):
+            path.unlink()
+        with seat(folder) as other:
+            note(other, "other mail")
+        assert watcher.ended() == 3
+        assert watcher.told[-1]["event"] == "failed"
+        assert watcher.told[-1]["violations"][0]["id"] == "STORE_REPLACED"
+
+
+def test_a_store_that_is_made_later(tmp_path: Path) -> None:
+    """One can watch before there is any mail."""
+    with watching(tmp_path) as watcher, seat(tmp_path) as desk:
+        sent = write(desk, ANN, ("Operator",), "INFO: First", "# Info\n")
+        watcher.messages([sent])
+        assert watcher.stop() == 0

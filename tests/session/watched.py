@@ -1,0 +1,39 @@
+"""Somebody who writes to a thread while another process watches it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from brenner.mail.model import Profile
+from brenner.thread.messages import Message
+from brenner.workflows.desk import Desk, desk_in
+from session.desks import ANN, BEA, THREAD, project_in
+
+
+@contextmanager
+def seat(folder: Path) -> Iterator[Desk]:
+    """A desk in the project of that folder, with two agents."""
+    with desk_in(project_in(folder), None, create=True) as desk:
+        for name in (ANN, BEA):
+            desk.mailbox.register(Profile(name))
+        yield desk
+
+
+def write(desk: Desk, sender: str, to: tuple[str, ...], subject: str, body: str) -> int:
+    """A message as any program might store it, unchecked; its id."""
+    return desk.mailbox.send(Message(THREAD, sender, to, subject, body)).stored.id
+
+
+def contribute(desk: Desk, sender: str, *blocks: dict[str, object]) -> int:
+    """A DELTA with these blocks, to the operator."""
+    fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
+    to = (desk.project.operator,)
+    return write(desk, sender, to, "DELTA[opus]: News", f"# Delta Contribution\n\n{fences}")
+
+
+def acknowledge(desk: Desk, sender: str, number: int, status: str = "Received") -> int:
+    """An ACK of a message, to the operator."""
+    body = f"# Acknowledgement\n\n## Message ID\n{number}\n\n## Status\n{status}\n"
+    to = (desk.project.operator,)
+    return write(desk, sender, to, f"ACK: Message {number} of {sender}", body)

@@ -1,0 +1,488 @@
+"""The next round: what its kickoffs say, to whom they go, once, and what stops them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import brenner
+from brenner.check.message import check_message, check_stored
+from brenner.check.sequence import check_sequence
+from brenner.diagnostics.errors import Refused
+from brenner.mail.model import Profile
+from brenner.session.status import Phase
+from brenner.thread.messages import render_message_file
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.next_round import RoundOptions, start_round
+from brenner.workflows.rosters import RosterWish
+from brenner.workflows.send_kickoffs import State
+from brenner.workflows.session_status import load_status
+from brenner.workflows.started import Started, Status
+from brenner.workflows.void_version import void_version
+from kickoffs import headings, section
+from session.round_play import (
+    NAMES,
+    PEOPLE,
+    QUESTION,
+    THREAD,
+    asked,
+    attack,
+    block,
+    critique,
+    delta,
+    first_round,
+    hypothesis,
+    published,
+    resolve,
+    send,
+    started,
+)
+
+SETTINGS = ("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """The operator in a new project."""
+    for name in (*SETTINGS, "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"):
+        monkeypatch.delenv(name, raising=False)
+    with brenner.open(str(tmp_path)) as desk:
+        yield desk
+
+
+def states(done: Started) -> list[tuple[str, State, int | None]]:
+    """What became of each kickoff."""
+    return [
+        (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)
+        for each in done.kickoffs
+    ]
+
+
+def codes(done: Started) -> list[str]:
+    """The codes of what was found."""
+    return [each.id for each in done.diagnostics]
+
+
+def lines(done: Started, name: str, of: int = 0) -> list[str]:
+    """The lines under a heading of one of the kickoffs."""
+    return section(done.kickoffs[of].message, name).split("\n")
+
+
+def test_the_document_s_form(desk: Desk) -> None:
+    """Title, addressee, the three lines, question, outputs; then what every kickoff has."""
+    first_round(desk)
+    letter = attack(desk, "RedSky", "H2 has no clock", ("Operator", "BlueLake"))
+    done = asked(desk, focus="The mechanism\nof H2")
+    assert (done.status, done.round, codes(done)) == (Status.SENT, 2, [])
+    assert states(done) == [(name, State.SENT, n) for n, name in enumerate(NAMES, letter.id + 1)]
+    message = done.kickoffs[0].message
+    assert message.subject == f"KICKOFF: Round 2: {QUESTION} ({THREAD})"
+    assert message.ack_required
+    assert message.body.startswith(
+        "# Round 2 Kickoff\n\nThis kickoff is for **BlueLake**, with the role "
+        "`hypothesis_generator`. Operator sends it.\n\n## Current State\n\n"
+    )
+    shows = f"`brenner artifact show {THREAD}` shows the latest version"
+    where = f"message 6 (COMPILED) has v1 whole; {shows}"
+    assert lines(done, "Current State") == [
+        "- **Base Artifact**: v1",
+        f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)",
+        "- **Focus Area**: The mechanism of H2",
+        f"- **Where It Is**: {where}",
+        f"- **Linter**: 7 errors, 2 warnings (`brenner artifact lint {THREAD}`)",
+        "",
+        "The open critiques:",
+        "",
+        "- C1 Too noisy (GreenDog): At ten molecules H1 tells nothing.",
+        f"- message {letter.id} (RedSky, Major: H2 has no clock): Nothing counts to a hundred.",
+    ]
+    assert section(message, "Research Question") == QUESTION
+    assert headings(message) == [
+        *("Current State", "Research Question", "Excerpt", "Requested Outputs"),
+        *("Session Configuration", "Your Role", "How to Contribute"),
+    ]
+    assert "**Base Version**: v1\n**Action**: Response to C1\n" in section(
+        message, "How to Contribute"
+    )
+
+
+def test_what_is_asked_of_each(desk: Desk) -> None:
+    """Critiques by ID, her own refused blocks and messages, what the linter lacks, her role."""
+    first_round(desk)
+    letter = attack(desk, "RedSky", "H2 has no clock", ("BlueLake",))
+    done = asked(desk)
+    blue, red, green = (section(each.message, "Requested Outputs") for each in done.kickoffs)
+    both = f"each by its ID: C1, message {letter.id}."
+    assert blue.startswith(f"- **Answer the open critiques**, {both}")
+    assert "each by its ID: C1." in red  # the message is her own
+    assert green.startswith(f"- **Judge the open critiques**, {both}")
+    assert "  - message 4, block 3 (EDIT H9): INVALID_TARGET" in blue
+    assert f"ack NUMBER --as BlueLake`:\n  - message {letter.id} (CRITIQUE, RedSky: H2 has" in blue
+    assert not any("refused" in each or "acknowledge" in each for each in (red, green))
+    assert "  - EH-003: " in blue
+    assert "  - ET-001: " in red
+    assert "EH-003" not in red
+    for each in (blue, red, green):
+        assert "\n- **What your role delivers**, where v1 lacks it:\n  - " in each
+
+
+def test_the_operator_s_outputs_stand_alone(desk: Desk) -> None:
+    """Outputs, constraints, an excerpt and a title of hers are taken as they are."""
+    first_round(desk)
+    done = asked(
+        desk, outputs="- One table", constraints="Soon.", excerpt="§50: new", title="The clock"
+    )
+    message = done.kickoffs[1].message
+    assert section(message, "Requested Outputs") == "- One table"
+    assert section(message, "Constraints") == "Soon."
+    assert section(message, "Excerpt") == "> §50: new"
+    assert message.subject == f"KICKOFF: Round 2: The clock ({THREAD})"
+    assert codes(done) == []
+
+
+def test_passages_of_earlier_kickoffs(desk: Desk) -> None:
+    """They are pointed at, not sent again; a pointer is no passage itself."""
+    first_round(desk)
+    assert lines(asked(desk, excerpt="§50-§52: new"), "Excerpt") == ["> §50-§52: new"]
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    published(desk)
+    told = (
+        "The passages of the earlier kickoffs are still the source: message 1 has §42, §45-47; "
+        "message 7 has §50-52. `brenner mail show 1` shows them."
+    )
+    assert lines(asked(desk), "Excerpt") == [told]
+    delta(desk, "BlueLake", 2, hypothesis("Fourth"))
+    published(desk)
+    assert lines(asked(desk), "Excerpt") == [told]
+
+
+def test_nothing_is_open(desk: Desk) -> None:
+    """Then it says so; the focus is left out, and nothing is to be answered."""
+    started(desk, excerpt="")
+    delta(desk, "BlueLake", 0, hypothesis("Gradient"))
+    published(desk)
+    done = asked(desk)
+    assert codes(done) == []  # that there is no excerpt was told when the session began
+    assert lines(done, "Current State")[:2] == [
+        "- **Base Artifact**: v1",
+        "- **Open Critiques**: none",
+    ]
+    assert "Focus Area" not in done.kickoffs[0].message.body
+    assert "critiques**" not in section(done.kickoffs[0].message, "Requested Outputs")
+    assert "**Action**" not in done.kickoffs[0].message.body
+
+
+def test_focus_from_the_critiques(desk: Desk) -> None:
+    """The hypotheses that open critiques name; nothing that is not an active hypothesis."""
+    first_round(desk)
+    delta(desk, "GreenDog", 1, critique("Both", "H1 and H2, H7 and T1 and RT are cut badly."))
+    published(desk)
+    done = asked(desk)
+    assert "- **Focus Area**: H1, which C1 and C2 attack; H2, which C2 attacks" in lines(
+        done, "Current State"
+    )
+
+
+def test_conflicts_are_told(desk: Desk) -> None:
+    """Two edits of one field that did not know of each other."""
+    first_round(desk)
+    delta(desk, "BlueLake", 1, block("EDIT", "H1", "hypothesis_slate", claim="Steeper"))
+    delta(desk, "RedSky", 1, block("EDIT", "H1", "hypothesis_slate", claim="Flatter"))
+    published(desk)
+    done = asked(desk)
+    assert "- **Open Conflicts**: H1 claim" in lines(done, "Current State")
+    assert "**Settle the open conflicts**: H1 claim." in section(
+        done.kickoffs[2].message, "Requested Outputs"
+    )
+
+
+def test_it_passes_our_own_checks(desk: Desk) -> None:
+    """Alone, in the thread, and as a contribution: it is none."""
+    first_round(desk)
+    attack(desk, "RedSky", "H2 has no clock", ("BlueLake",))
+    done = asked(desk)
+    for each in done.kickoffs:
+        assert check_stored(each.message).violations == ()
+        assert check_message(render_message_file(each.message), "Operator").violations == ()
+    thread = [each.posted for each in desk.mailbox.thread(THREAD).messages]
+    assert check_sequence(thread) == []  # AP-009
+    compiled = compile_thread(desk, THREAD, CompileOptions())
+    assert (compiled.status, compiled.ledger, compiled.not_contributed) == (
+        "nothing_to_compile",
+        (),
+        (),
+    )
+
+
+def test_nobody_is_asked_twice(desk: Desk) -> None:
+    """The same again sends nothing; an interrupted round is finished; the next round asks anew."""
+    first_round(desk)
+    some = asked(desk, wish=RosterWish(recipients=(("RedSky", None),)))
+    assert states(some) == [("RedSky", State.SENT, 7)]
+    assert [entry.role for entry in some.roster.entries] == [
+        *("test_designer", "hypothesis_generator", "adversarial_critic")
+    ]
+    done = asked(desk)
+    assert states(done) == [
+        ("RedSky", State.SENT_BEFORE, 7),
+        ("BlueLake", State.SENT, 8),
+        ("GreenDog", State.SENT, 9),
+    ]
+    again = asked(desk)
+    assert (again.status, {state for _, state, _ in states(again)}) == (
+        Status.NOTHING,
+        {State.SENT_BEFORE},
+    )
+    assert load_status(desk, THREAD).status.phase is Phase.AWAITING_ACKS
+    delta(desk, "BlueLake", 1, hypothesis("Third"), resolve("C1"))
+    published(desk)
+    third = asked(desk)
+    assert (third.round, third.status) == (3, Status.SENT)
+    assert {state for _, state, _ in states(third)} == {State.SENT}
+    assert lines(third, "Current State")[:2] == [
+        "- **Base Artifact**: v2",
+        "- **Open Critiques**: none",
+    ]
+
+
+def test_other_texts_for_some(desk: Desk) -> None:
+    """Whoever has got the kickoff keeps it; that others get another one is told."""
+    first_round(desk)
+    asked(desk, wish=RosterWish(recipients=(("RedSky", None),)))
+    done = asked(desk, constraints="Soon.")
+    (found,) = done.diagnostics
+    assert found.id == "CONTEXT_DIFFERS"
+    assert "with which the round began, has other words under `## Constraints`" in found.message
+    assert "only; the others keep theirs" in found.message
+
+
+def test_dry_run_is_what_is_sent(desk: Desk) -> None:
+    """It shows every kickoff, and sends none."""
+    first_round(desk)
+    count = len(desk.mailbox.thread(THREAD).messages)
+    tried = asked(desk, dry_run=True)
+    assert (tried.status, len(desk.mailbox.thread(THREAD).messages)) == (Status.DRY_RUN, count)
+    assert {each.state for each in tried.kickoffs} == {State.DRY_RUN}
+    done = asked(desk)
+    assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
+
+
+def test_without_a_version(desk: Desk) -> None:
+    """The first round is `session start`'s."""
+    started(desk)
+    with pytest.raises(Refused) as refused:
+        asked(desk)
+    assert refused.value.diagnostic.id == "ROUND_WITHOUT_VERSION"
+    with pytest.raises(Refused) as refused:
+        start_round(desk, "RS-20251230-another-session", RoundOptions())
+    assert refused.value.diagnostic.id == "UNKNOWN_THREAD"
+
+
+def test_closed_session(desk: Desk) -> None:
+    """It is refused, unless meant; then the compile needs to be told so, too."""
+    first_round(desk)
+    published(desk, close=True)
+    with pytest.raises(Refused) as refused:
+        asked(desk)
+    assert refused.value.diagnostic.id == "SESSION_CLOSED"
+    done = asked(desk, reopen=True)
+    assert (done.status, done.round, codes(done)) == (Status.SENT, 3, ["ROUND_OF_CLOSED_SESSION"])
+    assert f"`brenner compile --reopen {THREAD}`" in done.diagnostics[0].fix
+    delta(desk, "BlueLake", 2, hypothesis("Third"))
+    assert published(desk, reopen=True).version == 3
+
+
+def test_unread_deltas(desk: Desk) -> None:
+    """A warning, as long as the round has not begun: they would belong to it."""
+    first_round(desk)
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    done = asked(desk, wish=RosterWish(recipients=PEOPLE[:1]))
+    assert (done.status, codes(done)) == (Status.SENT, ["ROUND_BEFORE_COMPILE"])
+    assert done.diagnostics[0].message.startswith("There is 1 DELTA message since v1 that no")
+    assert codes(asked(desk)) == []
+
+
+def test_broken_chain(desk: Desk) -> None:
+    """As compile does: a version that does not rebuild stops the next round."""
+    first_round(desk)
+    (compiled,) = [each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED"]
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    body = compiled.message.body.replace('"version":1', '"version":2')
+    send(desk, "RedSky", "COMPILED: v2 ours", body)
+    with pytest.raises(Refused) as refused:
+        asked(desk)
+    assert refused.value.diagnostic.id == "RECORD_MISMATCH"
+
+
+def test_refined_question(desk: Desk) -> None:
+    """The kickoff asks it; the operator gets the EDIT to send; the artifact keeps its own."""
+    first_round(desk)
+    done = asked(desk, question="Do cells forget?")
+    assert (done.status, codes(done)) == (Status.SENT, ["QUESTION_DIFFERS"])
+    assert '"statement": "Do cells forget?"' in (done.diagnostics[0].repaired or "")
+    assert section(done.kickoffs[0].message, "Research Question") == "Do cells forget?"
+    assert (
+        f"- **Question**: another one in this round; the artifact keeps “{QUESTION}” until an EDIT "
+        "of `RT` changes it"
+    ) in lines(done, "Current State")
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    compiled = published(desk)
+    assert compiled.artifact.research_thread.text("statement") == QUESTION
+    assert "QUESTION_DIFFERS" in [each.id for each in compiled.warnings]
+
+
+def test_the_same_question_in_other_letters(desk: Desk) -> None:
+    """It is the artifact's, in the artifact's words; so is one that an agent has edited."""
+    first_round(desk)
+    delta(
+        desk, "BlueLake", 1, block("EDIT", "RT", "research_thread", statement="Who tells a cell?")
+    )
+    published(desk)
+    done = asked(desk, question="who tells a CELL")
+    assert codes(done) == []
+    assert section(done.kickoffs[0].message, "Research Question") == "Who tells a cell?"
+
+
+def test_session_without_a_question(desk: Desk) -> None:
+    """One must be given, and then the next version has it."""
+    for name in NAMES:
+        desk.mailbox.register(Profile(name))
+    delta(desk, "BlueLake", 0, hypothesis("Gradient"))
+    published(desk)
+    wish = RosterWish(recipients=PEOPLE)
+    assert codes(asked(desk, wish=wish)) == ["ROUND_WITHOUT_QUESTION"]
+    done = asked(desk, wish=wish, question=QUESTION)
+    assert (done.status, codes(done)) == (Status.SENT, [])
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    assert published(desk).artifact.research_thread.text("statement") == QUESTION
+
+
+# Whom it asks
+
+
+def test_unified_session(desk: Desk) -> None:
+    """One kickoff for all; what waits for somebody names her."""
+    started(desk, wish=RosterWish(recipients=PEOPLE, unified=True))
+    wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
+    delta(desk, "BlueLake", 0, hypothesis("Gradient"), wrong)
+    published(desk)
+    (kickoff,) = asked(desk).kickoffs
+    assert (kickoff.message.recipients, kickoff.role) == (NAMES, None)
+    assert "- **Send again, corrected** (BlueLake): these blocks" in kickoff.message.body
+
+
+def test_roster_of_the_latest_kickoff(desk: Desk) -> None:
+    """R15: roles are those of the latest one; flags beat it."""
+    first_round(desk)
+    changed = asked(desk, wish=RosterWish(recipients=(("RedSky", "adversarial_critic"),)))
+    assert changed.kickoffs[0].role == "adversarial_critic"
+    done = asked(desk)
+    roles = {name: each.role for each in done.kickoffs for name in each.message.recipients}
+    assert roles == {
+        "RedSky": "adversarial_critic",
+        "BlueLake": "hypothesis_generator",
+        "GreenDog": "adversarial_critic",
+    }
+
+
+def test_a_new_agent_joins(desk: Desk) -> None:
+    """It is registered and asked alone; the others are not asked again."""
+    first_round(desk)
+    asked(desk)
+    done = asked(desk, wish=RosterWish(recipients=(("NewHill", "test_designer"),)))
+    assert (done.status, done.registered) == (Status.SENT, ("NewHill",))
+    assert done.roster.names == ("NewHill", *NAMES)
+
+
+def test_agents_of_the_project_who_take_no_part(desk: Desk, tmp_path: Path) -> None:
+    """Whom no kickoff has asked is not asked by default, and that is told."""
+    entry = '{ agentName = "GrayFox", role = "test_designer" }'
+    text = f"[roster]\nentries = [{entry}]\n"
+    (tmp_path / "brenner.toml").write_text(text, "utf-8")
+    first_round(desk)
+    done = asked(desk)
+    assert (done.status, codes(done)) == (Status.SENT, ["LEFT_OUT_OF_ROUND"])
+    assert sorted(name for name, _, _ in states(done)) == sorted(NAMES)
+    assert "GrayFox" in done.diagnostics[0].message
+
+
+def test_faulty_roster_of_a_later_kickoff(desk: Desk) -> None:
+    """Anybody can send a kickoff; one with a wrong role does not stop the session."""
+    first_round(desk)
+    body = "## Research Question\nWhy?\n\n## Session Configuration\n\n"
+    table = "| Agent | Role |\n|---|---|\n| RedSky | king |\n"
+    send(desk, "RedSky", "KICKOFF: Mine", f"{body}{table}")
+    done = asked(desk)
+    assert (done.status, codes(done)) == (Status.SENT, ["ROSTER_PASSED_OVER"])
+    assert sorted(name for name, _, _ in states(done)) == sorted(NAMES)
+
+
+def test_kickoffs_without_a_roster(desk: Desk) -> None:
+    """Of another program: those whom it asked are asked, in the role that their names tell."""
+    for name in ("Claude", "CodexAgent"):
+        desk.mailbox.register(Profile(name))
+    body = f"# Fate\n\n## Research Question\n{QUESTION}\n\n## Context\nCells.\n"
+    send(desk, "Operator", "KICKOFF: Fate", body, ("Claude", "CodexAgent"))
+    delta(desk, "Claude", 0, hypothesis("Gradient"))
+    published(desk)
+    done = asked(desk)
+    assert done.status is Status.SENT
+    assert "NO_ROSTER" in codes(done)
+    assert [name for name, _, _ in states(done)] == ["Claude", "CodexAgent"]
+
+
+# Somebody else is quicker
+
+
+def test_a_version_is_published_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kickoff that names the version before is not sent."""
+    first_round(desk)
+    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    meanwhile(desk, monkeypatch, lambda: published(desk))
+    with pytest.raises(Refused) as refused:
+        asked(desk)
+    assert refused.value.diagnostic.id == "ROUND_OVERTAKEN"
+    assert "build on v1" in refused.value.diagnostic.message
+    assert "v2 is the latest version" in refused.value.diagnostic.message
+    assert asked(desk).round == 3
+
+
+def test_the_version_is_voided_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then there is nothing to build on."""
+    first_round(desk)
+    meanwhile(desk, monkeypatch, lambda: void_version(desk, THREAD, 1, "A mistake"))
+    with pytest.raises(Refused) as refused:
+        asked(desk)
+    assert refused.value.diagnostic.id == "ROUND_OVERTAKEN"
+    assert "it has no version any more" in refused.value.diagnostic.message
+
+
+def test_the_same_round_is_started_meanwhile(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each recipient gets one kickoff; other mail in between does no harm."""
+    first_round(desk)
+    before = len(desk.mailbox.thread(THREAD).messages)
+
+    def others() -> None:
+        send(desk, "RedSky", "INFO: Back soon", "# Information\n\nIn an hour.\n")
+        asked(desk, wish=RosterWish(recipients=PEOPLE[:2]))
+
+    meanwhile(desk, monkeypatch, others)
+    done = asked(desk)
+    assert [state for _, state, _ in states(done)] == [
+        *(State.SENT_BEFORE, State.SENT_BEFORE, State.SENT)
+    ]
+    assert len(desk.mailbox.thread(THREAD).messages) == before + 1 + 3
+
+
+def meanwhile(desk: Desk, patch: pytest.MonkeyPatch, work: object) -> None:
+    """Let something happen right before the next message is sent, once."""
+    mailbox = type(desk.mailbox)
+    send_it = mailbox.send
+
+    def quicker(self: object, *args: object, **options: object) -> object:
+        patch.setattr(mailbox, "send", send_it)
+        work()  # type: ignore[operator]
+        return send_it(self, *args, **options)  # type: ignore[arg-type]
+
+    patch.setattr(mailbox, "send", quicker)

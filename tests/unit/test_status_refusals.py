@@ -1,0 +1,205 @@
+"""Refused blocks: open until their author corrects them, or the operator dismisses them."""
+
+import pytest
+
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.session.chain import Chain
+from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
+from brenner.session.dismissal import FENCE
+from brenner.session.rebuild import Filed
+from brenner.session.standing import status_of
+from chains import OPERATOR
+from scenes import ADD, EDIT, THREAD_ID, kill, row
+from sittings import ANN, BEA, Sitting, add, edit
+
+BAD_EDIT = edit("H9", "x")
+
+
+@pytest.fixture
+def sitting() -> Sitting:
+    """A session with H1, of Ann."""
+    sitting = Sitting()
+    sitting.kickoff(ANN, BEA)
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    return sitting
+
+
+def blank(name: str) -> str:
+    """An ADD that is refused: its claim is missing."""
+    return add(name, claim=" ")
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.parametrize(
+    ("refused", "corrected"),
+    [
+        (edit("H1", " "), edit("H1", "y")),
+        (kill("hypothesis_slate", "H3"), kill("hypothesis_slate", "H3")),
+        (blank("Time"), add("Time")),
+        (blank("Time"), add(" time  ")),
+        (row({"H9": "grows"}), row({"H1": "grows"})),
+        (add("Time").replace("ADD", "add"), add("Time")),
+        (add("Time").replace("hypothesis_slate", "hypotheses"), add("Time")),
+        (add("Time").replace('"why"\n}', '"why",\n}'), add("Time")),
+    ],
+    ids=["edit", "kill", "add", "name", "condition", "case", "alias", "comma"],
+)
+def test_a_later_block_of_the_same_kind_corrects(
+    sitting: Sitting, refused: str, corrected: str, *, is_compiled: bool
+) -> None:
+    """The same operation on the same item; whether or not a version has read the first."""
+    number = sitting.delta(ANN, refused, add("Chance")).id
+    if is_compiled:
+        sitting.compile()
+    assert sitting.refused() == [(number, 1)]
+    (found,) = sitting.status().refusals
+    assert (found.version, found.agent) == (2 if is_compiled else None, ANN)
+    sitting.delta(BEA, add("Luck"))  # H3, to be killed
+    sitting.delta(ANN, corrected)
+    assert sitting.refused() == []
+    sitting.compile()
+    assert sitting.refused() == []
+
+
+@pytest.mark.parametrize(
+    ("sender", "block"),
+    [
+        (BEA, add("Time")),
+        (ANN, add("Luck")),
+        (ANN, edit("H1", "Time")),
+        (ANN, row({"H1": "Time"})),
+        (ANN, blank("Time")),
+    ],
+    ids=["of somebody else", "of another name", "an edit", "a section", "refused"],
+)
+def test_nothing_else_corrects(sitting: Sitting, sender: str, block: str) -> None:
+    """What is not surely the same contribution leaves the refused one open."""
+    number = sitting.delta(ANN, blank("Time")).id
+    sitting.delta(sender, block)
+    assert (number, 1) in sitting.refused()
+    sitting.compile()
+    assert (number, 1) in sitting.refused()
+
+
+def test_two_blocks_of_one_message_do_not_correct_each_other(sitting: Sitting) -> None:
+    """She wrote both at once: the second is not what she made of the first."""
+    number = sitting.delta(ANN, edit("H1", " "), edit("H1", "y")).id
+    assert sitting.refused() == [(number, 1)]
+    sitting.again(sitting.mailbox.message(number))
+    assert sitting.refused() == [(number, 1), (number + 1, 1)]
+
+
+def test_an_add_without_a_name_is_only_dismissed(sitting: Sitting) -> None:
+    """Nobody can tell which later block it was to be."""
+    stored = sitting.delta(ANN, add(" "))
+    sitting.delta(ANN, add("Time"))
+    assert sitting.refused() == [(stored.id, 1)]
+    (found,) = sitting.status().refusals
+    assert (found.operation, found.section, found.name) == ("ADD", "hypothesis_slate", " ")
+    sitting.dismiss(stored, 1)
+    assert sitting.refused() == []
+
+
+def test_a_target_is_that_item_whatever_its_author_called_it(sitting: Sitting) -> None:
+    """She counted P1, and it became P2; later she calls it as the version does."""
+    sitting.delta(BEA, row({"H1": "grows"}))
+    number = sitting.delta(ANN, row({"H1": "fades"}), cell("P1", "H99"), base="v1").id
+    (found,) = sitting.status().refusals
+    assert (found.message_id, found.block, found.target_id) == (number, 2, "P2")
+    sitting.compile()
+    sitting.delta(ANN, cell("P1", "H1"))  # Bea's
+    assert sitting.refused() == [(number, 2)]
+    sitting.delta(ANN, cell("P2", "H1"))
+    assert sitting.refused() == []
+
+
+def cell(target: str, hypothesis: str) -> str:
+    """An EDIT of one cell of the predictions table."""
+    payload: dict[str, object] = {"predictions": {hypothesis: f"{target} says so"}}
+    return render_delta(Delta(EDIT, "predictions_table", target, payload, "why"))
+
+
+def test_either_reading_of_an_ambiguous_target_corrects_it() -> None:
+    """The refusal offers two ready blocks: what she meant by H2 only she knows."""
+    for which in (0, 1):
+        sitting = Sitting()
+        sitting.kickoff(ANN, BEA)
+        sitting.delta(ANN, add("Place"))
+        sitting.compile()
+        sitting.delta(BEA, add("Luck"))
+        number = sitting.delta(ANN, add("Time"), edit("H2", "Which?")).id
+        sitting.compile()
+        (found,) = sitting.status().refusals
+        assert (found.message_id, found.block) == (number, 2)
+        sitting.delta(ANN, found.diagnostics[0].readings[which])
+        assert sitting.refused() == []
+
+
+# Dismissing
+
+
+def test_only_an_operator_dismisses(sitting: Sitting) -> None:
+    """And only by a block of an INFO message that is not quoted."""
+    stored = sitting.delta(ANN, BAD_EDIT, BAD_EDIT)
+    sitting.dismiss(stored, 1, sender=ANN)
+    said = sitting.dismiss(stored, 2)
+    assert sitting.refused() == [(stored.id, 1)]
+    fence = said.message.body[said.message.body.index("```") :]
+    one = fence.replace('"block":2', '"block":1')
+    quoted = "\n".join(f"> {line}" for line in one.splitlines())
+    sitting.send(OPERATOR, "INFO: x", quoted)
+    sitting.send(OPERATOR, "CLAIM: x", one)
+    for wrong in ("{", "[]", '{"block":1}', '{"block":true,"content_hash":"' + "0" * 64 + '"}'):
+        sitting.send(OPERATOR, "INFO: x", f"```{FENCE}\n{wrong}\n```\n")
+    assert sitting.refused() == [(stored.id, 1)]
+    sitting.send(OPERATOR, "INFO: x", one)
+    assert sitting.refused() == []
+
+
+def test_a_dismissal_is_about_what_stands_before_it(sitting: Sitting) -> None:
+    """Sent again, it is a new attempt; the earlier copies stay dismissed."""
+    stored = sitting.delta(ANN, BAD_EDIT)
+    copy = sitting.again(stored)
+    sitting.dismiss(stored, 1)
+    assert sitting.refused() == []
+    again = sitting.again(stored)
+    assert sitting.refused() == [(again.id, 1)]
+    assert copy.id < again.id
+
+
+def test_what_is_refused_later_stays_dismissed(sitting: Sitting) -> None:
+    """It was dismissed before any version had read it."""
+    stored = sitting.delta(ANN, BAD_EDIT, add("Time"))
+    sitting.dismiss(stored, 1)
+    sitting.compile()
+    assert sitting.refused() == []
+
+
+# What is kept of a chain
+
+
+def test_refusals_survive_being_kept(sitting: Sitting) -> None:
+    """With their diagnostics, repaired blocks and all."""
+    spoiled = add("Time").replace('"why"\n}', '"why",\n}')
+    sitting.delta(ANN, BAD_EDIT, spoiled, "```delta\n{\n```\n", add("Chance"))
+    sitting.compile()
+    chain, messages = sitting.chain(), sitting.messages()
+    assert len(chain.refused) == 3
+    known = {each.posted.id: each for each in messages}
+    kept = decode_chain(encode_chain(KeptChain(chain, 9)), THREAD_ID, known.__getitem__).chain
+    assert kept == chain
+    assert _status(kept, messages) == _status(chain, messages)
+
+
+def _status(chain: Chain, messages: list[Filed]) -> object:
+    return status_of(chain, messages, OPERATOR)
+
+
+def test_the_ledger_says_what_an_add_calls_its_item(sitting: Sitting) -> None:
+    """Also where the block was refused, as far as it could be read."""
+    nameless = render_delta(Delta(ADD, "predictions_table", None, {"condition": "warm"}, "why"))
+    sitting.delta(ANN, nameless, BAD_EDIT, blank("Time"))
+    names = [each.name for each in sitting.status().refusals]
+    assert names == ["warm", None, "Time"]
