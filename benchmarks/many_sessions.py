@@ -4,8 +4,8 @@ Eight sessions are played in memory, by the same workflows as any: kickoffs, ACK
 a critique, a question, refused blocks, a last version. All that the store gets are copies of them
 under other thread IDs: the IDs, the numbers of the messages and the hashes are written anew
 wherever they stand, so that each version of a copy is rebuilt from its own record. Nothing that was
-worked out comes along. Every session refers to the one before it, ten in a chain. The kickoffs are
-shorter than those that `session start` sends.
+worked out comes along. Every session refers to the one before it, ten in a chain, and every chain
+begins at the first session. The kickoffs are shorter than those that `session start` sends.
 """
 
 import re
@@ -35,7 +35,7 @@ from session_loop import AGENTS, START, add
 _PORTION = 500  # sessions that are restored at once
 _TEAM = AGENTS[:3]
 _MODEL, _BEFORE = "RS-20251230-the-model", "RS-20251230-the-one-before"
-_CHAIN, _NONE = 10, 99_999  # sessions in a chain; the first refers to one that is not there
+_CHAIN, _NONE = 10, 99_999  # sessions in a chain; the very first refers to one that is not there
 # Numbers that stand nowhere but where a message is meant
 _FIRST_ID = 700_000_001
 _QUESTION = "How does a cell find out what to become, when all of them have one genome?"
@@ -195,6 +195,12 @@ def models() -> tuple[Model, ...]:
 
 def _inline(stored: Stored) -> str | None:
     return read_compiled(stored.message).inline if stored.type == "COMPILED" else None
+
+
+def _before(number: int) -> int:
+    if not number:
+        return _NONE
+    return number - 1 if number % _CHAIN else 0
 
 
 def session(number: int, first_id: int) -> Iterator[Record]:

@@ -53,6 +53,8 @@ class Model:
                 left_out.append(reference)
             else:
                 standing.append(reference)
+        if said.replaces:  # a replaced list has the new one's order
+            standing.sort(key=given.index)
         return left_out
 
     def _edges(self, session: str, items: dict[str, list[Relation]]) -> set[tuple[Place, Place]]:

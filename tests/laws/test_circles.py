@@ -78,18 +78,20 @@ def test_a_circle_of_any_length(length: int) -> None:
 
 # Sessions, compiled round by round
 
-items = st.integers(1, 4).map("C{}".format)
+items = st.integers(1, 3).map("C{}".format)  # few, so that they often meet
 references = st.tuples(
-    st.sampled_from((*SESSIONS, *SESSIONS, UNKNOWN)), items, st.sampled_from(RELATIONS)
+    st.sampled_from((*SESSIONS, *SESSIONS, *SESSIONS, UNKNOWN)), items, st.sampled_from(RELATIONS)
 )
 blocks = st.tuples(
-    st.sampled_from(["ADD", "EDIT", "EDIT", "EDIT", "REPLACE", "KILL"]),
+    st.sampled_from(("EDIT", "EDIT", "EDIT", "EDIT", "ADD", "REPLACE", "KILL")),
     items,
-    st.lists(references, max_size=3).map(tuple),
+    st.lists(references, min_size=1, max_size=3).map(tuple),
 )
-messages = st.tuples(st.sampled_from(SESSIONS), st.lists(blocks, min_size=1, max_size=3))
+messages = st.tuples(st.sampled_from(SESSIONS), st.lists(blocks, min_size=2, max_size=3))
 rounds = st.lists(
-    st.tuples(st.lists(messages, max_size=3), st.sampled_from(SESSIONS)), min_size=1, max_size=6
+    st.tuples(st.lists(messages, min_size=2, max_size=4), st.sampled_from(SESSIONS)),
+    min_size=5,
+    max_size=9,
 )
 Blocks = list[tuple[str, str, tuple[Relation, ...]]]
 Rounds = list[tuple[list[tuple[str, Blocks]], str]]

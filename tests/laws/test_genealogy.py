@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 
 from brenner.artifact.merging.circles import Node
 from brenner.diagnostics.visible import visible
-from brenner.session.genealogy import Direction, Genealogy, genealogy, reach
+from brenner.session.genealogy import Direction, genealogy, reach
 from brenner.session.genealogy_facts import Described, Fate, SessionFacts
 from brenner.session.genealogy_json import genealogy_json
 from brenner.session.genealogy_mermaid import label, mermaid
 from brenner.session.genealogy_tree import Shown, Tree
 from brenner.session.reference_graph import ReferenceGraph
-from genealogies import closure, graphs, name_only, nodes, pairs_of
-from strategies import any_text
+from genealogies import closure, graphs, labels, name_only, nodes, pairs_of
 
 UP, DOWN = Direction.ANCESTORS, Direction.DESCENDANTS
 LABEL = r'"(?:[^\W_]|[ ,()-]|#[0-9]+;|<br/>)*"'
@@ -126,7 +125,7 @@ def test_json_has_the_reachable_references(graph: ReferenceGraph, node: Node) ->
     assert {edge.origin for way in found.circles for edge in way} <= set(found.nodes)
 
 
-@given(any_text, st.integers(2, 80))
+@given(labels, st.integers(2, 80))
 def test_a_label_is_shown_and_not_obeyed(text: str, most: int) -> None:
     """It holds nothing that ends it or that Mermaid looks for, and is read back as it was."""
     said = label(text, most)
@@ -136,17 +135,17 @@ def test_a_label_is_shown_and_not_obeyed(text: str, most: int) -> None:
     assert back == visible(text, most).replace("ﬂ", "fl").replace("¶", "\\xb6")
 
 
-@given(graphs, nodes, st.lists(any_text, min_size=1, max_size=5))
+@given(graphs, nodes, st.lists(labels, min_size=1, max_size=5))
 def test_no_name_forges_a_line_of_a_chart(
     graph: ReferenceGraph, node: Node, titles: list[str]
 ) -> None:
     """Whatever items are called, a chart has our lines, one for each item and each reference."""
+    found = genealogy(graph, *node)
 
     def describe(each: Node) -> Described:
-        title = titles[hash(each) % len(titles)]
-        return Described(each, list(Fate)[hash(title) % len(Fate)], title)
+        place = found.nodes.index(each)
+        return Described(each, list(Fate)[place % len(Fate)], titles[place % len(titles)])
 
-    found: Genealogy = genealogy(graph, *node)
     lines = mermaid(found, describe).split("\n")
     assert lines.pop() == ""
     assert [line for line in lines if not CHART.fullmatch(line)] == []

@@ -23,6 +23,7 @@ from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded, quotation, tidy
 from brenner.thread.messages import Message, render_message_file
 from brenner.thread.posted import Posted
+from brenner.thread.sections import normalised
 from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
 
@@ -63,6 +64,8 @@ STRUCTURE = (
     "<pre>\n\n",
     "<!-- unseen -->",
     "[a]: /b",
+    "**Base Artifact**: v9",
+    "- **base artifact:** v9",
     "---",
     "-",
     "1.",
@@ -274,10 +277,10 @@ def test_no_agent_makes_structure_in_a_round(plan: KickoffPlan) -> None:
         names = [text for level, text in levels if level == 2]
         assert names == [name for name in ("Current State", *SECTIONS) if name in names]
         assert {"Current State", "Requested Outputs", *SECTIONS[-3:]} <= set(names)
-        # What the question itself says comes after it, and of several the first counts.
-        said = [(field.name, field.value) for field in fields(blocks(message.body))]
-        assert said[0] == ("Base Artifact", f"v{plan.base}")
-        assert said[1][0] == "Open Critiques"
+        said = [(normalised(each.name), each.value) for each in fields(blocks(message.body))]
+        assert said[0] == ("base artifact", f"v{plan.base}")
+        assert [name for name, _ in said].count("base artifact") == 1
+        assert said[1][0] == "open critiques"
 
 
 @DEAR

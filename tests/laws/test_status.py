@@ -59,29 +59,37 @@ def hostile_threads(draw: st.DrawFn) -> list[Filed]:
     return messages
 
 
-def status(messages: list[Filed], chain: Chain | None = None) -> SessionStatus:
+def status(
+    messages: list[Filed], chain: Chain | None = None, operator: str = OPERATOR
+) -> SessionStatus:
     """Where the thread stands, worked out from the start or from a chain."""
-    return status_of(chain or replay(THREAD_ID, messages, OPERATOR), messages, OPERATOR)
+    return status_of(chain or replay(THREAD_ID, messages, operator), messages, operator)
 
 
-def live(chain: Chain | None, messages: list[Filed]) -> Chain:
+def live(chain: Chain | None, messages: list[Filed], operator: str = OPERATOR) -> Chain:
     """The chain after one message more, as it is kept up to date while one watches."""
     found = advance(chain, messages[-1:]) if chain else None
-    return found or replay(THREAD_ID, messages, OPERATOR)
+    return found or replay(THREAD_ID, messages, operator)
 
 
 # The laws
 
 
 @FEWER
-@given(plays)
-def test_followed_message_by_message_it_is_what_it_is_from_the_start(play_of: list[Step]) -> None:
-    """At every message, and so at the end: same phases, same turns, same everything."""
+@given(plays, st.sampled_from((OPERATOR, "Newcomer")))
+def test_followed_message_by_message_it_is_what_it_is_from_the_start(
+    play_of: list[Step], operator: str
+) -> None:
+    """At every message, and so at the end: same phases, same turns, same everything.
+
+    Also where another is the operator now than the first version names: both are heard.
+    """
     messages = played(play_of).messages()
     chain: Chain | None = None
     for number in range(1, len(messages) + 1):
-        chain = live(chain, messages[:number])
-        assert status(messages[:number], chain) == status(messages[:number])
+        chain = live(chain, messages[:number], operator)
+        found = status(messages[:number], chain, operator)
+        assert found == status(messages[:number], None, operator)
 
 
 @FEWER

@@ -9,8 +9,10 @@ from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_
 from brenner.workflows.desk import Desk
 from brenner.workflows.next_round import RoundOptions, start_round
 from brenner.workflows.rosters import RosterWish
+from brenner.workflows.send_kickoffs import State
 from brenner.workflows.start_session import StartOptions, start_session
 from brenner.workflows.started import Started
+from kickoffs import section
 
 THREAD = "RS-20251230-cell-fate-dichotomy"
 QUESTION = "How do cells know their fate?"
@@ -114,3 +116,21 @@ def know(desk: Desk) -> None:
     """All agents, known where the mail is."""
     for name in NAMES:
         desk.mailbox.register(Profile(name))
+
+
+def states(done: Started) -> list[tuple[str, State, int | None]]:
+    """What became of each kickoff."""
+    return [
+        (", ".join(each.message.recipients), each.state, each.stored.id if each.stored else None)
+        for each in done.kickoffs
+    ]
+
+
+def codes(done: Started) -> list[str]:
+    """The codes of what was found."""
+    return [each.id for each in done.diagnostics]
+
+
+def lines(done: Started, name: str, of: int = 0) -> list[str]:
+    """The lines under a heading of one of the kickoffs."""
+    return section(done.kickoffs[of].message, name).split("\n")

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from brenner.session.genealogy_mermaid import MOST_CHARACTERS, MOST_EDGES
+from brenner.session.genealogy_tree import MOST_BRANCHES, MOST_LEVELS
+from brenner.session.genealogy_words import RELATION_WORDS
 from mail_shell import Done, Shell
 from session.programme import (
     ALONE,
@@ -305,3 +308,30 @@ def test_a_file_counts_with_its_references(tmp_path: Path, shell: Shell) -> None
     assert node(document, LOST, "H1")["fate"] == "unknown_session"
     assert graph(here, FATE).out.startswith(f"{FATE}  no version yet, ")
     assert here("refs", "graph", FATE, "H1", "--json").codes == ["NO_VERSION_YET"]
+
+
+# The page
+
+
+def test_the_page_shows_what_the_command_prints(folder: Path) -> None:
+    """In a terminal of 92 columns, as all excerpts of the documentation."""
+    page = (Path(__file__).parents[2] / "docs" / "references.md").read_text("utf-8")
+    _, _, section = page.partition("\n## refs graph\n")
+    section, _, _ = section.partition("\n## ")
+    excerpts = re.findall(r"~~~console\n\$ brenner (.*)\n((?:.*\n)*?)~~~", section)
+    assert len(excerpts) == 2
+    for command, output in excerpts:
+        said = in_terminal(92, "--project", str(folder), *command.split(), NO_COLOR="1")
+        assert said == output
+
+
+def test_the_page_names_every_key_and_word(shell: Shell) -> None:
+    """What the document has stands in the table, and so do the words for relations."""
+    page = (Path(__file__).parents[2] / "docs" / "references.md").read_text("utf-8")
+    for key in graph(shell, GRADIENT, "--json").json:
+        assert f"`{key}`" in page
+    for relation, said in RELATION_WORDS.items():
+        assert f"| `{relation}` | `← {said.up}` | `→ {said.down}` |" in page
+    assert f"deeper than {MOST_LEVELS} levels" in page
+    assert f"more than {MOST_BRANCHES} branches" in page
+    assert f"at most {MOST_EDGES} references and {MOST_CHARACTERS:,} characters" in page

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,7 @@ def show(shell: Shell, thread_id: str = THREAD) -> str:
     return re.sub(" {2,}", "  ", done.out)
 
 
-def told(shell: Shell, thread_id: str = THREAD) -> dict[str, dict[str, object]]:
+def told(shell: Shell, thread_id: str = THREAD) -> dict[str, Any]:
     """The document."""
     done = shell("session", "show", "--json", "--", thread_id)
     assert done.code == 0, done.err
@@ -144,6 +145,18 @@ def test_only_a_file(shell: Shell, thread_id: str) -> None:
     assert not (shell.folder / ".brenner").exists()  # looking writes nothing
 
 
+def test_a_file_and_mail_without_a_version(shell: Shell) -> None:
+    """As where somebody goes on with a session whose mail is elsewhere."""
+    session(shell)
+    shell("compile", THREAD, "--persist", "--commit")
+    shutil.rmtree(shell.folder / ".brenner")
+    Stage(shell.folder).kickoff()
+    shown = show(shell)
+    assert "  Latest  no version yet\n" in shown
+    assert f"artifacts/{THREAD}.md  v1\n  v1 is Persisted, commit " in shown
+    assert told(shell)["artifact"]["edited"] is False
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -195,8 +208,8 @@ def test_what_is_no_thread_id(shell: Shell, thread_id: str) -> None:
 
 def tmux(*arguments: str) -> None:
     """Ask the tmux of this test; it must be fine."""
-    program = need(shutil.which("tmux"), "tmux is not there")
-    subprocess.run([program, "-f", "/dev/null", *arguments], check=True, capture_output=True)
+    need(shutil.which("tmux"), "tmux is not there")
+    subprocess.run(["tmux", "-f", os.devnull, *arguments], check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("thread_id", IDS)
@@ -206,9 +219,9 @@ def test_tmux(shell: Shell, thread_id: str) -> None:
     stored = thread_id.replace(".", "_")
     assert f"  tmux session  {stored}  not running\n" in show(shell, thread_id)
     try:
-        tmux("new-session", "-d", "-s", f"{stored}-and-more", "sleep", "100")
+        tmux("new-session", "-d", "-s", f"{stored}-and-more", "/bin/sleep", "100")
         assert told(shell, thread_id)["terminal"]["running"] is False
-        tmux("new-session", "-d", "-s", stored, "sleep", "100")
+        tmux("new-session", "-d", "-s", stored, "/bin/sleep", "100")
         shown = show(shell, thread_id)
         assert f"  tmux session  {stored}  running, 1 window\n" in shown
         attach = re.search("`(tmux attach .*)`", shown)

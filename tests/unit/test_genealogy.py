@@ -88,6 +88,20 @@ def test_several_at_the_same_instant_are_all_named() -> None:
     assert str(MID) in said
 
 
+def test_of_one_message_the_first_block_was_first() -> None:
+    """An author may replace her own idea in one breath."""
+    again = NEW._replace(item="H2")
+    graph = graph_of([(again, "supersedes", NEW)])
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    blocks = {NEW: 1, again: 2}
+
+    def describe(node: Node) -> Described:
+        return name_only(node)._replace(proposal=Proposal("BlueLake", 7, blocks[node], 1, at))
+
+    [first] = first_proposed(graph, again, describe).earliest
+    assert first.node == NEW
+
+
 def test_what_nobody_knows_may_be_older() -> None:
     graph = graph_of([(NEW, "refines", MID), (MID, "extends", OTHER)])
     first = first_proposed(graph, NEW, told(mid=2, new=3))

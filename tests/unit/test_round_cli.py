@@ -98,6 +98,7 @@ def test_closed_session(played: Shell) -> None:
     [
         (["--excerpt", "1", "--excerpt-file", "x.md"], 2, "do not go together"),
         (["--focus", "-", "--question", "-"], 2, "only once"),
+        (["--question", " "], 2, "--question needs a text"),
         (["--focus", "@nowhere.md"], 2, "--focus"),
         (["--excerpt-file", "nowhere.md"], 2, "--excerpt-file"),
         (["--excerpt", "42"], 1, "NO_SOURCE_TEXT"),
@@ -110,6 +111,15 @@ def test_wrong_usage_and_refusals(played: Shell, options: list[str], code: int, 
     done = played("session", "round", THREAD, *options)
     assert done.code == code
     assert words in done.err
+    assert len(played("mail", "thread", THREAD, "--json").json["messages"]) == 6
+
+
+@pytest.mark.parametrize("option", ["--spawn", "--broadcast"])
+def test_terminal_that_cannot_be_opened(played: Shell, tmp_path: Path, option: str) -> None:
+    """It is known before anything is sent."""
+    played.patch.setenv("PATH", str(tmp_path / "nothing"))
+    done = played("session", "round", THREAD, option)
+    assert (done.code, "NO_TERMINAL_PROGRAM" in done.err) == (3, True)
     assert len(played("mail", "thread", THREAD, "--json").json["messages"]) == 6
 
 

@@ -11,6 +11,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.session.chain import Chain, replay
 from brenner.session.compiled import compose_compiled
+from brenner.session.dismissal import compose_dismissal
 from brenner.session.propose import Compiler, propose, publication_of
 from brenner.session.rebuild import Filed
 from brenner.session.route import Route, Step
@@ -282,10 +283,17 @@ def test_a_void_is_said_as_such_and_heard_only_from_the_operator(thread: Thread)
     assert heard.words.startswith("v1 is void: there is no version now")
 
 
-def test_a_dismissal_that_dismisses_nothing(thread: Thread) -> None:
+def test_a_dismissal_is_said_as_such_and_heard_only_from_the_operator(thread: Thread) -> None:
     thread.kickoff()
-    found = thread.say(ANN, "INFO: Let it be", "```brenner-dismiss\n{}\n```\n")
-    assert found.words.startswith("dismisses nothing")
+    thread.delta(ANN, edit("H9", claim="No"))
+    refused = thread.last
+    blank = Message(THREAD, BEA, (ANN,), "", "")
+    said = (refused.content_hash, refused.posted.id, [1], "")
+    assert thread.take(compose_dismissal(blank, *said)).words.startswith("dismisses nothing")
+    heard = thread.take(compose_dismissal(blank._replace(sender=OPERATOR), *said))
+    assert heard.words == (
+        f"dismissed: block 1 of message {refused.posted.id} needs no correction any more"
+    )
 
 
 # What is not the protocol's

@@ -12,6 +12,7 @@ from brenner.delta.render import render_delta
 from brenner.session.attention import attention
 from brenner.session.status import Phase, SessionStatus, Turn
 from brenner.session.status_json import status_json
+from brenner.thread.messages import Message
 from chains import OPERATOR
 from scenes import ADD, EDIT, THREAD_ID
 from sittings import AGENTS, ANN, BEA, CAT, Sitting, add, edit
@@ -60,6 +61,18 @@ def test_one_that_wants_no_ack_is_open_until_any_ack_is_about_it(name: str) -> N
     sitting.post(reply, reply_to=other.id)
     sitting.ack(OPERATOR, alone.id)
     assert opened(sitting) == []
+
+
+def test_an_ack_means_only_what_was_there() -> None:
+    """A number that was given later is another message's."""
+    sitting = Sitting()
+    first = sitting.send(ANN, "BLOCKED: x", BODIES["BLOCKED"], ack=False)
+    sitting.ack(CAT, first.id + 2)
+    later = sitting.send(ANN, "BLOCKED: y", BODIES["BLOCKED"], ack=False)
+    assert opened(sitting) == [first.id, later.id]
+    named = Message(THREAD_ID, CAT, (ANN,), "ACK: y", f"## Message ID\n{later.id}\n")
+    sitting.post(named, reply_to=first.id)  # what it names goes before what it replies to
+    assert opened(sitting) == [first.id]
 
 
 def test_what_they_are_about_is_in_their_authors_words() -> None:
@@ -208,6 +221,8 @@ def test_the_keys_of_the_document() -> None:
     pending = {each["agent"]: each for each in document["pending"] if each["type"] == "KICKOFF"}
     assert pending[ANN]["overdue"] is True
     assert pending[ANN]["due"] > pending[ANN]["since"]
+    at_once = json.loads(json.dumps(status_json(status, status.last_at, DAY)))
+    assert not any(each["overdue"] for each in at_once["pending"])
     (message,) = document["critiques"]["messages"]
     assert (message["from"], message["rank"]) == (BEA, "Major")
     assert [each["item"] for each in document["critiques"]["items"]] == ["C1"]

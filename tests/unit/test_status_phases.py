@@ -5,10 +5,7 @@ import pytest
 from brenner.mail.model import Profile
 from brenner.roster.model import Mode, Roster
 from brenner.session.status import Phase, Turn
-from brenner.session.void import Void, compose_void
-from brenner.thread.messages import Message
 from chains import OPERATOR
-from scenes import THREAD_ID
 from sittings import AGENTS, ANN, BEA, CAT, ROLES, ROSTER, Sitting, add, edit
 
 REFUSED = edit("H9", "x")
@@ -235,87 +232,3 @@ def test_the_roster_is_that_of_the_latest_kickoff_that_has_one() -> None:
     assert found[ANN] == (ROLES[0], True)
     assert found["GeminiOne"] == (ROLES[2], False)
     assert found[BEA] == (None, False)
-
-
-# Threads of other kinds
-
-
-def test_a_thread_without_a_kickoff_awaits_nobody() -> None:
-    """It has a phase as soon as somebody contributes; before that it is a conversation."""
-    sitting = Sitting()
-    sitting.send(ANN, "QUESTION: Who begins?", "## Question\nWho?\n")
-    status = sitting.status()
-    assert (status.phase, status.round, status.version) == (None, 1, None)
-    assert [each.turn for each in status.participants] == [Turn.NOT_ASKED]
-    sitting.delta(ANN, REFUSED)
-    assert sitting.status().phase is Phase.AWAITING_DELTAS
-    sitting.delta(ANN, add("Place"))
-    assert sitting.status().phase is Phase.READY_TO_COMPILE
-
-
-def test_a_round_without_a_kickoff_of_its_own_awaits_nobody() -> None:
-    """After the version it goes on with whatever comes in."""
-    sitting = Sitting()
-    sitting.kickoff(ANN)
-    sitting.delta(ANN, add("Place"))
-    sitting.compile()
-    status = sitting.status()
-    assert (status.round, status.phase, status.awaited) == (2, Phase.IN_CRITIQUE, ())
-    sitting.delta(BEA, edit("H1", "Time decides"))
-    assert sitting.status().phase is Phase.READY_TO_COMPILE
-
-
-def test_a_closed_session_is_complete_until_it_is_opened_again() -> None:
-    """What comes in after the end is counted, and does not change the phase."""
-    sitting = Sitting()
-    sitting.kickoff(ANN)
-    sitting.delta(ANN, add("Place"))
-    sitting.compile()
-    sitting.compile("closed")
-    status = sitting.status()
-    assert (status.phase, status.round, status.version and status.version.number) == (
-        Phase.COMPLETE,
-        2,
-        2,
-    )
-    sitting.delta(BEA, add("Time"))
-    status = sitting.status()
-    assert (status.phase, status.unread, status.applies) == (Phase.COMPLETE, 1, 1)
-    sitting.compile()
-    status = sitting.status()
-    assert (status.phase, status.round) == (Phase.IN_CRITIQUE, 4)
-
-
-def test_a_void_version_opens_its_round_again() -> None:
-    """What it had read is unread, its kickoff among it: the same people are awaited."""
-    sitting = Sitting()
-    sitting.kickoff(ANN, BEA)
-    sitting.delta(ANN, add("Place"), REFUSED)
-    before = sitting.status()
-    assert sitting.compile()
-    last = sitting.chain().versions[-1]
-    blank = Message(THREAD_ID, OPERATOR, AGENTS, "", "")
-    void = compose_void(blank, Void(last.content_hash, last.number), last.message_id, "no")
-    sitting.send(OPERATOR, void.subject, void.body)
-    after = sitting.status()
-    assert (after.round, after.phase) == (before.round, before.phase)
-    assert after.participants == before.participants
-    assert after.refusals == before.refusals
-
-
-def test_a_version_that_does_not_rebuild_stops_the_round() -> None:
-    """What has come in would be applied, but it cannot be compiled: it is not ready."""
-    sitting = Sitting()
-    sitting.kickoff(ANN)
-    sitting.delta(ANN, add("Place"))
-    compiled = sitting.compile()
-    assert compiled
-    body = compiled.message.body.replace("Place decides", "Time decides")
-    forged = Sitting()
-    forged.kickoff(ANN)
-    forged.delta(ANN, add("Place"))
-    number = forged.send(OPERATOR, compiled.message.subject, body).id
-    status = forged.status()
-    assert status.stopped
-    assert (status.stopped.id, status.stopped.message_id) == ("RECORD_MISMATCH", number)
-    assert (status.phase, status.applies) == (Phase.AWAITING_DELTAS, 1)

@@ -115,6 +115,23 @@ def test_a_target_is_that_item_whatever_its_author_called_it(sitting: Sitting) -
     assert sitting.refused() == []
 
 
+def test_she_may_go_on_calling_it_as_she_did(sitting: Sitting) -> None:
+    """With the same base the same ID is the same item."""
+    sitting.delta(BEA, row({"H1": "grows"}))
+    sitting.delta(ANN, row({"H1": "fades"}), cell("P1", "H99"), base="v1")
+    sitting.delta(ANN, cell("P1", "H1"), base="v1")
+    assert sitting.refused() == []
+
+
+def test_what_depended_on_a_refused_block_is_corrected_with_it(sitting: Sitting) -> None:
+    """Its target never was an item: it is compared as it was written."""
+    sitting.delta(BEA, add("Luck"))
+    number = sitting.delta(ANN, blank("Time"), edit("H2", "t"), base="v1").id
+    assert sitting.refused() == [(number, 1), (number, 2)]
+    sitting.delta(ANN, add("Time"), edit("H2", "t"), base="v1")
+    assert sitting.refused() == []
+
+
 def cell(target: str, hypothesis: str) -> str:
     """An EDIT of one cell of the predictions table."""
     payload: dict[str, object] = {"predictions": {hypothesis: f"{target} says so"}}

@@ -36,9 +36,9 @@ def named_messages(body: str, reply_to: int | None = None) -> tuple[int, ...]:
     return named_in(sections(blocks(body)), reply_to)
 
 
-def named_in(found: list[Section], reply_to: int | None = None) -> tuple[int, ...]:
+def named_in(under: list[Section], reply_to: int | None = None) -> tuple[int, ...]:
     """The same, of a body whose sections are known."""
-    section = find_section(found, _SECTION)
+    section = find_section(under, _SECTION)
     named: dict[int, None] = {}
     for line in _lines(section) if section else ():
         found = ACKNOWLEDGED_IDS.match(_MARKS.sub("", line).lstrip("-+• \t"))

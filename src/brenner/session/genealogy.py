@@ -179,7 +179,7 @@ def between(edges: Iterable[Edge]) -> tuple[Between, ...]:
 
 
 class FirstProposed(NamedTuple):
-    """The earliest proposal of an idea; several where they were proposed at the same instant.
+    """The earliest proposal of an idea; several where sessions have one of the same instant.
 
     `not_known` are the items in its line of which nobody here can say who proposed them and when:
     one of them may be earlier.
@@ -193,12 +193,17 @@ class FirstProposed(NamedTuple):
 def first_proposed(graph: ReferenceGraph, node: Node, describe: Describe) -> FirstProposed:
     """Who first proposed an item, or what it extends, refines, supersedes or replicates."""
     line = [describe(each) for each in _lineage(graph, node)]
-    times = {each.node: each.proposal.at for each in line if each.proposal and each.proposal.at}
-    first = min(times.values(), default=None)
+    known = [(each.proposal, each) for each in line if each.proposal and each.proposal.at]
+    first = min((proposal.at for proposal, _ in known if proposal.at), default=None)
+    tied = [pair for pair in known if pair[0].at == first]
+    tied.sort(key=lambda pair: (pair[0].message_id, pair[0].block))
+    # Of one session the order of the mail decides; between sessions nothing does.
+    earliest = {each.node.session: each for _, each in reversed(tied)}
+    dated = {each.node for _, each in known}
     return FirstProposed(
         node,
-        tuple(each for each in line if first and times.get(each.node) == first),
-        tuple(each.node for each in line if each.node not in times),
+        tuple(each for each in line if earliest.get(each.node.session) is each),
+        tuple(each.node for each in line if each.node not in dated),
     )
 
 

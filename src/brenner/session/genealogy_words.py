@@ -75,8 +75,11 @@ def first_words(first: FirstProposed) -> str:
 
 
 def _proposals(first: FirstProposed) -> str:
-    said = "; ".join(_proposal(each, first.item) for each in first.earliest)
-    return said if len(first.earliest) == 1 else f"several at the same instant: {said}"
+    if len(first.earliest) == 1:
+        return _proposal(first.earliest[0], first.item)
+    few = [_proposal(each, first.item) for each in first.earliest[:_MOST_NAMED]]
+    more = len(first.earliest) - len(few)
+    return "several at the same instant: " + "; ".join([*few, f"{more} more"] if more else few)
 
 
 def _proposal(known: Described, item: Node) -> str:

@@ -84,11 +84,12 @@ class _Numbers:
         imported = (each for each in self._here.values() if not each.filed.is_local)
         self._elsewhere = {each.filed.origin_id: each for each in imported}
 
-    def contents(self, ack: Filed, named: Iterable[int]) -> Iterator[str]:
-        """What an ACK is about: what it settled, what it is a reply to, what it names."""
+    def contents(self, ack: Filed, named: Sequence[int]) -> Iterator[str]:
+        """What an ACK is about: what it settled and what it names, or else what it replies to."""
         written = self._here if ack.is_local else self._elsewhere
-        links = (*ack.acknowledges, *(() if ack.reply_to is None else (ack.reply_to,)))
-        found = [*map(self._here.get, links), *map(written.get, named)]
+        found = [*map(self._here.get, ack.acknowledges), *map(written.get, named)]
+        if not named and ack.reply_to is not None:
+            found.append(self._here.get(ack.reply_to))
         return (each.content for each in found if each and each.filed.arrival < ack.arrival)
 
 

@@ -27,8 +27,8 @@ class Asked(NamedTuple):
 class CurrentRound(NamedTuple):
     """A thread with what is known of its current round.
 
-    `asked` is who is asked in it, `given` the ACKs of those kickoffs. `ledger` is what becomes of the blocks that no version has read, `artifact` what they would
-    make.
+    `asked` is who is asked in it, `given` the ACKs of those kickoffs. `ledger` is what becomes of
+    the blocks that no version has read, `artifact` what they would make.
     """
 
     chain: Chain

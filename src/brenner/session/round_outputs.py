@@ -28,7 +28,7 @@ _SETTLE = (
     "each other; an EDIT of it on v{base}, also to the value that stands, closes the conflict."
 )
 _LACKING = "**What the linter finds wrong** in v{base}, in the sections that you write:"
-_OWN = "**What your role delivers**, where v{base} lacks it:"
+_OWN = "**What else is wanted of you**, where v{base} lacks it:"
 
 
 def round_outputs(of: Round, recipients: Sequence[str], prompt: Prompt) -> str:

@@ -1,12 +1,12 @@
 """What messages mean that begin no round and change no artifact: answers, requests, notes."""
 
+from brenner.session.dismissal import dismissed_by
 from brenner.session.route import Route, Step, listed
 from brenner.session.routing_scene import Scene
 from brenner.session.status import Turn
 from brenner.session.void import voided_by
 
 _VALIDATION_ERROR = "# Validation Error"  # the title of the message document's Error Responses
-_DISMISSAL = "brenner-dismiss"
 _WAITING = {"QUESTION": "asked", "BLOCKED": "blocked", "HANDOFF": "handed over"}
 
 
@@ -55,13 +55,13 @@ def claim(_scene: Scene) -> Route:
 
 def info(scene: Scene) -> Route:
     """Noted; what some of them say is more than that."""
-    body = scene.message.posted.message.body
-    voided = voided_by(scene.message.posted.message)
+    message = scene.message.posted.message
+    voided = voided_by(message)
     if voided:
         return Route(None, Step.NOTE, _void(scene, voided[0].version))
-    if scene.no_longer_refused or _DISMISSAL in body:
+    if scene.no_longer_refused or dismissed_by(message):
         return Route(None, Step.NOTE, _dismissal(scene))
-    if body.startswith(_VALIDATION_ERROR):
+    if message.body.startswith(_VALIDATION_ERROR):
         words = f"a validation error: {listed(scene.recipients)} can send what was refused again"
         return Route(None, Step.NOTE, words)
     return Route(None, Step.NOTE, "noted")

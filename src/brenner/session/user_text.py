@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from brenner.delta.blocks import is_delta_fence
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.fencing import fenced
-from brenner.thread.sections import is_seen
+from brenner.markdown.fields import fields
+from brenner.thread.sections import is_seen, normalised
+from brenner.thread.types import KICKOFF
 
 _MOST_PASSES = 8  # to escape one line may bring another one to light
 _BEFORE, _AFTER = "## Before\n\n", "\n\n## After\n"
 _LINES_BEFORE = _BEFORE.count("\n")
+_BASE = normalised(KICKOFF.version_field)
 _ITEM = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t])"
 _MARK = re.compile(rf"(?:[ \t]*+(?:>|{_ITEM}))*+[ \t]*+")
 # Inside another fence it is an example, but only until somebody copies it without that fence.
@@ -57,7 +60,8 @@ def _lines_to_escape(text: str) -> set[int]:
     """The lines, counted from 0, that make a text more than the text of a section.
 
     None is left where every line of it is read back: no heading cuts it short, nothing that it
-    opens swallows what follows, no block is a delta, and both its ends are text.
+    opens swallows what follows, no block is a delta, no line states the base of a round, and both
+    its ends are text.
     """
     lines = text.split("\n")
     found = blocks(f"{_BEFORE}{text}{_AFTER}")[1:]
@@ -66,7 +70,15 @@ def _lines_to_escape(text: str) -> set[int]:
         number - 1 - _LINES_BEFORE for block in inside for number in _makers(block, len(lines))
     }
     makers |= {number for number, line in enumerate(lines) if _DELTA_FENCE.match(line)}
+    makers |= {number - 1 - _LINES_BEFORE for number in _base_lines(inside)}
     return makers if makers or not text else _unseen_ends(inside, len(lines))
+
+
+def _base_lines(inside: list[Block]) -> Iterator[int]:
+    """Where a text states a version as a later kickoff does: which one is ours to say."""
+    for field in fields(inside):
+        if normalised(field.name) == _BASE:
+            yield field.line
 
 
 def _unseen_ends(inside: list[Block], count: int) -> set[int]:

@@ -48,9 +48,9 @@ class MailThread(NamedTuple):
 class ArtifactFile(NamedTuple):
     """The artifact as a file, there or not.
 
-    `persistence` is how far the latest version of the mail has come; without mail, how far the
-    file has. `is_edited` says that the file is not what its version was published as. `problem`
-    is why the file cannot be read as this session's.
+    `persistence` is how far the latest version of the mail has come; where the mail has none, how
+    far the file has. `is_edited` says that the file is not what its version was published as.
+    `problem` is why the file cannot be read as this session's.
     """
 
     path: str
@@ -94,10 +94,11 @@ def whereabouts(desk: Desk, thread_id: str) -> Whereabouts:
     )
 
 
-def _known(desk: Desk) -> list[str]:
+def _known(desk: Desk) -> dict[str, None]:
+    """Each once: of two that are equally near nobody could say which is meant."""
     files = session_files(desk.project)
-    mail = [thread.thread_id for thread in desk.mailbox.threads()]
-    return mail if isinstance(files, Diagnostic) else [*mail, *files]
+    known = dict.fromkeys(thread.thread_id for thread in desk.mailbox.threads())
+    return known if isinstance(files, Diagnostic) else known | dict.fromkeys(files)
 
 
 def _mail(desk: Desk, followed: Followed) -> MailThread:
@@ -118,18 +119,24 @@ def _file(
     metadata = read.metadata if isinstance(read, Artifact) else Metadata()
     written = _written(desk, thread_id) if isinstance(read, Artifact) else None
     text_of = _texts(desk, followed)
-    latest = text_of(followed.chain.number) if followed else written
-    published = text_of(metadata.version or 0) if written is not None else None
-    is_edited = bool(published and written) and not same_version(published or "", written or "")
+    latest = text_of(followed.chain.number) if followed else None
+    text = written if latest is None else latest
     return ArtifactFile(
         cross_reference(thread_id).artifact_path,
         read is not None,
         metadata,
-        persistence_of(desk.project, thread_id, latest) if latest is not None else None,
-        is_edited,
+        persistence_of(desk.project, thread_id, text) if text is not None else None,
+        _is_edited(written, text_of(metadata.version or 0)),
         read if isinstance(read, Diagnostic) else None,
         _archive(desk, thread_id),
     )
+
+
+def _is_edited(written: str | None, published: str | None) -> bool:
+    """Where either of them is not known, nobody can say so."""
+    if written is None or published is None:
+        return False
+    return not same_version(written, published)
 
 
 def _texts(desk: Desk, followed: Followed | None) -> Callable[[int], str | None]:

@@ -53,6 +53,13 @@ class Followed(NamedTuple):
     sessions: SessionLookup
     problems: tuple[Diagnostic, ...]
 
+    def look_up(self, progress: Progress) -> None:
+        """Look up every session of the answer now."""
+        names = self.genealogy.sessions
+        for number, name in enumerate(names, 1):
+            self.sessions.session(name)
+            progress("Looking up sessions:", number, len(names))
+
     def firsts(self) -> tuple[FirstProposed, ...]:
         """Who first proposed the item; of a session each item that carries another one on.
 

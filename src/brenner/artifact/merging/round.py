@@ -17,7 +17,7 @@ from brenner.artifact.merging.numbering import base_of
 from brenner.artifact.merging.opened import is_list
 from brenner.artifact.merging.reading import Reading, read_message
 from brenner.artifact.merging.refusals import told
-from brenner.artifact.merging.written import written
+from brenner.artifact.merging.written import meant_by, written
 from brenner.artifact.model import Killed, Reference
 from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
@@ -255,7 +255,7 @@ class Round:
 
 def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
     block, delta = settled.block, settled.block.delta
-    operation, section, target_id, name = written(block)
+    operation, section, target_id, name = written(delta) if delta else meant_by(block)
     return Entry(
         posted.id,
         block.number,
@@ -312,5 +312,8 @@ def question_differs(question: str, standing: str) -> Diagnostic:
 
 
 def _words(text: str) -> list[str]:
-    """A question as compared: how its lines are broken does not matter."""
-    return text.split()
+    """A question as compared: how its lines are broken does not matter, nor what is escaped.
+
+    A kickoff escapes what would be structure in it, and an EDIT may have said just that.
+    """
+    return text.replace("\\", "").split()

@@ -1,39 +1,36 @@
-"""What a block says that it is to do, as its author wrote it."""
+"""What a block is to do: its operation, section and target, and what an ADD calls its item."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from brenner.delta.blocks import read_blocks
-from brenner.delta.model import DeltaBlock
+from brenner.delta.model import Delta, DeltaBlock
 from brenner.delta.schema import Operation
 from brenner.markdown.blocks import blocks
 
-
-class Written(NamedTuple):
-    """Operation, section and target; and what an ADD calls its item."""
-
-    operation: str | None
-    section: str | None
-    target_id: str | None
-    name: str | None
+Written = tuple[str | None, str | None, str | None, str | None]
 
 
-def written(block: DeltaBlock) -> Written:
-    """What a block says; of one that cannot be applied as it is, what its repaired form says."""
-    delta = block.delta
-    if delta is not None:
-        name = _name(delta.payload) if delta.operation is Operation.ADD else None
-        return Written(delta.operation.value, delta.section, delta.target_id, name)
+def written(delta: Delta) -> Written:
+    """What a sound block says."""
+    operation = delta.operation
+    name = _name(delta.payload) if operation is Operation.ADD else None
+    return operation.value, delta.section, delta.target_id, name
+
+
+def meant_by(block: DeltaBlock) -> Written:
+    """What a block says that is not sound: its repaired form, or else as far as it can be read."""
     for found in block.diagnostics:
         for repaired in read_blocks(blocks(found.repaired)) if found.repaired else ():
-            return written(repaired)
-    value = block.value if isinstance(block.value, dict) else {}
-    payload = value.get("payload")
-    is_add = block.written("operation") == Operation.ADD
+            return written(repaired.delta) if repaired.delta else _as_written(repaired)
+    return _as_written(block)
+
+
+def _as_written(block: DeltaBlock) -> Written:
+    operation = block.written("operation")
+    payload = block.value.get("payload") if isinstance(block.value, dict) else None
+    is_add = operation == Operation.ADD
     name = _name(payload) if is_add and isinstance(payload, dict) else None
-    return Written(
-        block.written("operation"), block.written("section"), block.written("target_id"), name
-    )
+    return operation, block.written("section"), block.written("target_id"), name
 
 
 def _name(payload: Mapping[str, object]) -> str | None:

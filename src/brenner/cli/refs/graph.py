@@ -69,6 +69,8 @@ def graph(settings: Settings, thread: str, item: str | None, **options: "bool | 
     with desk(settings) as here:
         with Progress() as progress:
             followed = follow(here, asked, progress)
+            if settings.as_json or options["as_mermaid"]:  # a tree is written as it is looked up
+                followed.look_up(progress)
         if settings.as_json:
             write_json(_document(followed))
         elif options["as_mermaid"]:

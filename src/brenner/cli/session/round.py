@@ -42,7 +42,7 @@ _TEXTS = ("focus", "question", "constraints", "outputs")
     always=_ALWAYS,
     epilog=examples(
         "brenner session round RS-20251230-cell-fate",
-        "brenner session round RS-20251230-cell-fate --focus 'The mechanism of H2' --dry-run",
+        "brenner session round RS-20251230-cell-fate --focus 'How H2 works' --dry-run",
         "brenner session round RS-20251230-cell-fate --to RedSky --outputs @outputs.md",
     ),
 )
@@ -92,6 +92,10 @@ def round_(
     texts = read_texts(words, (*_TEXTS, FILE))
     if isinstance(texts, Unreadable):
         return report_unreadable(texts, settings)
+    for name in ("focus", "question"):  # a blank one is most often a variable that has no value
+        if words[name] is not None and not texts[name].strip():
+            message = f"--{name} needs a text."
+            raise click.UsageError(message)
     from brenner.cli.session.start_report import report
     from brenner.workflows.next_round import RoundOptions
 
@@ -153,13 +157,11 @@ def _check_ahead(here: "Desk", tried: "Started", neighbours: "NeighbourWish") ->
 
 def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":
     """What was done for the mail, and then for the agents in a terminal."""
-    if not neighbours or done.thread_id is None or Summary.of(done.diagnostics).errors:
+    if not neighbours:
         return done, None
-    from brenner.workflows.attend import attend, skipped
+    from brenner.workflows.attend import after_mail
 
-    if done.failed:
-        return done, skipped(done.thread_id, neighbours)
-    return done, attend(here, done.thread_id, done.roster, _names(done), neighbours)
+    return done, after_mail(here, done, neighbours)
 
 
 def _names(done: "Started") -> tuple[str, ...]:

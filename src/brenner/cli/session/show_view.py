@@ -129,8 +129,9 @@ def _state(file: ArtifactFile) -> Iterator[Piece]:
 
 
 def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Piece]:
-    """`v3 is Persisted, commit 0123456789ab`; without mail it is the file of which this is said."""
-    number = found.mail.version if found.mail else found.file.metadata.version
+    """`v3 is Persisted, commit 0123456789ab`; where the mail has no version, of the file's."""
+    latest = found.mail.version if found.mail else None
+    number = found.file.metadata.version if latest is None else latest
     yield Piece(f"v{number} is " if number is not None else "")
     yield Piece(persistence.status, _STATES.get(persistence.status, PLAIN))
     if persistence.commit:

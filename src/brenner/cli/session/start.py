@@ -1,20 +1,24 @@
 """`brenner session start`: the kickoffs of a session."""
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import UNREADABLE, desk, desk_to_try, is_trial, real_desk
+from brenner.cli.mail.desk import desk, desk_to_try, is_trial, real_desk
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import Reporting, failure, note_done, write_diagnostics, write_json
+from brenner.cli.output import Reporting, note_done
 from brenner.cli.paging import pager_option
-from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.cli.roster_options import roster_options
+from brenner.cli.session.option_texts import (
+    FILE,
+    Unreadable,
+    read_texts,
+    report_unreadable,
+)
 from brenner.cli.session.spawn_options import neighbour_options
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Summary
 from brenner.mail.abilities import Ability
 from brenner.mail.open import Store, store_of
 from brenner.project import find_project
@@ -35,11 +39,10 @@ _ALWAYS: dict[str, object] = {
     "roster": None,
     "neighbours": None,
 }
-_FILE = "excerpt_file"
 # Options whose value is a text, `@FILE`, or `-` for the standard input
 _TEXTS = ("question", "context", "hypotheses", "constraints", "outputs")
 _NAMES = {name: f"--{name}" for name in _TEXTS} | {
-    _FILE: "--excerpt-file",
+    FILE: "--excerpt-file",
     "sections": "--excerpt",
     "thread_id": "--thread-id",
     "bead": "--bead",
@@ -102,12 +105,9 @@ def start(
     """
     register = bool(said.pop("register"))
     _check_usage(said)
-    texts: dict[str, str] = {}
-    for name in (*_TEXTS, _FILE):
-        text = _text(name, said[name])
-        if isinstance(text, Diagnostic):
-            return _unreadable(text, _NAMES[name], settings)
-        texts[name] = text
+    texts = read_texts(said, (*_TEXTS, FILE))
+    if isinstance(texts, Unreadable):
+        return report_unreadable(texts, settings)
     _check_asked(texts)
     from brenner.cli.session.start_report import report
     from brenner.workflows.start_session import StartOptions
@@ -117,7 +117,7 @@ def start(
         context=texts["context"],
         wish=wish,
         title=said["title"] or "",
-        excerpt=texts[_FILE],
+        excerpt=texts[FILE],
         sections=said["sections"],
         hypotheses=texts["hypotheses"],
         constraints=texts["constraints"],
@@ -198,16 +198,13 @@ def _note(done: "Started") -> None:
 
 
 def _check_usage(said: dict[str, str | None]) -> None:
-    for pair in ((_FILE, "sections"), ("thread_id", "bead")):
+    for pair in ((FILE, "sections"), ("thread_id", "bead")):
         if None not in [said[name] for name in pair]:
             message = f"{' and '.join(_NAMES[name] for name in pair)} do not go together."
             raise click.UsageError(message)
     missing = [_NAMES[name] for name in ("question", "context") if said[name] is None]
     if missing:
         message = f"A kickoff needs {' and '.join(missing)}."
-        raise click.UsageError(message)
-    if [said[name] for name in (*_TEXTS, _FILE)].count(STANDARD_INPUT) > 1:
-        message = "The standard input can be read only once."
         raise click.UsageError(message)
 
 
@@ -216,20 +213,3 @@ def _check_asked(texts: dict[str, str]) -> None:
     if not texts["question"].strip():
         message = "--question needs a text: one sentence that could turn out false."
         raise click.UsageError(message)
-
-
-def _text(name: str, value: str | None) -> str | Diagnostic:
-    """What an option says, or the file that it names."""
-    if value is None:
-        return ""
-    if name == _FILE or value == STANDARD_INPUT:
-        return read_text(value)
-    return read_text(value[1:]) if value.startswith("@") else value
-
-
-def _unreadable(found: Diagnostic, option: str, settings: Settings) -> int:
-    if settings.as_json:
-        write_json(failure(found, click.get_current_context()))
-    else:
-        write_diagnostics([found], option, sys.stderr)
-    return UNREADABLE

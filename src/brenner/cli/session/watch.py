@@ -13,7 +13,7 @@ from brenner.cli.failures import exit_code
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import failure
+from brenner.cli.output import failure, note_done
 from brenner.cli.session.watch_json import JsonView, write_line
 from brenner.cli.session.watch_stopping import Stopping
 from brenner.cli.session.watch_view import View
@@ -21,7 +21,7 @@ from brenner.diagnostics.errors import BrennerError
 from brenner.session.status import Phase
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch import watch as follow
-from brenner.workflows.watch_events import Event, Quiet
+from brenner.workflows.watch_events import Event, Made, Quiet
 
 _COMPILING = "The compile is finished first; Ctrl-C again breaks it off."
 
@@ -88,6 +88,8 @@ def _run(settings: Settings, options: WatchOptions) -> int:
                 view.deadline = here.project.ack_deadline
                 for event in follow(here, options, lambda: stopping.held(_COMPILING)):
                     with stopping.held():
+                        if isinstance(event, Made) and event.done.message:
+                            note_done()
                         view.show(event)
                         _check_reader(event)
         except KeyboardInterrupt:

@@ -10,7 +10,7 @@ from brenner.cli.failures import write_error
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
-from brenner.cli.output import note_done, write_diagnostics
+from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.cli.session.list_rows import lines
 from brenner.cli.session.status_words import PHASE_WORDS, plural
@@ -27,7 +27,6 @@ from brenner.project import ACK_DEADLINE
 from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
-from brenner.workflows.compile import Status
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (
     Back,
@@ -140,8 +139,6 @@ class View:
     def made(self, event: Made) -> None:
         """What `--auto-compile` did, as `brenner compile` says it, in short."""
         done = event.done
-        if done.status is Status.PUBLISHED:
-            note_done()
         for found in done.notes:
             place = f"message {found.message_id}" if found.message_id else "brenner"
             write_diagnostics([found], place, sys.stderr)

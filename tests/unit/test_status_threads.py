@@ -1,0 +1,151 @@
+"""Where threads stand that are not an ordinary round: closed, void, broken, adopted, late."""
+
+from pathlib import Path
+
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.project import Project
+from brenner.session.chain import replay
+from brenner.session.standing import status_of
+from brenner.session.status import Phase, Turn
+from brenner.session.void import Void, compose_void
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted
+from brenner.workflows.adopt_thread import adopt_thread
+from brenner.workflows.desk import Desk
+from chains import OPERATOR, file
+from golden.history import HERE
+from scenes import EDIT, THREAD_ID
+from sittings import AGENTS, ANN, BEA, Sitting, add, edit
+
+REFUSED = edit("H9", "x")
+
+
+def test_a_thread_without_a_kickoff_awaits_nobody() -> None:
+    """It has a phase as soon as somebody contributes; before that it is a conversation."""
+    sitting = Sitting()
+    sitting.send(ANN, "QUESTION: Who begins?", "## Question\nWho?\n")
+    status = sitting.status()
+    assert (status.phase, status.round, status.version) == (None, 1, None)
+    assert [each.turn for each in status.participants] == [Turn.NOT_ASKED]
+    sitting.delta(ANN, REFUSED)
+    assert sitting.status().phase is Phase.AWAITING_DELTAS
+    sitting.delta(ANN, add("Place"))
+    assert sitting.status().phase is Phase.READY_TO_COMPILE
+
+
+def test_a_round_without_a_kickoff_of_its_own_awaits_nobody() -> None:
+    """After the version it goes on with whatever comes in."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    status = sitting.status()
+    assert (status.round, status.phase, status.awaited) == (2, Phase.IN_CRITIQUE, ())
+    sitting.delta(BEA, edit("H1", "Time decides"))
+    assert sitting.status().phase is Phase.READY_TO_COMPILE
+
+
+def test_a_closed_session_is_complete_until_it_is_opened_again() -> None:
+    """What comes in after the end is counted, and does not change the phase."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    sitting.compile("closed")
+    status = sitting.status()
+    assert (status.phase, status.round, status.version and status.version.number) == (
+        Phase.COMPLETE,
+        2,
+        2,
+    )
+    sitting.delta(BEA, add("Time"))
+    status = sitting.status()
+    assert (status.phase, status.unread, status.applies) == (Phase.COMPLETE, 1, 1)
+    sitting.compile()
+    status = sitting.status()
+    assert (status.phase, status.round) == (Phase.IN_CRITIQUE, 4)
+
+
+def test_a_void_version_opens_its_round_again() -> None:
+    """What it had read is unread, its kickoff among it: the same people are awaited."""
+    sitting = Sitting()
+    sitting.kickoff(ANN, BEA)
+    sitting.delta(ANN, add("Place"), REFUSED)
+    before = sitting.status()
+    assert sitting.compile()
+    last = sitting.chain().versions[-1]
+    blank = Message(THREAD_ID, OPERATOR, AGENTS, "", "")
+    void = compose_void(blank, Void(last.content_hash, last.number), last.message_id, "no")
+    sitting.send(OPERATOR, void.subject, void.body)
+    after = sitting.status()
+    assert (after.round, after.phase) == (before.round, before.phase)
+    assert after.participants == before.participants
+    assert after.refusals == before.refusals
+
+
+def test_a_version_that_does_not_rebuild_stops_the_round() -> None:
+    """What has come in would be applied, but it cannot be compiled: it is not ready."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"))
+    compiled = sitting.compile()
+    assert compiled
+    body = compiled.message.body.replace("Place decides", "Time decides")
+    forged = Sitting()
+    forged.kickoff(ANN)
+    forged.delta(ANN, add("Place"))
+    number = forged.send(OPERATOR, compiled.message.subject, body).id
+    status = forged.status()
+    assert status.stopped
+    assert (status.stopped.id, status.stopped.message_id) == ("RECORD_MISMATCH", number)
+    assert (status.phase, status.applies) == (Phase.AWAITING_DELTAS, 1)
+
+
+def test_a_thread_of_another_program_stands_where_its_mail_says() -> None:
+    """Its COMPILED message is no version; once it is adopted, what came before it is read."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"), REFUSED)
+    text = (HERE / "conflict" / "v2.artifact.md").read_text("utf-8")
+    text = text.replace("RS-20260114-somite-clock", THREAD_ID)
+    theirs = f"# Compiled Artifact v4\n\n## Full Artifact\n\n~~~~markdown\n{text}~~~~\n"
+    sitting.send(BEA, "COMPILED: v4 theirs", theirs)
+    status = sitting.status()
+    assert (status.round, status.phase, status.version) == (1, Phase.READY_TO_COMPILE, None)
+    adopt_thread(Desk(sitting.mailbox, Project(Path("/nowhere")), OPERATOR), THREAD_ID)
+    status = sitting.status()
+    assert (status.round, status.phase, status.unread) == (6, Phase.IN_CRITIQUE, 0)
+    assert status.version
+    assert status.version.number == 5
+    assert status.refusals == ()  # nobody has looked at that block
+    assert sitting.who(ANN).turn is Turn.NOT_ASKED
+
+
+def test_a_message_that_comes_in_late_is_of_the_round_in_which_nobody_has_read_it() -> None:
+    """Its time is before the version, but no version has read it (R10)."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    first, *others = sitting.messages()
+    message = Message(THREAD_ID, BEA, (OPERATOR,), "DELTA[gpt]: x", add("Time"))
+    late = file(Posted(99, first.posted.at, message))
+    messages = [first, *others, late]
+    status = status_of(replay(THREAD_ID, messages, OPERATOR), messages, OPERATOR)
+    assert (status.round, status.phase, status.applies) == (2, Phase.READY_TO_COMPILE, 1)
+    assert [each.name for each in status.participants if each.deltas] == [BEA]
+
+
+def test_the_question_is_that_of_the_latest_version() -> None:
+    """Before the first it is the kickoff's; an edit that nobody has compiled is none yet."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    assert sitting.status().question == "What decides?"
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    payload: dict[str, object] = {"statement": "What decides, and when?"}
+    sitting.delta(ANN, render_delta(Delta(EDIT, "research_thread", "RT", payload, "why")))
+    assert sitting.status().question == "What decides?"
+    sitting.compile()
+    assert sitting.status().question == "What decides, and when?"
