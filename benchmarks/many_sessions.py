@@ -208,7 +208,7 @@ def session(number: int, first_id: int) -> Iterator[Record]:
     model = models()[number % len(PLAYS)]
     words = {
         _MODEL: thread_of(number),
-        _BEFORE: thread_of(number - 1 if number % _CHAIN else _NONE),
+        _BEFORE: thread_of(_before(number)),
     }
     ids = {each.id: first_id + place for place, each in enumerate(model.messages)}
     words |= {str(old): str(new) for old, new in ids.items()}

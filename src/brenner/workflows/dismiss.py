@@ -23,7 +23,6 @@ from brenner.workflows.publishing import recipients_of
 from brenner.workflows.session_status import Followed, load_status
 from brenner.workflows.void_version import check_operator
 
-
 _NOT_REFUSED = {
     Outcome.APPLIED: "it was not refused, and is applied",
     Outcome.DUPLICATE: "it was not refused: it says again what was applied before",

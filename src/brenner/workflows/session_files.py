@@ -37,7 +37,7 @@ def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
     try:
         names = os.listdir(place_of(project, "RS-20000101-any").folder)
     except BrennerError as error:
-        return error.diagnostic
+        return _unreadable(f"{ARTIFACTS}/", error.diagnostic.message.rstrip("."))
     except OSError as error:
         return _unreadable(f"{ARTIFACTS}/", _reason(error))
     stems = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
@@ -52,8 +52,8 @@ def read_session_file(project: Project, thread_id: str) -> Artifact | Diagnostic
     try:
         file = place_of(project, thread_id).file
         return _read(file, thread_id) if os.path.lexists(file) else None
-    except BrennerError as error:
-        return error.diagnostic
+    except BrennerError:  # a folder that cannot be used is told once, where it is listed
+        return None
     except _UnreadableError as error:
         return _unreadable(path, str(error))
 

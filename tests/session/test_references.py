@@ -1,0 +1,216 @@
+"""References from session to session when one is compiled (R21)."""
+
+import pytest
+
+from brenner.cli.compile_report import compiled_json
+from brenner.delta.schema import RELATIONS
+from brenner.mail.memory import MemoryMailbox
+from brenner.project import find_project
+from brenner.workflows import compile as compiling
+from brenner.workflows import publishing
+from brenner.workflows.check_references import check_references
+from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledger_of
+from brenner.workflows.references import Sessions, unresolved
+from brenner.workflows.versions import verify
+from session.desks import add, edit
+from session.referring import (
+    FIRST,
+    SECOND,
+    THIRD,
+    Referring,
+    nowhere,
+    place,
+    references_of,
+    to,
+)
+
+__all__ = ["place"]
+SESSION, ITEM = "UNKNOWN_REFERENCED_SESSION", "UNKNOWN_REFERENCED_ITEM"
+CIRCULAR = "CIRCULAR_REFERENCE"
+
+
+# What leads nowhere
+
+
+def test_all_relations_lead_somewhere(place: Referring) -> None:
+    """Each of the six is kept, and nothing is to be said of it."""
+    place.start(FIRST, SECOND)
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H2", each) for each in RELATIONS]))
+    done = place.compile(SECOND)
+    assert references_of(done, "H1") == [f"{each} {FIRST} H2" for each in RELATIONS]
+    assert len(RELATIONS) == 6
+    assert nowhere(done) == []
+
+
+def test_what_leads_nowhere_is_kept_and_listed_until_it_does(place: Referring) -> None:
+    """At every compile, in its message too, also for what an older version brought in."""
+    place.start(FIRST)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H3"), to(THIRD, "RT")]))
+    done = place.compile(FIRST)
+    assert references_of(done, "H1") == [f"extends {SECOND} H3", f"extends {THIRD} RT"]
+    assert nowhere(done) == [SESSION, SESSION]
+    assert SESSION in [each["id"] for each in compiled_json(done)["violations"]]  # type: ignore[attr-defined]
+    assert done.message
+    assert "## Unresolved References\n- UNKNOWN_REFERENCED_SESSION" in done.message.message.body
+    place.start(SECOND)
+    assert nowhere(place.compile(FIRST)) == [ITEM, SESSION]  # nothing new, and yet told
+    place.send(FIRST, edit("H2", claim="Another"))
+    again = place.compile(FIRST)
+    assert nowhere(again) == [ITEM, SESSION]
+    assert again.message
+    assert "has no `H3`, only `H1` to `H2`" in again.message.message.body.replace("\\", "")
+    place.send(SECOND, add("Three"))
+    place.compile(SECOND)
+    place.start(THIRD)
+    assert nowhere(place.compile(FIRST)) == []
+    assert unresolved(place.desk, place.compile(FIRST).artifact) == ()
+
+
+def test_a_session_without_a_version_is_known(place: Referring) -> None:
+    """It has mail, and no items yet."""
+    place.start(FIRST)
+    place.send(SECOND, add("Unread"))
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    done = place.compile(FIRST)
+    assert nowhere(done) == [ITEM]
+    assert "has no version yet" in done.warnings[-1].message
+
+
+def test_the_nearest_session_is_named(place: Referring) -> None:
+    """A slip in an ID."""
+    place.start(FIRST, SECOND)
+    place.send(SECOND, edit("H1", references=[to("RS-20251228-inital-idea", "H1")]))
+    [found] = [each for each in place.compile(SECOND).warnings if each.id == SESSION]
+    assert (found.suggestion, found.item) == (FIRST, "H1")
+
+
+def test_what_is_no_id_is_told_once(place: Referring) -> None:
+    """The check of the block says so when it is read; from then on the list does."""
+    place.start(FIRST)
+    place.send(FIRST, edit("H1", references=[to("../../etc/passwd", "H1"), to(FIRST, "Test 3")]))
+    done = place.compile(FIRST)
+    every = [each["id"] for each in compiled_json(done)["violations"]]  # type: ignore[attr-defined]
+    assert every.count("UNKNOWN_REFERENCE") == 2
+    assert nowhere(done) == []
+    assert done.message
+    assert done.message.message.body.count("UNKNOWN_REFERENCED_") == 2
+    assert nowhere(place.compile(FIRST)) == [SESSION, ITEM]
+
+
+# Circles
+
+
+def circle_of_three(place: Referring) -> compiling.Compiled:
+    """The first refers to the third before that has the item; the third closes the circle."""
+    place.start(FIRST, SECOND, THIRD)
+    place.send(FIRST, edit("H1", references=[to(THIRD, "H3", "informed_by")]))
+    place.compile(FIRST)
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
+    place.compile(SECOND)
+    place.send(THIRD, add("Three", references=[to(SECOND, "H1", "refutes"), to(FIRST, "H2")]))
+    return place.compile(THIRD)
+
+
+def test_a_new_item_can_close_a_circle(place: Referring) -> None:
+    """Another session has named it before it was there. The rest of the delta applies."""
+    done = circle_of_three(place)
+    [entry] = done.ledger
+    assert (entry.state, [each.id for each in entry.diagnostics]) == ("applied", [CIRCULAR])
+    way = f"{THIRD} H3 → {SECOND} H1 → {FIRST} H1 → {THIRD} H3"
+    assert way in entry.diagnostics[0].message
+    assert references_of(done, "H3") == [f"extends {FIRST} H2"]
+    assert done.message
+    assert f"## References Left Out\n- {CIRCULAR}" in done.message.message.body
+
+
+def test_a_killed_item_still_refers(place: Referring) -> None:
+    """An ID means the same item for ever."""
+    place.start(FIRST, SECOND)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    kill = {"operation": "KILL", "section": "hypothesis_slate", "target_id": "H1"}
+    place.send(FIRST, {**kill, "payload": {"reason": "It was wrong"}, "rationale": "So"})
+    place.compile(FIRST)
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1")]))
+    assert [each.id for each in place.compile(SECOND).ledger[0].diagnostics] == [CIRCULAR]
+
+
+def test_a_reference_within_the_session_can_close_one_through_another(place: Referring) -> None:
+    """H1 would come from H2, which comes from a session that comes from H1."""
+    place.start(FIRST, SECOND)
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1")]))
+    place.compile(SECOND)
+    place.send(FIRST, edit("H2", references=[to(SECOND, "H1")]))
+    place.compile(FIRST)
+    place.send(FIRST, edit("H1", references=[to(FIRST, "H2")]))
+    assert [each.id for each in place.compile(FIRST).ledger[0].diagnostics] == [CIRCULAR]
+
+
+def test_a_version_rebuilds_without_the_other_sessions(place: Referring) -> None:
+    """The record says what was left out; here the thread is alone in another mailbox."""
+    circle_of_three(place)
+    records = [
+        each for each in place.desk.mailbox.records() if each.stored.message.thread_id == THIRD
+    ]
+    alone = MemoryMailbox()
+    alone.restore(place.desk.mailbox.agents(), records)
+    there = Desk(alone, find_project(str(place.folder.parent), {}), "Operator")
+    for desk in (place.desk, there):
+        verified = verify(desk, THIRD)
+        assert [each.ok for each in verified.versions] == [True, True]
+        [entry] = ledger_of(desk, THIRD, 2)
+        assert [each.id for each in entry.diagnostics] == [CIRCULAR]
+        assert "through other sessions, as they stood then" in entry.diagnostics[0].message
+    chain = compiling.compile_thread(there, THIRD, compiling.CompileOptions())
+    assert references_of(chain, "H3") == [f"extends {FIRST} H2"]
+
+
+def test_what_refers_to_nothing_loads_nothing(
+    place: Referring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other sessions cost nothing then; nor where no reference is new."""
+    place.start(FIRST, SECOND)
+    looked_at: list[str] = []
+    find = Sessions.find
+
+    def watched(self: Sessions, thread_id: str) -> object:
+        looked_at.append(thread_id)
+        return find(self, thread_id)
+
+    monkeypatch.setattr(Sessions, "find", watched)
+    place.send(FIRST, edit("H1", claim="Another"))
+    place.compile(FIRST)
+    assert looked_at == []
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    place.compile(FIRST)
+    assert set(looked_at) == {SECOND}
+
+
+def test_two_compiles_at_once_can_close_a_circle(
+    place: Referring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither sees what the other is about to publish; the check of references finds it."""
+    place.start(FIRST, SECOND)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
+    post = publishing.post
+
+    def after_the_other(*arguments: object) -> object:
+        monkeypatch.setattr(compiling, "post", post)
+        place.compile(SECOND)
+        return post(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compiling, "post", after_the_other)
+    place.compile(FIRST)
+    checked = check_references(place.desk)
+    [way] = checked.circles
+    assert [str(edge) for edge in way] == [
+        f"{FIRST} H1 extends {SECOND} H1",
+        f"{SECOND} H1 refines {FIRST} H1",
+    ]
+    assert [each.id for each in checked.violations] == ["CIRCLE_OF_REFERENCES"]
+    assert check_references(place.desk, [SECOND]).circles == (way,)
+    drop = edit("H1", references=[], references_replace=True)
+    place.send(FIRST, drop)
+    place.compile(FIRST)
+    assert check_references(place.desk).violations == ()

@@ -1,0 +1,137 @@
+"""Sessions that are looked up in files, and references that are looked at when a message is sent."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from brenner.workflows.check_references import check_references
+from brenner.workflows.references import Sessions
+from brenner.workflows.send import SendOptions
+from session.desks import ANN, edit
+from session.referring import (
+    FIRST,
+    SECOND,
+    THIRD,
+    Referring,
+    hypothesis,
+    nowhere,
+    place,
+    references_of,
+    to,
+)
+
+__all__ = ["place"]
+SESSION, ITEM = "UNKNOWN_REFERENCED_SESSION", "UNKNOWN_REFERENCED_ITEM"
+CIRCULAR = "CIRCULAR_REFERENCE"
+
+
+# Files
+
+
+def test_a_session_that_only_a_file_tells_of(place: Referring) -> None:
+    """It is known, its items are, and circles through it are."""
+    place.start(FIRST)
+    place.file(SECOND, hypothesis("H1", f"extends {FIRST} H1"), hypothesis("H2"))
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2"), to(SECOND, "H9")]))
+    done = place.compile(FIRST)
+    assert references_of(done, "H1") == [f"extends {SECOND} H2", f"extends {SECOND} H9"]
+    assert [each.id for each in done.ledger[0].diagnostics] == [CIRCULAR]
+    assert nowhere(done) == [ITEM]
+    found = Sessions(place.desk).find(SECOND)
+    assert found
+    assert (found.source, found.version, found.state) == ("file", 1, None)
+
+
+def test_a_file_may_have_more_items_than_the_mail(place: Referring) -> None:
+    """What the mail says of an item holds; the file adds what the mail lacks."""
+    place.start(FIRST, SECOND)
+    place.file(
+        SECOND, hypothesis("H1", f"extends {FIRST} H1"), hypothesis("H7", f"refines {FIRST} H1")
+    )
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H7")]))
+    done = place.compile(FIRST)
+    assert references_of(done, "H1") == [f"extends {SECOND} H1"]
+    assert [each.id for each in done.ledger[0].diagnostics] == [CIRCULAR]
+    assert nowhere(done) == []
+    place.send(FIRST, edit("H2", references=[to(SECOND, "H7")]))
+    assert nowhere(place.compile(FIRST)) == []
+    states = {str(each.leads) for each in check_references(place.desk).references}
+    assert states == {"found"}
+
+
+@pytest.mark.parametrize("damage", ["empty", "binary", "link", "pipe", "folder", "other session"])
+def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str) -> None:
+    """No file outside of `artifacts/` is read, and nothing waits for ever."""
+    place.start(FIRST)
+    path = place.file(SECOND, hypothesis("H1"))
+    secret = place.folder.parent / "secret.md"
+    secret.write_text(path.read_text("utf-8"), "utf-8")
+    path.unlink()
+    make: dict[str, Callable[[], object]] = {
+        "empty": lambda: path.write_text(""),
+        "binary": lambda: path.write_bytes(b"\xff\xfe"),
+        "link": lambda: path.symlink_to(secret),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "other session": lambda: path.write_text(
+            secret.read_text("utf-8").replace("second", "2nd")
+        ),
+    }
+    make[damage]()
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    assert nowhere(place.compile(FIRST)) == [SESSION]
+    checked = check_references(place.desk)
+    assert [each.id for each in checked.violations] == [SESSION, "SESSION_FILE_UNREADABLE"]
+    assert checked.summary.errors == 0
+
+
+def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
+    """It is not looked into."""
+    place.start(FIRST)
+    outside = place.folder.parent / "outside"
+    outside.mkdir()
+    (outside / f"{SECOND}.md").write_text(place.file(SECOND, hypothesis("H1")).read_text("utf-8"))
+    (place.folder / "artifacts" / f"{SECOND}.md").unlink()
+    (place.folder / "artifacts").rmdir()
+    (place.folder / "artifacts").symlink_to(outside)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    assert nowhere(place.compile(FIRST)) == [SESSION]
+    assert [each.id for each in check_references(place.desk).violations] == [
+        SESSION,
+        "SESSION_FILE_UNREADABLE",
+    ]
+
+
+def test_other_files_are_none_of_our_business(place: Referring) -> None:
+    """A page of notes has the name of a bead, and is no session."""
+    place.start(FIRST)
+    place.file(SECOND, hypothesis("H1"))
+    artifacts = place.folder / "artifacts"
+    (artifacts / "README.md").write_text("What these files are.\n")
+    (artifacts / "RS-20251230-second-look.mail.jsonl").write_text("{}\n")
+    (artifacts / "not an ID.md").write_text("---\nsession_id: x\n---\n")
+    assert check_references(place.desk).violations == ()
+
+
+# At sending
+
+
+def test_sending_tells_what_leads_nowhere_and_in_a_circle(place: Referring) -> None:
+    """As things stand; the message goes out all the same."""
+    place.start(FIRST, SECOND)
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1")]))
+    place.compile(SECOND)
+    block = edit(
+        "H1", references=[to(SECOND, "H1"), to(SECOND, "H8"), to(THIRD, "H1"), to("x/y", "H1")]
+    )
+    text = place.send(THIRD, block).message.body
+    file = f"Thread: {FIRST}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: More\n\n{text}"
+    outcome = place.desk.send(file, SendOptions(actor=ANN))
+    assert outcome.sent
+    assert [(each.id, each.line) for each in outcome.report.violations] == [
+        ("UNKNOWN_REFERENCE", 7),
+        ("WOULD_CLOSE_CIRCLE", 7),
+        (ITEM, 7),
+        (ITEM, 7),
+    ]
