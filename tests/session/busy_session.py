@@ -47,9 +47,7 @@ class Stage:
         """A message, a minute after the last one."""
         self.at += timedelta(minutes=1)
         recipients = tuple(to.split())
-        return self.mailbox.send(
-            Message(self.thread_id, sender, recipients, subject, body)
-        ).stored
+        return self.mailbox.send(Message(self.thread_id, sender, recipients, subject, body)).stored
 
     def kickoff(self, *names: str, title: str = "Cell fate") -> list[int]:
         """Each is asked by a kickoff of her own."""

@@ -1,7 +1,7 @@
-"""Sessions that are looked up in files, and references that are looked at when a message is sent."""
+"""Sessions that are looked up in files; references that are looked at when a message is sent."""
 
 import os
-from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +60,23 @@ def test_a_file_may_have_more_items_than_the_mail(place: Referring) -> None:
     assert states == {"found"}
 
 
+def spoil(path: Path, secret: Path, damage: str) -> None:
+    """Something that is not the artifact of its session."""
+    match damage:
+        case "empty":
+            path.write_text("")
+        case "binary":
+            path.write_bytes(b"\xff\xfe")
+        case "link":
+            path.symlink_to(secret)
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.write_text(secret.read_text("utf-8").replace("second", "2nd"))
+
+
 @pytest.mark.parametrize("damage", ["empty", "binary", "link", "pipe", "folder", "other session"])
 def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str) -> None:
     """No file outside of `artifacts/` is read, and nothing waits for ever."""
@@ -68,17 +85,7 @@ def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str)
     secret = place.folder.parent / "secret.md"
     secret.write_text(path.read_text("utf-8"), "utf-8")
     path.unlink()
-    make: dict[str, Callable[[], object]] = {
-        "empty": lambda: path.write_text(""),
-        "binary": lambda: path.write_bytes(b"\xff\xfe"),
-        "link": lambda: path.symlink_to(secret),
-        "pipe": lambda: os.mkfifo(path),
-        "folder": path.mkdir,
-        "other session": lambda: path.write_text(
-            secret.read_text("utf-8").replace("second", "2nd")
-        ),
-    }
-    make[damage]()
+    spoil(path, secret, damage)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
     assert nowhere(place.compile(FIRST)) == [SESSION]
     checked = check_references(place.desk)

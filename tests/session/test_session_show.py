@@ -267,6 +267,8 @@ def test_bead(shell: Shell, monkeypatch: pytest.MonkeyPatch, thread_id: str) -> 
     session(shell, thread_id)
     command = f"bd show {'-- ' * (thread_id == HYPHEN)}{thread_id}"
     assert f"  Bead  `{command}`\n  Roster" in show(shell, thread_id)
+    bead = told(shell, thread_id)["bead"]
+    assert (bead["id"], bead["command"], bead["title"]) == (thread_id, command, None)
     programs = shell.folder / "more"
     programs.mkdir()
     answer = {"id": thread_id, "title": "Prove it", "status": "open", "assignee": "BlueLake"}
@@ -275,7 +277,12 @@ def test_bead(shell: Shell, monkeypatch: pytest.MonkeyPatch, thread_id: str) -> 
     bd.chmod(0o755)
     monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
     assert f"  Bead  `{command}`\n  open  Prove it  BlueLake\n" in show(shell, thread_id)
-    assert told(shell, thread_id)["bead"] == answer | {"priority": None, "problem": None}
+    assert told(shell, thread_id)["bead"] == {
+        "command": command,
+        **answer,
+        "priority": None,
+        "problem": None,
+    }
 
 
 def test_research_has_no_bead(shell: Shell) -> None:

@@ -81,6 +81,8 @@ def test_what_they_are_about_is_in_their_authors_words() -> None:
     for name, body in BODIES.items():
         sitting.send(ANN, f"{name}: x", body, (BEA,))
     sitting.send(ANN, "QUESTION: And then?", "Hm.", (BEA,))
+    target = "- **Artifact Version**: v2\n- **Item**: H2 (Gradient)\n- **Section**: Mechanism"
+    sitting.send(ANN, "CRITIQUE: y", f"## Target\n{target}\n## Attack\nNo.", (BEA,))
     found = [(each.about, each.rank) for each in sitting.status().messages]
     assert found == [
         ("H1: place", "Major"),
@@ -88,6 +90,7 @@ def test_what_they_are_about_is_in_their_authors_words() -> None:
         ("Which cells?", ""),
         ("The assay", ""),
         ("And then?", ""),
+        ("H2 (Gradient)", ""),
     ]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from brenner.markdown.blocks import blocks
+from brenner.markdown.fields import fields
 from brenner.session.letters import Letter
 from brenner.session.open_acks import Given, debtors
 from brenner.session.status import OpenAck, OpenMessage
@@ -19,6 +20,7 @@ from brenner.thread.types import (
     URGENCIES,
 )
 
+_ITEM = "item"
 # The section that says what a message is about, and the one that says how much it matters
 _ABOUT = {
     CRITIQUE.name: "Target",
@@ -68,7 +70,7 @@ def _open_message(letter: Letter, waiting_for: tuple[str, ...]) -> OpenMessage:
     name = letter.type or ""
     found = sections(blocks(letter.message.body))
     subject = parse_subject(letter.message.subject)
-    about = _first_line(find_section(found, _ABOUT[name]))
+    about = _about(find_section(found, _ABOUT[name]))
     return OpenMessage(
         message_id=letter.id,
         type=name,
@@ -79,6 +81,13 @@ def _open_message(letter: Letter, waiting_for: tuple[str, ...]) -> OpenMessage:
         about=about or (subject.description if subject else ""),
         rank=_rank(name, found),
     )
+
+
+def _about(section: Section | None) -> str:
+    """What it is about: of a target that is told field by field, the item (publish document)."""
+    listed = fields(list(section.contents)) if section else []
+    told = {each.name.casefold(): each.value for each in listed}
+    return told.get(_ITEM) or _first_line(section)
 
 
 def _first_line(section: Section | None) -> str:

@@ -7,12 +7,12 @@ from brenner.diagnostics.codes import references as codes
 from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.diagnostics.visible import visible
 from brenner.grammar import ITEM_ID
 from brenner.session.reference_graph import Edge, Known, ReferenceGraph
 from brenner.thread.ids import is_valid, suggest_thread_id
 
 _FIELD = "references"
-_MOST_REASON = 300  # characters of the reason for a kill
 _MOST_STEPS = 12  # of a circle
 _MOST_EDITS = 3  # between an ID and the one that was meant: all of a day look alike
 
@@ -49,20 +49,19 @@ def unknown_item(edge: Edge, known: Known) -> Diagnostic:
 def to_killed(edge: Edge, killed: Killed) -> Diagnostic:
     """A reference to an item that was killed, and why."""
     reason = killed.reason.strip() or "no reason is given."
-    if len(reason) > _MOST_REASON:
-        reason = reason[:_MOST_REASON].rstrip() + "…"
     words = _words(edge, reason, None) | {"agent": killed.agent or "somebody"}
     return _about(codes.REFERENCE_TO_KILLED.at(None, **words), edge)
 
 
 def circle(way: Sequence[Edge]) -> Diagnostic:
     """A circle, told from its first item on; of a long one the beginning and the end."""
-    steps = [f"{_said(edge.relation)} `{edge.target}`" for edge in way]
+    steps = [f"{visible(_said(edge.relation))} `{visible(str(edge.target))}`" for edge in way]
     if len(steps) > _MOST_STEPS:
         more = len(steps) - _MOST_STEPS
-        steps[_MOST_STEPS - 1 : -1] = [f"which leads through {more} more items"]
-    chain = ", which ".join([f"`{way[0].origin}` {steps[0]}", *steps[1:]])
-    return _about(codes.CIRCLE_OF_REFERENCES.at(chain=chain), way[0])
+        steps[_MOST_STEPS - 1 : -1] = [f"leads through {more} more items"]
+    chain = ", which ".join([f"`{visible(str(way[0].origin))}` {steps[0]}", *steps[1:]])
+    found = codes.CIRCLE_OF_REFERENCES.at(chain="")  # a word would be cut, and a circle must close
+    return _about(found._replace(message=found.code.message.format(chain=chain)), way[0])
 
 
 def dangling(edge: Edge, graph: ReferenceGraph) -> Diagnostic:
@@ -94,19 +93,18 @@ def _words(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
 
 
 def _likely_first(session: str, others: Iterable[str]) -> list[str]:
-    """Only some are compared: those of the same day or with the same words before all others."""
-    kind, day, words = _parts(session)
-    return sorted(others, key=lambda each: _unlike(_parts(each), (kind, day, words)))
+    """Only some are compared: those that begin and end alike before all others."""
+    return sorted(
+        others, key=lambda other: -_alike(session, other) - _alike(session[::-1], other[::-1])
+    )
 
 
-def _parts(session: str) -> tuple[str, str, str]:
-    kind, _, rest = session.partition("-")
-    day, _, words = rest.partition("-")
-    return kind, day, words
-
-
-def _unlike(one: tuple[str, str, str], other: tuple[str, str, str]) -> int:
-    return -sum(part == same != "" for part, same in zip(one[1:], other[1:], strict=True))
+def _alike(one: str, other: str) -> int:
+    """How many characters two words have in common at their beginning."""
+    pairs = zip(one, other, strict=False)
+    return next(
+        (at for at, (here, there) in enumerate(pairs) if here != there), min(len(one), len(other))
+    )
 
 
 def _prefix(item: str) -> str:

@@ -21,10 +21,7 @@ NOT_KILLED: Mapping[str, Killed] = MappingProxyType({})
 
 
 class Known(NamedTuple):
-    """A session as far as references go. `killed` are the killed items, where that was looked at.
-
-    One that has mail and no version has no items.
-    """
+    """A session as far as references go. One that has mail and no version has no items."""
 
     session: str
     items: frozenset[str] = frozenset()
@@ -58,7 +55,7 @@ def known_by_overview(overview: "Overview") -> Known:
     items = frozenset(overview.items)
     if overview.version is not None:
         items |= {RESEARCH_THREAD.prefix}
-    return Known(overview.thread_id, items, overview.references)
+    return Known(overview.thread_id, items, overview.references, dict(overview.killed))
 
 
 def known_by_artifact(session: str, artifact: Artifact) -> Known:
@@ -122,7 +119,7 @@ class ReferenceGraph:
         return known is not None and node.item in known.items
 
     def killed(self, node: Node) -> Killed | None:
-        """Who killed an item, and why; None where it is active, unknown, or was not looked at."""
+        """Who killed an item, and why; None where it is active or unknown."""
         known = self.sessions.get(node.session)
         return known.killed.get(node.item) if known else None
 

@@ -126,12 +126,11 @@ def check_references(
     """Look at the references of all sessions, or of these; circles that go through them."""
     for thread_id in threads:
         check_usable(thread_id)
-    graph, sessions, problems = load_graph(desk, progress)
+    graph, _sessions, problems = load_graph(desk, progress)
     for thread_id in threads:
         if thread_id not in graph.sessions:
             raise unknown_thread(thread_id, graph.sessions)
     wanted = set(threads) or graph.sessions.keys()
-    graph = _with_kills(graph, sessions, wanted)
     edges = [edge for edge in graph.edges if edge.origin.session in wanted]
     circles = [way for way in graph.circles() if any(edge.origin.session in wanted for edge in way)]
     return CheckedReferences(
@@ -140,19 +139,6 @@ def check_references(
         tuple(circles),
         problems,
     )
-
-
-def _with_kills(graph: ReferenceGraph, sessions: Sessions, wanted: Iterable[str]) -> ReferenceGraph:
-    """The graph that also knows which of the items that are referred to were killed."""
-    wanted = set(wanted)
-    named = {edge.target.session for edge in graph.edges if edge.origin.session in wanted}
-    known = dict(graph.sessions)
-    for name in named & known.keys():
-        there, found = known[name], sessions.find(name)
-        if found and found.artifact:
-            killed = known_by_artifact(name, found.artifact).killed
-            known[name] = there._replace(killed={**killed, **there.killed})
-    return ReferenceGraph(known.values())
 
 
 def _found(

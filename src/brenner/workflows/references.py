@@ -21,7 +21,7 @@ from brenner.session.reference_faults import unknown_item, unknown_session
 from brenner.session.reference_graph import Edge, Known, known_by_artifact, united
 from brenner.thread.ids import is_valid
 from brenner.thread.posted import Posted
-from brenner.workflows.chains import keep_chain, load_chain
+from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file, session_files
 
@@ -104,9 +104,7 @@ class Sessions:
     def _loaded(self, thread_id: str) -> KnownSession | None:
         if not self._mailbox.thread(thread_id, limit=1).position:
             return None
-        loaded = load_chain(self._mailbox, thread_id, self._project.operator)
-        keep_chain(self._mailbox, loaded, self._project.operator)
-        chain = loaded.chain
+        chain = load_chain(self._mailbox, thread_id, self._project.operator).chain
         if not chain.versions:
             return KnownSession(thread_id, None, None, "mail", None)
         return KnownSession(thread_id, chain.state.artifact, chain.state, "mail", chain.number)

@@ -1,7 +1,7 @@
 """References between items never close a circle (R21)."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -41,6 +41,16 @@ class Elsewhere(NamedTuple):
 
 
 NOWHERE = Elsewhere()
+_MOST_SHOWN = 6  # items of a circle
+
+
+def shown(circle: Sequence[Node]) -> str:
+    """A circle as people read it; of a long one the beginning and the end."""
+    names = [str(node) for node in circle]
+    more = len(names) - _MOST_SHOWN
+    if more > 0:
+        names[_MOST_SHOWN - 2 : -2] = [f"{more} more"]
+    return " → ".join(names)
 
 
 class References:

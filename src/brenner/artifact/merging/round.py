@@ -9,7 +9,7 @@ from brenner.artifact.kept import updated
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.annotate import Settled, settle
 from brenner.artifact.merging.authors import Author, block_key, edited_fields, is_replaced
-from brenner.artifact.merging.circles import Elsewhere, LeftOut, Node, References
+from brenner.artifact.merging.circles import Elsewhere, LeftOut, Node, References, shown
 from brenner.artifact.merging.contribution import Contribution, Kickoff
 from brenner.artifact.merging.decide import decide
 from brenner.artifact.merging.draft import Draft, Step
@@ -293,7 +293,7 @@ def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
 def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
     # Who rebuilds a version knows that it was left out, and not what other sessions said then.
-    chain = " → ".join(map(str, circle)) or "through other sessions, as they stood then"
+    chain = shown(circle) or "through other sessions, as they stood then"
     words = {"value": value, "id": settled.item_id or "", "chain": chain}
     return told(settled.block, codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
 

@@ -14,6 +14,7 @@ from brenner.cli.mail.table import Cell, Column, Row, table
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
+from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.needs import Need, needs_of
 from brenner.session.overview import Overview
 from brenner.session.status import Phase, Turn
@@ -21,14 +22,6 @@ from brenner.session.status import Phase, Turn
 _WIDE = 120
 _MOST_NAMES = 3
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
-_PHASES: dict[Phase | None, str] = {
-    Phase.AWAITING_ACKS: "awaiting ACKs",
-    Phase.AWAITING_DELTAS: "awaiting deltas",
-    Phase.READY_TO_COMPILE: "ready to compile",
-    Phase.IN_CRITIQUE: "in critique",
-    Phase.COMPLETE: "complete",
-    None: "conversation",
-}
 # Only an engineering ID can be longer; then it is cut, so that the others stay in line.
 _LONGEST_USUAL_ID = len("RS-20251230-") + 40
 _ID, _ROUND = Column("Session", least=_LONGEST_USUAL_ID), Column("Round", is_right=True)
@@ -97,7 +90,7 @@ class _Session(NamedTuple):
             Need.ASKED: (_count(each.questions, "question"), _NOTICE),
             Need.OVERDUE: (f"{_count(late, 'ACK')} overdue", ATTENTION),
             Need.REFUSED: (_count(each.refusals, "refused", plural=""), ATTENTION),
-            Need.READY: (_PHASES[Phase.READY_TO_COMPILE], _POSITIVE),
+            Need.READY: (PHASE_WORDS[Phase.READY_TO_COMPILE], _POSITIVE),
             Need.HANDOFFS: (_count(each.handoffs, "handoff"), _NOTICE),
         }
         needs = needs_of(each, self.now, self.deadline)
@@ -108,11 +101,11 @@ class _Session(NamedTuple):
 
     def _phase(self) -> Piece:
         is_going_on = self.overview.phase in (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
-        return Piece(_PHASES[self.overview.phase], PLAIN if is_going_on else QUIET)
+        return Piece(PHASE_WORDS[self.overview.phase], PLAIN if is_going_on else QUIET)
 
     def standing(self, said: Collection[str]) -> list[Piece]:
         """The round and its phase, unless that is said already, and for whom it waits."""
-        phase = _PHASES[self.overview.phase]
+        phase = PHASE_WORDS[self.overview.phase]
         has_round = self.overview.phase is not None
         parts = [
             [Piece(f"round {self.overview.round}")] if has_round else [],

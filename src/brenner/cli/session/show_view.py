@@ -34,7 +34,7 @@ def document(found: Whereabouts) -> dict[str, object]:
         "artifact": _file_json(found),
         "archive": found.file.archive,
         "terminal": _terminal_json(found),
-        "bead": bead_json(found.bead),
+        "bead": _bead_json(found),
         "roster": [{"agent": name, "role": role} for name, role in found.roster],
         "violations": [each.to_json() for each in problems],
         "summary": Summary.of(problems)._asdict(),
@@ -73,6 +73,14 @@ def _terminal_json(found: Whereabouts) -> dict[str, object]:
         "attach": terminal.attach if terminal else None,
         "problem": terminal.problem or None if terminal else None,
     }
+
+
+def _bead_json(found: Whereabouts) -> dict[str, object] | None:
+    """The bead of engineering work, whether or not there is a bd to tell of it."""
+    if found.names.bead is None:
+        return None
+    told = bead_json(found.bead or Bead(found.names.bead))
+    return {"command": f"bd show {thread_argument(found.names.bead)}", **(told or {})}
 
 
 def bead_json(bead: Bead | None) -> dict[str, object] | None:
