@@ -22,7 +22,7 @@ from brenner.thread.compiled_body import read_compiled
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.chains import filed, load_chain
+from brenner.workflows.chains import filed, load_chain, replay_chain
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of
@@ -270,6 +270,21 @@ def test_damaged_memory_is_worked_out_again(desk: Desk) -> None:
     contribute(desk, BEA, add("Lineage"))
     assert names(compiled(desk)) == ["Gradient", "Lineage"]
     assert verify(desk, THREAD).ok
+
+
+def test_odd_text_in_a_refused_block(desk: Desk) -> None:
+    """Half of a surrogate pair is kept with the refusal, and stops nobody."""
+    head = '"operation": "ADD", "section": "hypothesis_slate"'
+    block = f'{{{head}, "payload": {{"name": "\\ud800 x\\u0000"}}}}'
+    write(desk, ANN, "DELTA[opus]: Odd", f"```delta\n{block}\n```\n")
+    contribute(desk, ANN, add("Gradient"))
+    assert names(compiled(desk)) == ["Gradient"]
+    operator = desk.project.operator
+    assert desk.mailbox.kept(f"chain of {operator} for {THREAD}")
+    kept = load_chain(desk.mailbox, THREAD, operator).chain
+    replayed = replay_chain(desk.mailbox, THREAD, operator, lambda *_: None)
+    assert kept.refused == replayed.refused
+    assert [each.name for each in kept.refused] == ["\ud800 x\0"]
 
 
 def test_more_messages_than_a_version_takes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

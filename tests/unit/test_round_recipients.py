@@ -77,6 +77,17 @@ def test_nobody_is_asked_twice(desk: Desk) -> None:
     ]
 
 
+def test_an_agent_s_own_kickoff_is_not_the_round_s(desk: Desk) -> None:
+    """Whoever got one from somebody else still gets the operator's."""
+    first_round(desk)
+    body = "# Round 2 Kickoff\n\n## Current State\n- **Base Artifact**: v1\n\n"
+    body += "## Research Question\nWhat tells a cell where it is?\n"
+    send(desk, NAMES[0], "KICKOFF: Agree with me", body, (NAMES[1],))
+    assert [(name, state) for name, state, _ in states(asked(desk))] == [
+        (name, State.SENT) for name in NAMES
+    ]
+
+
 def test_other_texts_for_some(desk: Desk) -> None:
     """Whoever has got the kickoff keeps it; that others get another one is told."""
     first_round(desk)

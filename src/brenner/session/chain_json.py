@@ -47,7 +47,8 @@ def encode_chain(kept: KeptChain) -> str:
         "writers": chain.writers,
         "refused": [_refusal(each) for each in chain.refused],
     }
-    about = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    # In ASCII: a refused block may hold half of a surrogate pair, which no file can.
+    about = json.dumps(document, separators=(",", ":"))
     # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
     return f"{_digest(about)}{about}\n{encode_state(chain.state)}"
 

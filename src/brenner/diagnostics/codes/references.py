@@ -41,8 +41,9 @@ CIRCLE_OF_REFERENCES = Code(
     severity=ERROR,
     title="References go in a circle",
     message="{chain}: so every one of them comes from itself.",
-    fix="Keep the references that say which idea came later. Take one of the others out with an "
-    "EDIT that gives the item's `references` without it and `references_replace: true`.",
+    fix="Keep the references that say which idea came later. Take one of the others out: with an "
+    "EDIT that gives the item's `references` without it and `references_replace: true`, or in the "
+    "file where there is no mail.",
     why="A compile leaves out what would close a circle. Two sessions that are compiled in the "
     "same moment can each publish half of one, and a file that is edited or adopted may hold "
     "anything.",
