@@ -164,6 +164,8 @@ def test_a_version_begins_a_round(play_of: list[Step]) -> None:
         after = sitting.status()
         number = after.version.number if after.version else 0
         is_new = number and (not before or after.version != before.version)
+        is_asked = any(each.kickoff is not None for each in after.participants)
+        assert (after.phase is Phase.COMPLETE) == (after.is_closed and not is_asked)
         if is_new and step.what == "close":
             assert (after.phase, after.round) == (Phase.COMPLETE, number)
             assert not after.unread
@@ -246,5 +248,6 @@ def _corrects(later: Entry, refused: Entry) -> bool:
         return False
     if later.operation == "ADD":
         return (later.section, later.name) == (refused.section, refused.name)
-    targets = {later.target_id, later.item_id}
-    return (refused.meant_id or refused.target_id) in targets
+    if refused.meant_id:
+        return refused.meant_id == later.item_id
+    return refused.target_id == later.target_id == later.item_id

@@ -1,5 +1,7 @@
 """`session start --broadcast` with a real tmux: the words are really typed into the panes."""
 
+import sys
+
 import pytest
 
 from neighbours.terminals import DOTTED, PROGRAMS, Terminals, asked, eventually
@@ -112,3 +114,82 @@ def test_a_program_that_is_not_installed_is_not_told(at_work: Terminals) -> None
     assert (done.code, errors) == (3, ["BROADCAST_INCOMPLETE"])
     assert done.json["neighbours"]["broadcast"]["told"] == ["BlueLake", "GreenDog"]
     assert "there is mail" not in at_work.screen(SESSION, "RedSky")
+
+
+# Windows that somebody else opened
+
+_SLEEP = ("-c", "import time; time.sleep(1000)")
+
+
+def test_windows_that_are_not_ours(at_work: Terminals) -> None:
+    """Told is who runs in the window of its name; a shell, or another program, would obey."""
+    at_work.tmux("new-session", "-d", "-s", "bot-1", "-n", "BlueLake", "--", "/bin/sh")
+    at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "RedSky", "--", "/bin/cat")
+    theirs = ("/usr/bin/env", "AGENT_NAME=GreenDog", str(at_work.path / "gemini"))
+    at_work.tmux("new-window", "-d", "-t", "=bot-1:", "-n", "GreenDog", "--", *theirs)
+    at_work.started("GreenDog")
+    done = at_work(*asked("bot-1", "--broadcast", "--json"))
+    assert (done.code, done.codes[0]) == (3, "BROADCAST_INCOMPLETE")
+    assert done.json["neighbours"]["broadcast"] == {
+        "told": ["GreenDog"],
+        "all_panes": False,
+        "not_told": [
+            {"agent": "BlueLake", "reason": "no program runs in its window, only a shell"},
+            {"agent": "RedSky", "reason": "`cat` runs in its window, which is not its program"},
+        ],
+    }
+    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog", "bot-1"))
+    for name in ("BlueLake", "RedSky"):
+        assert "there is mail" not in at_work.screen("bot-1", name)
+    said = at_work(*asked("bot-1", "--broadcast"))
+    assert "Told GreenDog to read its mail.\n" in said.out
+    assert "BlueLake, as no program runs in its window, only a shell" in said.err
+
+
+def test_a_shell_in_the_place_of_our_program(at_work: Terminals) -> None:
+    """The window has our marks, and somebody has put a shell there: it is not told, nor is what
+    she runs in it, unless that is the agent's program.
+    """
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for name in PROGRAMS:
+        at_work.started(name)
+    at_work.tmux("respawn-pane", "-k", "-t", f"={SESSION}:=BlueLake", "--", "/bin/sh")
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "C-d")
+    eventually(lambda: "codex has ended" in at_work.screen(SESSION, "RedSky"))
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/cat", "Enter")
+    eventually(lambda: _runs(at_work, "RedSky", "cat"))
+    done = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert done.json["neighbours"]["broadcast"]["told"] == ["GreenDog"]
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "C-c")
+    eventually(lambda: _runs(at_work, "RedSky", "sh"))
+    (at_work.records / "RedSky.json").unlink()
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "codex", "Enter")
+    at_work.started("RedSky")
+    again = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert again.json["neighbours"]["broadcast"]["told"] == ["RedSky", "GreenDog"]
+    eventually(lambda: at_work.typed("RedSky") == line("RedSky"))
+    assert "there is mail" not in at_work.screen(SESSION, "BlueLake")
+
+
+def _runs(at_work: Terminals, window: str, command: str) -> bool:
+    asked_for = ("-t", f"={SESSION}:={window}", "#{pane_current_command}")
+    return at_work.tmux("display-message", "-p", *asked_for) == [command]
+
+
+@pytest.mark.parametrize("name", ["a|b", "a\nb", "a\n%0|@0|RedSky|||||1|||bot-2|c|d|e"])
+def test_a_program_with_an_odd_name(at_work: Terminals, name: str) -> None:
+    """Nothing in it passes for something else that tmux tells, such as whose session it is."""
+    odd = at_work.path / name.replace("/", "_")
+    odd.symlink_to(sys.executable)
+    assert at_work(*asked(DOTTED, "--spawn")).code == 0
+    for each in PROGRAMS:
+        at_work.started(each)
+    at_work.tmux("new-window", "-d", "-t", f"={SESSION}:", "-n", "x", "--", str(odd), *_SLEEP)
+    at_work.tmux("kill-window", "-t", f"={SESSION}:=RedSky")
+    done = at_work(*asked(DOTTED, "--broadcast", "--json"))
+    assert done.json["neighbours"]["broadcast"] == {
+        "told": ["BlueLake", "GreenDog"],
+        "all_panes": False,
+        "not_told": [{"agent": "RedSky", "reason": "it has no window in the session"}],
+    }
+    eventually(lambda: at_work.typed("GreenDog") == line("GreenDog"))

@@ -99,6 +99,17 @@ def test_a_session_that_somebody_opened_by_hand(at_work: Terminals) -> None:
     assert at_work.windows("bot-1") == ["RedSky", "BlueLake", "GreenDog"]
 
 
+def test_a_shell_that_somebody_opened_by_hand(at_work: Terminals) -> None:
+    """It has the agent's name, but nobody is there."""
+    at_work.tmux("new-session", "-d", "-s", "bot-1", "-n", "RedSky", "--", "/bin/sh")
+    done = at_work(*asked("bot-1", "--spawn", "--broadcast", "--json")).json["neighbours"]
+    only_a_shell = "no program runs in its window, only a shell"
+    assert done["spawn"]["open_before"] == []
+    assert done["spawn"]["not_opened"] == [{"agent": "RedSky", "reason": only_a_shell}]
+    assert done["broadcast"]["told"] == ["BlueLake", "GreenDog"]
+    assert "there is mail" not in at_work.screen("bot-1", "RedSky")
+
+
 def test_the_store_that_was_named_is_passed_on(at_work: Terminals) -> None:
     """Whoever works in the panes finds the same mail."""
     done = at_work(*asked(DOTTED, "--spawn", "--store", "sqlite:///other.sqlite3"))

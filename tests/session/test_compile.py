@@ -287,6 +287,15 @@ def test_odd_text_in_a_refused_block(desk: Desk) -> None:
     assert [each.name for each in kept.refused] == ["\ud800 x\0"]
 
 
+def test_authors_are_told_of_what_is_still_refused(desk: Desk) -> None:
+    """What was corrected before the compile is no fault of theirs any more."""
+    contribute(desk, ANN, {**add("Gradient"), "section": "hypotheses"})
+    contribute(desk, ANN, add("Gradient"))
+    contribute(desk, BEA, {**add("Lineage"), "section": "hypotheses"})
+    told = compiled(desk, notify=True).notified
+    assert [each.stored.message.recipients for each in told] == [(BEA,)]
+
+
 def test_more_messages_than_a_version_takes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rest is left for the next one, in its order."""
     monkeypatch.setattr(proposing, "MOST_MESSAGES_OF_A_VERSION", 2)

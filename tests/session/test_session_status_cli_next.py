@@ -88,6 +88,41 @@ def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) ->
     assert "Published v3" in typist.paste(command).out
 
 
+def _reopened(typist: Typist, folder: Path) -> Stage:
+    """A session that ended with v2, and whose next kickoff has been sent."""
+    stage = Stage(folder, THREAD)
+    (number,) = stage.kickoff(ANN)
+    stage.acknowledge(ANN, number)
+    stage.contribute(ANN, add("Gradient"))
+    for command in ("compile", "session complete", "session round --reopen"):
+        done = typist.paste(f"brenner {command} {THREAD}")
+        assert done.code == 0, done.err
+    stage.at = datetime.now(UTC)
+    return stage
+
+
+def test_a_session_that_goes_on_after_its_end(typist: Typist, tmp_path: Path) -> None:
+    """Its kickoff has been sent; the next version is one that she has to mean."""
+    stage = _reopened(typist, tmp_path)
+    assert typist.phase(THREAD) == "awaiting_acks"
+    (listed,) = typist.shell("session", "list", "--json").json["sessions"]
+    assert (listed["phase"], listed["round"]) == ("awaiting_acks", 3)
+    stage.contribute(ANN, add("Contact"))
+    words, command = typist.told()
+    assert words == "publish v3; 1 block would be applied"
+    assert "Published v3" in typist.paste(command).out
+
+
+def test_a_round_after_the_end_of_which_nothing_comes(typist: Typist, tmp_path: Path) -> None:
+    """The last version is what it was, and she may ask again."""
+    stage = _reopened(typist, tmp_path)
+    number = typist.shell("session", "status", "--json", THREAD).json["participants"][0]["kickoff"]
+    stage.acknowledge(ANN, number, "Completed")
+    words, command = typist.told()
+    assert words == "ask again; until something comes in, v2 is the last version"
+    assert typist.paste(f"{command} --focus 'The mechanism'").code == 0
+
+
 def test_who_is_blocked_is_answered_first(typist: Typist, tmp_path: Path) -> None:
     """Then the question; then those who owe an ACK are asked again."""
     busy(tmp_path)

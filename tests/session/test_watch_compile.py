@@ -137,14 +137,19 @@ def sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield Place(folder, desk)
 
 
-def test_a_refusal_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
-    """Persisting is configured for every version, and there is no repository to commit to."""
+def test_a_failure_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
+    """Persisting is configured for every version, and there is no repository to commit to.
+
+    Nothing was refused: it is tried again, so it is said to be unavailable.
+    """
     settings = sqlite.folder / "brenner.toml"
     persist = "\n[persist]\nevery = 1\ncommit = true\n"
     settings.write_text(settings.read_text("utf-8") + persist, "utf-8")
     contribute(sqlite.desk, ANN, add("Gradient"))
     with watching(sqlite.folder, "--auto-compile") as watcher:
-        assert watcher.event("compiled")["valid"] is False
+        failed = watcher.event("compiled")
+        assert (failed["valid"], failed["status"]) == (False, "unavailable")
+        assert [each["id"] for each in failed["violations"]] == ["NOT_A_REPOSITORY"]
         sent = [write(sqlite.desk, ANN, (OPERATOR,), "INFO: Hm", "# Info\n")]
         watcher.messages(sent)
         assert watcher.event("compiled")["valid"] is False
@@ -155,6 +160,21 @@ def test_a_refusal_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
     assert names.count("compiled") == 2
     types = [each.type for each in sqlite.desk.mailbox.thread(THREAD).messages]
     assert "COMPILED" not in types
+
+
+def test_what_was_closed_is_not_gone_on_with_unasked(sqlite: Place) -> None:
+    """A kickoff after the end makes it ready; that it needs `--reopen` is said."""
+    contribute(sqlite.desk, ANN, add("Gradient"))
+    for close in (False, True):
+        compile_thread(sqlite.desk, THREAD, CompileOptions(close=close))
+    kickoff(sqlite.desk)
+    with watching(sqlite.folder, THREAD, "--auto-compile") as watcher:
+        contribute(sqlite.desk, ANN, add("Contact"))
+        refused = watcher.event("compiled")
+        assert [each["id"] for each in refused["violations"]] == ["SESSION_CLOSED"]
+        assert watcher.stop() == 0
+    assert [each["event"] for each in watcher.told].count("compiled") == 1
+    assert len(load_chain(sqlite.desk.mailbox, THREAD, OPERATOR).chain.versions) == 2
 
 
 def test_a_session_that_waits_for_somebody_is_left_alone(sqlite: Place) -> None:

@@ -1,6 +1,7 @@
 """`session watch` in a terminal and in a pipe: what is drawn goes again; nothing else changes."""
 
 import fcntl
+import json
 import os
 import pty
 import signal
@@ -38,13 +39,20 @@ _SIT_DOWN = (
 class Terminal:
     """A terminal in which a watch runs; everything that was written there."""
 
-    def __init__(self, folder: Path, *arguments: str, width: int = 80, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        width: int = 80,
+        command: tuple[str, ...] = _WATCH,
+        **environment: str,
+    ) -> None:
         self.leader, follower = pty.openpty()
         size = struct.pack("HHHH", 40, width, 0, 0)
         fcntl.ioctl(follower, termios.TIOCSWINSZ, size)
         self.before: list[Any] = termios.tcgetattr(self.leader)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _SIT_DOWN, *_WATCH, *arguments],
+            [sys.executable, "-c", _SIT_DOWN, *command, *arguments],
             cwd=folder,
             env=clean_environment(**{"TERM": "xterm"} | environment),
             stdin=follower,
@@ -228,9 +236,11 @@ def test_a_reader_who_goes_ends_it(tmp_path: Path, desk: Desk) -> None:
 
 
 @contextmanager
-def _piped(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+def _piped(
+    folder: Path, *arguments: str, command: tuple[str, ...] = _WATCH
+) -> Iterator["subprocess.Popen[str]"]:
     with subprocess.Popen(
-        [*_WATCH, *arguments],
+        [*command, *arguments],
         cwd=folder,
         env=clean_environment(PYTHONUNBUFFERED=""),
         stdin=subprocess.DEVNULL,
@@ -246,17 +256,45 @@ def _piped(folder: Path, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 # In the middle of a compile
 
+# Ctrl-C comes when the compile has begun and nothing is posted; everything else is the program
+_INTERRUPTED = """
+import os, signal
+from brenner.__main__ import main
+from brenner.workflows import compile
+
+def interrupted(*arguments, compile_thread=compile.compile_thread):
+    os.kill(os.getpid(), signal.SIGINT)
+    return compile_thread(*arguments)
+
+compile.compile_thread = interrupted
+main()
+"""
+_WATCH_INTERRUPTED = (sys.executable, "-c", _INTERRUPTED, "session", "watch")
+
 
 def test_control_c_in_the_middle_of_a_compile(tmp_path: Path, desk: Desk) -> None:
-    """What was begun is finished: the version is whole, and the watch ends with 0."""
-    for number in range(150):
-        contribute(desk, ANN, *(add(f"Idea {number}.{each}") for each in range(4)))
+    """What was begun is finished, and who ends the watch is told of the version that is there."""
+    contribute(desk, ANN, add("Gradient"))
     acknowledge(desk, BEA, 1, "Completed")
-    with terminal(tmp_path, THREAD, "--auto-compile") as seen:
-        seen.shows("it is compiled now")
-        seen.type(_CONTROL_C)
+    arguments = (THREAD, "--auto-compile")
+    with terminal(tmp_path, *arguments, command=_WATCH_INTERRUPTED) as seen:
         assert seen.ended() == 0
-        assert "Stopped." in seen.screen
-    types = [each.type for each in desk.mailbox.thread(THREAD).messages]
-    assert types.count("COMPILED") == len(verify(desk, THREAD).versions) <= 1
+    assert "The compile is finished first; Ctrl-C again breaks it off." in seen.screen
+    assert sum("Published v1" in row for row in seen.screen) == 1
+    assert seen.screen[-2:] == ["Stopped.", "END"]
+    assert [each.number for each in verify(desk, THREAD).versions] == [1]
     assert verify(desk, THREAD).ok
+
+
+def test_an_interrupted_compile_in_a_pipe(tmp_path: Path, desk: Desk) -> None:
+    """The stream of events has it as well, before its end."""
+    contribute(desk, ANN, add("Gradient"))
+    acknowledge(desk, BEA, 1, "Completed")
+    with _piped(tmp_path, "--auto-compile", "--json", command=_WATCH_INTERRUPTED) as process:
+        out, _ = process.communicate(timeout=_PATIENCE)
+    told = [json.loads(line) for line in out.splitlines()]
+    assert [each["event"] for each in told] == ["watching", "compiled", "stopped"]
+    assert (told[1]["status"], told[1]["version"]) == ("published", 1)
+    assert (told[2]["reason"], process.returncode) == ("interrupted", 0)
+    last = desk.mailbox.thread(THREAD).messages[-1]
+    assert (last.type, last.id) == ("COMPILED", told[1]["message_id"])

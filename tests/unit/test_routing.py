@@ -125,8 +125,14 @@ def test_a_kickoff_of_a_closed_session(thread: Thread) -> None:
     thread.kickoff()
     thread.delta(ANN, add("One"))
     assert "closes the session" in thread.take(thread.compiled(close=True)).words
-    assert "the session is complete, with v1" in thread.kickoff(BEA).words
-    assert "only `--reopen` compiles it" in thread.delta(BEA, add("Two")).words
+    first = thread.messages[0].posted.message
+    assert "the session is complete, with v1" in thread.take(first).words
+    late = thread.delta(ANN, add("Two")).words
+    assert late.endswith("; the session is complete, with v1: only `--reopen` compiles it")
+    began = "round 2 begins: RedSky is asked; the session was closed with v1, and goes on"
+    assert thread.kickoff(BEA).words == began
+    late = thread.delta(BEA, add("Clock")).words
+    assert late.endswith("; the session was closed with v1: only `--reopen` compiles it")
 
 
 # DELTA

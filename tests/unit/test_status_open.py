@@ -82,6 +82,8 @@ def test_what_they_are_about_is_in_their_authors_words() -> None:
         sitting.send(ANN, f"{name}: x", body, (BEA,))
     sitting.send(ANN, "QUESTION: And then?", "Hm.", (BEA,))
     target = "- **Artifact Version**: v2\n- **Item**: H2 (Gradient)\n- **Section**: Mechanism"
+    listed = "- [ ] Critical\n- [x] Minor"
+    sitting.send(ANN, "CRITIQUE: z", f"## Target\nH1\n\n## Severity\n{listed}\n", (BEA,))
     sitting.send(ANN, "CRITIQUE: y", f"## Target\n{target}\n## Attack\nNo.", (BEA,))
     found = [(each.about, each.rank) for each in sitting.status().messages]
     assert found == [
@@ -90,6 +92,7 @@ def test_what_they_are_about_is_in_their_authors_words() -> None:
         ("Which cells?", ""),
         ("The assay", ""),
         ("And then?", ""),
+        ("H1", "Minor"),
         ("H2 (Gradient)", ""),
     ]
 

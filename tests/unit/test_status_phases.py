@@ -152,11 +152,38 @@ def test_an_ack_as_completed_says_that_she_passes() -> None:
     number = sitting.kickoff(ANN).id
     sitting.ack(ANN, number, "Will Action")
     assert sitting.who(ANN).turn is Turn.OWES_DELTA
-    sitting.ack(ANN, number, "**Completed** (nothing to add)")
+    sitting.ack(ANN, number, "**Completed**.\nThere is nothing to add.")
     status = sitting.status()
     assert sitting.who(ANN).turn is Turn.PASSED
     assert status.phase is Phase.AWAITING_DELTAS  # nobody is awaited, and nothing is there
     assert not status.awaited
+
+
+@pytest.mark.parametrize(
+    ("said", "turn"),
+    [
+        ("completed", Turn.PASSED),
+        ("✅ `Completed`!", Turn.PASSED),
+        ("- **Completed**", Turn.PASSED),
+        ("- [x] Completed", Turn.PASSED),
+        ("- [ ] Received\n- [X] **Completed**.", Turn.PASSED),
+        ("[ ] Received\n[x] Completed", Turn.PASSED),
+        ("- [ ] Completed", Turn.OWES_DELTA),
+        ("- [ ] Completed\n- [x] Received", Turn.OWES_DELTA),
+        ("[] Completed", Turn.OWES_DELTA),
+        ("Completed? No, will action", Turn.OWES_DELTA),
+        ("Completed: not yet", Turn.OWES_DELTA),
+        ("Completed / Received", Turn.OWES_DELTA),
+        ("~~Completed~~ Received", Turn.OWES_DELTA),
+        ("~~Completed~~", Turn.OWES_DELTA),
+        ("Not completed", Turn.OWES_DELTA),
+    ],
+)
+def test_she_passes_only_where_she_says_just_that(said: str, turn: Turn) -> None:
+    """Whoever has not ticked it, or takes it back in the same line, is awaited."""
+    sitting = Sitting()
+    sitting.ack(ANN, sitting.kickoff(ANN).id, said)
+    assert sitting.who(ANN).turn is turn
 
 
 def test_an_ack_of_a_kickoff_that_wants_none_counts() -> None:

@@ -123,9 +123,28 @@ def test_she_may_go_on_calling_it_as_she_did(sitting: Sitting) -> None:
     assert sitting.refused() == []
 
 
+def test_the_same_number_is_not_the_same_item(sitting: Sitting) -> None:
+    """By H2 she meant Bea's; then she adds one herself, and counts it as H2 too: it is H3."""
+    sitting.delta(BEA, add("Luck"))
+    number = sitting.delta(ANN, edit("H2", " ")).id
+    sitting.delta(ANN, add("Time"), edit("H2", "Mine"), base="v1")
+    assert sitting.refused() == [(number, 1)]
+    sitting.compile()
+    assert sitting.refused() == [(number, 1)]
+    sitting.delta(ANN, edit("H2", "Luck decides"))
+    assert sitting.refused() == []
+
+
+def test_what_was_counted_otherwise_is_no_answer_to_what_was_written(sitting: Sitting) -> None:
+    """Her H2 is H3; the H3 that she wrote before that was none of hers."""
+    number = sitting.delta(ANN, edit("H3", " ")).id
+    sitting.delta(BEA, add("Luck"))
+    sitting.delta(ANN, add("Time"), edit("H2", "Mine"), base="v1")
+    assert sitting.refused() == [(number, 1)]
+
+
 def test_what_depended_on_a_refused_block_is_corrected_with_it(sitting: Sitting) -> None:
     """Its target never was an item: it is compared as it was written."""
-    sitting.delta(BEA, add("Luck"))
     number = sitting.delta(ANN, blank("Time"), edit("H2", "t"), base="v1").id
     assert sitting.refused() == [(number, 1), (number, 2)]
     sitting.delta(ANN, add("Time"), edit("H2", "t"), base="v1")

@@ -1,11 +1,18 @@
 """Where threads stand that are not an ordinary round: closed, void, broken, adopted, late."""
 
+from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
+from brenner.artifact.state import empty_state
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.project import Project
+from brenner.session.attention import attention
 from brenner.session.chain import replay
+from brenner.session.needs import Need, needs_of
+from brenner.session.overview_of import overview_of
 from brenner.session.standing import status_of
 from brenner.session.status import Phase, Turn
 from brenner.session.void import Void, compose_void
@@ -19,6 +26,8 @@ from scenes import EDIT, THREAD_ID
 from sittings import AGENTS, ANN, BEA, Sitting, add, edit
 
 REFUSED = edit("H9", "x")
+DAY = timedelta(hours=24)
+EMPTY = empty_state(THREAD_ID).artifact
 
 
 def test_a_thread_without_a_kickoff_awaits_nobody() -> None:
@@ -65,6 +74,58 @@ def test_a_closed_session_is_complete_until_it_is_opened_again() -> None:
     sitting.compile()
     status = sitting.status()
     assert (status.phase, status.round) == (Phase.IN_CRITIQUE, 4)
+
+
+@pytest.fixture
+def closed() -> Sitting:
+    """A session that was closed with v2."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    sitting.delta(ANN, add("Place"))
+    sitting.compile()
+    sitting.compile("closed")
+    return sitting
+
+
+def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> None:
+    """It has the phases of every round, though its next version needs to be meant."""
+    number = closed.kickoff(ANN, words="Once more.").id
+    seen = [closed.status()]
+    closed.ack(ANN, number)
+    seen.append(closed.status())
+    closed.delta(ANN, add("Time"))
+    seen.append(closed.status())
+    assert [each.phase for each in seen] == [
+        Phase.AWAITING_ACKS,
+        Phase.AWAITING_DELTAS,
+        Phase.READY_TO_COMPILE,
+    ]
+    assert {(each.round, each.is_closed) for each in seen} == {(3, True)}
+    needs = [needs_of(overview_of(each, EMPTY), each.last_at, DAY)[0] for each in seen]
+    assert needs == [Need.AWAITING_ACKS, Need.AWAITING_DELTAS, Need.READY]
+    (said,) = attention(seen[-1], seen[-1].last_at, DAY)
+    words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
+    assert said == ("ready", words)
+    closed.compile()
+    status = closed.status()
+    assert (status.phase, status.round, status.is_closed) == (Phase.IN_CRITIQUE, 4, False)
+
+
+def test_whoever_passes_after_the_end_leaves_nothing_to_compile(closed: Sitting) -> None:
+    """Nobody is awaited, and the session does not say that it is over: a round has begun."""
+    closed.ack(ANN, closed.kickoff(ANN, words="Once more.").id, "Completed")
+    status = closed.status()
+    assert (status.phase, status.round, status.awaited) == (Phase.IN_CRITIQUE, 3, ())
+
+
+def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) -> None:
+    """A copy of the first kickoff asks for nothing new."""
+    closed.again(closed.mailbox.message(1), ANN)
+    closed.delta(BEA, add("Time"))
+    status = closed.status()
+    assert (status.phase, status.round) == (Phase.COMPLETE, 2)
+    kinds = [each.kind for each in attention(status, status.last_at, DAY)]
+    assert kinds == ["late"]
 
 
 def test_a_void_version_opens_its_round_again() -> None:

@@ -78,7 +78,9 @@ refusals = st.builds(
     st.integers(1, 2000),
     ids,
     names,
-    *[texts | st.none()] * 4,
+    *[texts | st.none()] * 3,
+    st.booleans(),
+    texts | st.none(),
     st.integers(1, 99) | st.none(),
     st.lists(faults, max_size=2).map(tuple),
 )

@@ -30,17 +30,25 @@ class Pane(NamedTuple):
     is_in_mode: bool
     is_deaf: bool
     is_active: bool
-    command: str
     tty: str
+    pid: str
     thread: str
     project: str
+    command: str
     window: str
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the program in it is the one that we opened."""
+        return bool(self.agent) and not self.has_ended
 
+
+# A program may have any name, and would else pass for more fields, or for another pane.
+_COMMAND = f"#{{s/[{_BETWEEN}\n]/_/:pane_current_command}}"
 _FIELDS = (
     *("#{pane_id}", "#{window_id}", "#{@brenner_agent}", "#{@brenner_ended}", "#{pane_dead}"),
-    *("#{pane_in_mode}", "#{pane_input_off}", "#{pane_active}", "#{pane_current_command}"),
-    *("#{pane_tty}", "#{@brenner_thread}", "#{@brenner_project}", "#{window_name}"),
+    *("#{pane_in_mode}", "#{pane_input_off}", "#{pane_active}", "#{pane_tty}"),
+    *("#{pane_pid}", "#{@brenner_thread}", "#{@brenner_project}", _COMMAND, "#{window_name}"),
 )
 
 

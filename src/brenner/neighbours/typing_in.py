@@ -9,6 +9,8 @@ import termios
 from collections.abc import Collection, Mapping
 from time import monotonic, sleep
 
+from brenner.diagnostics.visible import visible
+from brenner.neighbours.foreground import in_front, is_only_shell, runs
 from brenner.neighbours.launch import LeftOut
 from brenner.neighbours.tmux import Pane, Tmux, names
 
@@ -16,20 +18,30 @@ _BEFORE_ENTER = 0.5
 _TO_LISTEN = 10.0  # seconds that a program which was just opened may take until it listens
 _TICK = 0.1
 _LOCAL_MODES = 3
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "tcsh", "csh", "ash", "busybox"})
+_MOST_NAME = 40  # characters
+ONLY_SHELL = "no program runs in its window, only a shell"
 
 
-def obstacle(pane: Pane) -> str:
-    """Why a text that is typed into a pane would reach nobody; empty where it would."""
+def obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
+    """Why a text that is typed into a pane would reach nobody; empty where it would.
+
+    `commands` are those of the agent's program. Where it was not us who started a program there,
+    it must be one of them: others, a shell above all, would obey what they are told.
+    """
     if pane.is_dead:
         return "its window is dead"
     if pane.is_in_mode:
         return "its window is in copy mode, which `q` leaves"
     if pane.is_deaf:
         return "its window takes no input"
-    if pane.has_ended and pane.command.lstrip("-") in _SHELLS:
-        return "no program runs in its window, only a shell"
-    return ""
+    programs = in_front(pane.pid)
+    if not programs and not pane.is_ours:  # in front of ours is the shell that waits for it
+        programs = ((pane.command,),)
+    if programs and is_only_shell(programs):
+        return ONLY_SHELL
+    if pane.is_ours or any(runs(programs, each) for each in commands):
+        return ""
+    return f"`{visible(pane.command, _MOST_NAME)}` runs in its window, which is not its program"
 
 
 def type_lines(tmux: Tmux, lines: Mapping[str, tuple[Pane, str]]) -> tuple[LeftOut, ...]:

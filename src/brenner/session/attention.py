@@ -93,7 +93,8 @@ def _ready(status: SessionStatus) -> str:
         return ""
     blocks = "1 block" if status.applies == 1 else f"{status.applies} blocks"
     number = status.version.number + 1 if status.version else 1
-    return f"v{number} is ready to compile, {blocks} would be applied"
+    how = " with `--reopen`" if status.is_closed else ""
+    return f"v{number} is ready to compile{how}, {blocks} would be applied"
 
 
 def _late(status: SessionStatus) -> str:

@@ -14,7 +14,7 @@ _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 class Need(StrEnum):
     """What a session waits for, the most urgent first; the words are the stable ones of the JSON.
 
-    The first seven wait for somebody; the others say no more than how far the session has come.
+    The first eight wait for somebody; the others say no more than how far the session has come.
     """
 
     STOPPED = "stopped"  # no version can be compiled, until somebody decides
@@ -23,6 +23,7 @@ class Need(StrEnum):
     OVERDUE = "overdue"
     REFUSED = "refused"  # blocks that their authors have not corrected
     READY = "ready"  # to compile
+    LATE = "late"  # blocks that came in after the end, and that only `--reopen` compiles
     HANDOFFS = "handoffs"
     AWAITING_DELTAS = "awaiting_deltas"
     AWAITING_ACKS = "awaiting_acks"
@@ -57,6 +58,7 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
         any(each.last_sent < late for each in overview.owed),
         overview.refusals > 0,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
+        overview.late > 0,
         overview.handoffs > 0,
     )
     found = tuple(compress(WAITING, holds))

@@ -8,19 +8,19 @@ from brenner.session.acknowledgements import named_in
 from brenner.session.letters import Letter
 from brenner.session.rebuild import Filed
 from brenner.session.status import OpenAck
-from brenner.thread.body import listed_value
+from brenner.thread.body import says_just
 from brenner.thread.sections import find_section, sections
 from brenner.thread.types import ACK, ACK_STATUSES, wants_ack
 
-COMPLETED = ACK_STATUSES[-1]
+_COMPLETED = ACK_STATUSES[-1]
 
 
 class Given(NamedTuple):
-    """An ACK: who gave it, for which contents, and how far its author says that she is."""
+    """An ACK: who gave it, for which contents, and whether she says that she has done her part."""
 
     sender: str
     contents: frozenset[str]
-    status: str | None
+    is_completed: bool
 
 
 def open_acks(thread: Sequence[Letter]) -> tuple[OpenAck, ...]:
@@ -97,5 +97,5 @@ def _given(ack: Letter, numbers: _Numbers) -> Given:
     found = sections(blocks(ack.message.body))
     contents = frozenset(numbers.contents(ack.filed, named_in(found)))
     status = find_section(found, "Status")
-    said = listed_value(status.first_line, ACK_STATUSES) if status else None
-    return Given(ack.message.sender, contents, said)
+    is_completed = status is not None and says_just(status.chosen_line, _COMPLETED)
+    return Given(ack.message.sender, contents, is_completed)

@@ -98,4 +98,5 @@ def _rank(name: str, found: list[Section]) -> str:
     if name not in _RANK:
         return ""
     title, values = _RANK[name]
-    return listed_value(_first_line(find_section(found, title)), values) or ""
+    section = find_section(found, title)
+    return (listed_value(section.chosen_line, values) if section else None) or ""

@@ -58,6 +58,11 @@ class Overview(NamedTuple):
     references: tuple[tuple[str, Reference], ...] = ()
     killed: tuple[tuple[str, Killed], ...] = ()
 
+    @property
+    def late(self) -> int:
+        """How many blocks came in after the end that would be applied."""
+        return self.applies if self.phase is Phase.COMPLETE else 0
+
     def overdue(self, now: datetime, deadline: timedelta) -> tuple[Owed, ...]:
         """The ACKs that should have come by now, the oldest first."""
         late = [each for each in self.owed if is_overdue(each, now, deadline)]

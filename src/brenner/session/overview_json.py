@@ -18,7 +18,7 @@ from brenner.session.status import Phase, Turn
 from brenner.thread.ids import ThreadKind
 from brenner.thread.posted import iso
 
-_FORMAT = f"1 {__version__}"
+_FORMAT = f"2 {__version__}"
 _DIGEST = 16
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(

@@ -10,7 +10,7 @@ from brenner.roster.model import Roster, RosterEntry
 from brenner.session.chain import Chain
 from brenner.session.kickoff import role_in
 from brenner.session.letters import Letter
-from brenner.session.open_acks import COMPLETED, Given
+from brenner.session.open_acks import Given
 from brenner.session.status import Participant, Turn
 from brenner.thread.types import ACK, DELTA, KICKOFF
 
@@ -132,7 +132,7 @@ class _Known:
             asides=tuple(each.id for each in hers if self._is_aside(each)),
             last_at=hers[-1].at if hers else None,
         )
-        has_passed = any(ack.status == COMPLETED for ack in about)
+        has_passed = any(ack.is_completed for ack in about)
         return found._replace(turn=_turn(found, has_passed=has_passed))
 
     def _is_aside(self, letter: Letter) -> bool:

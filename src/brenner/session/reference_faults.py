@@ -1,6 +1,8 @@
 """What is to be said of references: that one leads nowhere, in a circle, or to a killed item."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from brenner.artifact.model import Killed, order_of
 from brenner.diagnostics.codes import references as codes
@@ -14,14 +16,46 @@ from brenner.thread.ids import is_valid, suggest_thread_id
 
 _FIELD = "references"
 _MOST_STEPS = 12  # of a circle
+_NEIGHBOURS = 50  # on each side, by the beginning and by the end: as many as `nearest` compares
 _MOST_EDITS = 3  # between an ID and the one that was meant: all of a day look alike
 
 
-def unknown_session(edge: Edge, others: Iterable[str]) -> Diagnostic:
+class Names:
+    """The IDs of all sessions, in order, so that those like one of them are found quickly."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+
+    def like(self, name: str) -> list[str]:
+        """Those that begin like it, and those that end like it; the most alike first."""
+        found = {*_around(name, self._forwards)}
+        found |= {each[::-1] for each in _around(name[::-1], self._backwards)}
+        return sorted(found, key=lambda each: (-_common(name, each), each))
+
+    @cached_property
+    def _forwards(self) -> list[str]:
+        return sorted(self._names)
+
+    @cached_property
+    def _backwards(self) -> list[str]:
+        return sorted(each[::-1] for each in self._names)
+
+
+def _around(name: str, names: list[str]) -> list[str]:
+    """What stands nearest to a name in the order of all has the longest beginning in common."""
+    at = bisect_left(names, name)
+    return names[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS]
+
+
+def _common(one: str, other: str) -> int:
+    return _alike(one, other) + _alike(one[::-1], other[::-1])
+
+
+def unknown_session(edge: Edge, others: Names) -> Diagnostic:
     """A reference to a session that is not known; `others` are those that are."""
     session = edge.target.session
     reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
-    near = nearest(session, _likely_first(session, others), _MOST_EDITS)
+    near = nearest(session, others.like(session), _MOST_EDITS)
     could_be = is_valid(session)
     if not could_be:
         reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
@@ -64,10 +98,10 @@ def circle(way: Sequence[Edge]) -> Diagnostic:
     return _about(found._replace(message=found.code.message.format(chain=chain)), way[0])
 
 
-def dangling(edge: Edge, graph: ReferenceGraph) -> Diagnostic:
-    """A reference that leads nowhere, as the whole graph shows it."""
+def dangling(edge: Edge, graph: ReferenceGraph, names: Names) -> Diagnostic:
+    """A reference that leads nowhere, as the whole graph shows it; `names` are its sessions."""
     known = graph.sessions.get(edge.target.session)
-    return unknown_item(edge, known) if known else unknown_session(edge, graph.sessions)
+    return unknown_item(edge, known) if known else unknown_session(edge, names)
 
 
 def _about(found: Diagnostic, edge: Edge, *, could_be: bool = True) -> Diagnostic:
@@ -90,13 +124,6 @@ def _words(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
         "reason": reason,
         "suggestion": perhaps(near),
     }
-
-
-def _likely_first(session: str, others: Iterable[str]) -> list[str]:
-    """Only some are compared: those that begin and end alike before all others."""
-    return sorted(
-        others, key=lambda other: -_alike(session, other) - _alike(session[::-1], other[::-1])
-    )
 
 
 def _alike(one: str, other: str) -> int:

@@ -14,8 +14,10 @@ from brenner.delta.schema import Operation
 from brenner.markdown.blocks import blocks
 from brenner.session.status import Refusal
 
-# An author, an operation, and what it is about: a target, or a section and a name
+# An author, an operation, and what it is about: an item or a target as written, or a section and
+# the name of what is added to it
 Key = tuple[str, ...]
+_ITEM, _AS_WRITTEN = "item", "as written"
 Place = tuple[int, int]  # message and block
 
 
@@ -55,6 +57,7 @@ def refusal_of(entry: Entry, version: int | None) -> Refusal:
         operation=entry.operation,
         section=entry.section,
         target_id=entry.meant_id or entry.target_id,
+        is_item=entry.meant_id is not None,
         name=entry.name,
         version=version,
         diagnostics=entry.diagnostics,
@@ -67,29 +70,37 @@ def _note(refusal: Refusal, places: dict[Key, list[Place]]) -> None:
 
 
 def _keys(refusal: Refusal) -> Iterator[Key]:
-    """What a block must be about to correct it: of a target with two readings, either of them."""
+    """What a block must be about to correct it: of a target with two readings, either of them.
+
+    Where nobody can tell which item was meant, it is compared as it was written.
+    """
     agent, operation = refusal.agent, refusal.operation
     if operation == Operation.ADD:
         yield from _add_key(agent, refusal.section, refusal.name)
         return
-    targets = [refusal.target_id]
+    how = _ITEM if refusal.is_item else _AS_WRITTEN
+    targets = [(how, refusal.target_id)]
     for found in refusal.diagnostics:
         targets += [
-            block.delta.target_id
+            (_ITEM, block.delta.target_id)
             for text in found.readings
             for block in read_blocks(blocks(text))
             if block.delta
         ]
-    yield from ((agent, operation, target) for target in targets if operation and target)
+    yield from ((agent, operation, how, each) for how, each in targets if operation and each)
 
 
 def _corrected_by(entry: Entry) -> Iterator[Key]:
+    """What an applied block is about. What was rewritten stands for an item that its author counts
+    otherwise: the same ID in another message of hers may be another item.
+    """
     if entry.operation == Operation.ADD:
         yield from _add_key(entry.agent, entry.section, entry.name)
         return
-    for target in dict.fromkeys((entry.item_id, entry.target_id)):
-        if entry.operation and target:
-            yield entry.agent, entry.operation, target
+    if entry.operation and entry.item_id:
+        yield entry.agent, entry.operation, _ITEM, entry.item_id
+        if entry.target_id == entry.item_id:
+            yield entry.agent, entry.operation, _AS_WRITTEN, entry.item_id
 
 
 def _add_key(agent: str, section: str | None, name: str | None) -> Iterator[Key]:

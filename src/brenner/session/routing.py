@@ -75,6 +75,8 @@ def _kickoff(scene: Scene) -> Route:
     total = f"; {count(len(asked), 'agent')} in all" if known and first else ""
     begins = f"round {after.round}" + (" begins" if new and not known else "")
     words = f"{begins}: {' and '.join(parts) or 'nobody new is asked'}{total}"
+    if before and before.phase is Phase.COMPLETE:
+        words += f"; the session was closed with v{scene.version}, and goes on"
     waiting_for = tuple(each.name for each in after.awaited if each.kickoff == number)
     return Route(None, Step.INITIALIZE, words, waiting_for=waiting_for)
 
@@ -135,8 +137,10 @@ def _held_up(scene: Scene) -> str:
     """What keeps it from being compiled."""
     if scene.after.stopped:
         return f"; nothing can be compiled ({scene.after.stopped.id})"
-    if scene.after.phase is Phase.COMPLETE:
-        return f"; the session is complete, with v{scene.version}: only `--reopen` compiles it"
+    if scene.after.is_closed:
+        is_over = scene.after.phase is Phase.COMPLETE
+        ended = "is complete, with" if is_over else "was closed with"
+        return f"; the session {ended} v{scene.version}: only `--reopen` compiles it"
     return ""
 
 
@@ -158,7 +162,7 @@ def _compiled(scene: Scene) -> Route:
     lint = "lint has no errors"
     if version.errors:
         lint = f"lint {count(version.errors, 'error')}"
-    end = ", and closes the session" if scene.after.phase is Phase.COMPLETE else ""
+    end = ", and closes the session" if scene.after.is_closed else ""
     words = f"v{version.number} is out{end}{changed}; {lint}; sent to {listed(scene.recipients)}"
     items = tuple(dict.fromkeys(each for ids in changes.values() for each in ids))
     return Route(None, Step.DISTRIBUTE, words, items)

@@ -49,8 +49,8 @@ def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> Session
         thread_id=chain.thread_id,
         kind=classify_thread_id(chain.thread_id),
         question=_question(latest) or _question(merged.artifact),
-        round=chain.number if chain.is_closed else chain.number + 1,
-        phase=_phase(chain, thread, who, applies),
+        round=chain.number if _is_over(current) else chain.number + 1,
+        phase=_phase(current, who, applies),
         version=_version(chain),
         participants=who,
         open_acks=owed,
@@ -87,14 +87,17 @@ def _question(artifact: Artifact) -> str:
     return artifact.research_thread.text("statement")
 
 
-def _phase(
-    chain: Chain, thread: Sequence[Letter], who: Sequence[Participant], applies: int
-) -> Phase | None:
+def _is_over(current: CurrentRound) -> bool:
+    """Whether the session has ended: it goes on where a kickoff after the end asks somebody."""
+    return current.chain.is_closed and not current.asked
+
+
+def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> Phase | None:
     """What the round waits for. What cannot be compiled is not ready, whatever has come in."""
-    turns = {each.turn for each in who}
-    if not any(each.type in _SESSION for each in thread):
+    chain, turns = current.chain, {each.turn for each in who}
+    if not any(each.type in _SESSION for each in current.thread):
         return None
-    if chain.is_closed:
+    if _is_over(current):
         return Phase.COMPLETE
     if Turn.OWES_ACK in turns:
         return Phase.AWAITING_ACKS

@@ -114,8 +114,9 @@ class OpenCritique(NamedTuple):
 class Refusal(NamedTuple):
     """A refused block that its author has not corrected, and that nobody has dismissed.
 
-    `version` is the one that has read it; None where none has, and the next compile would refuse
-    it. `name` is what an ADD calls its item, as far as it could be read.
+    `target_id` is the item as it is numbered now, where that is known (`is_item`), or else what its
+    author wrote. `name` is what an ADD calls its item, as far as it could be read. `version` is the
+    one that has read it; None where none has, and the next compile would refuse it.
     """
 
     message_id: int
@@ -125,6 +126,7 @@ class Refusal(NamedTuple):
     operation: str | None
     section: str | None
     target_id: str | None
+    is_item: bool
     name: str | None
     version: int | None
     diagnostics: tuple[Diagnostic, ...]
@@ -171,6 +173,14 @@ class SessionStatus(NamedTuple):
     first_at: datetime
     last_at: datetime
     references: tuple[tuple[str, Reference], ...] = ()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the latest version closed the session: only `--reopen` goes on with it.
+
+        It may have begun to go on, with a kickoff after the end; then it is not complete.
+        """
+        return self.version is not None and self.version.status == "closed"
 
     @property
     def awaited(self) -> tuple[Participant, ...]:

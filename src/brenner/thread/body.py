@@ -157,6 +157,16 @@ def listed_value(line: str, values: tuple[str, ...]) -> str | None:
     return next(value for value in values if value.casefold() == found[1])
 
 
+def says_just(line: str, value: str) -> bool:
+    """Whether the line is the value and nothing else, save emphasis and an end mark.
+
+    So a value is read where something follows from it: `Completed? Not yet` begins with a listed
+    value too, and a remark may take it back.
+    """
+    words = re.sub(r"[*_`]", "", line).strip("✅✔ \t").rstrip(".! \t")
+    return words.casefold() == value.casefold()
+
+
 def _check_compiled_version(found: list[Section], blocks: list[Block]) -> list[Diagnostic]:
     heading = title(blocks)
     summary = find_section(found, "Summary")

@@ -1,11 +1,13 @@
 """The sections of a body: Markdown headings of level 2 or deeper (ruling R3)."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from brenner.markdown.blocks import Block, Kind
 
 _TITLE_LEVEL = 1
+_BOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # of a checklist, with its text
 _DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
 
 
@@ -25,10 +27,21 @@ class Section(NamedTuple):
     @property
     def first_line(self) -> str:
         """The first line of its first paragraph, where a listed value or a name stands."""
+        return next(self._lines(), "")
+
+    @property
+    def chosen_line(self) -> str:
+        """The line that its author means: the first; of a checklist the first that is ticked."""
+        first = self.first_line
+        if not _BOX.match(first):
+            return first
+        boxes = map(_BOX.match, self._lines())
+        return next((each[2] for each in boxes if each and each[1].strip()), "")
+
+    def _lines(self) -> Iterator[str]:
         for block in self.contents:
             if block.kind is Kind.PARAGRAPH and not block.quoted:
-                return block.text.strip().split("\n", 1)[0].strip()
-        return ""
+                yield from (line.strip() for line in block.text.strip().split("\n"))
 
 
 def normalised(name: str) -> str:

@@ -4,12 +4,12 @@ This comes after the mail, which does not depend on it: whatever fails here, the
 that is said. What is known to fail is refused before anything is sent: `check_ahead`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from brenner.diagnostics.codes import neighbours as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import ERROR
-from brenner.neighbours.launch import LeftOut
+from brenner.neighbours.launch import LeftOut, Opening
 from brenner.neighbours.programs import find
 from brenner.roster.model import Roster
 from brenner.thread.cross_reference import cross_reference
@@ -85,17 +85,27 @@ def _attend(
     attach = attach_command(thread_id, stage.program)
     done = Attended(stage.program, stage.session, attach, wish)
     spawned = None
+    openings, left_out = wanted(desk, roster, names, with_ntm=stage.program == NTM)
     if wish.spawn:
-        openings, left_out = wanted(desk, roster, names, with_ntm=stage.program == NTM)
         spawned = spawn(stage, openings, left_out, dry_run=wish.dry_run)
         done = done._replace(
             spawned=spawned, diagnostics=spawned.diagnostics, failed=spawned.failed
         )
-    return _with_news(done, stage, names, spawned) if wish.broadcast else done
+    known = _known(names, openings, stage)
+    return _with_news(done, stage, known, spawned) if wish.broadcast else done
+
+
+def _known(
+    names: Sequence[str], openings: Sequence[Opening], stage: Stage
+) -> dict[str, frozenset[str]]:
+    """The commands by which each agent's program is known: all, where nobody says which it is."""
+    every = frozenset(command[0] for command in commands_of(stage.project).values())
+    of_agents = {each.agent: frozenset({each.command[0]}) for each in openings}
+    return {name: of_agents.get(name, every) for name in names}
 
 
 def _with_news(
-    done: Attended, stage: Stage, names: Sequence[str], spawned: Spawned | None
+    done: Attended, stage: Stage, names: Mapping[str, frozenset[str]], spawned: Spawned | None
 ) -> Attended:
     """Tell them; what was said of those who could not be opened is not said again."""
     stage = stage.looked_at_again() if spawned and not done.wish.dry_run else stage

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.mail.rules import unknown_thread
-from brenner.session.reference_faults import circle, dangling, to_killed
+from brenner.session.reference_faults import Names, circle, dangling, to_killed
 from brenner.session.reference_graph import (
     Edge,
     Known,
@@ -21,7 +21,7 @@ from brenner.session.reference_graph import (
 )
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
-from brenner.workflows.references import Sessions
+from brenner.workflows.known_sessions import Sessions
 from brenner.workflows.session_files import session_files
 from brenner.workflows.sessions import Progress, overviews
 
@@ -37,6 +37,16 @@ class LoadedGraph(NamedTuple):
     sessions: Sessions
     problems: tuple[Diagnostic, ...]
 
+    def nowhere(self, edges: Iterable[Edge]) -> Iterator[tuple[Edge, Diagnostic]]:
+        """Of these references those that lead nowhere. What a file that cannot be read may hold is
+        not said to be missing: the file is among the problems.
+        """
+        names = Names(self.graph.sessions)
+        for edge in edges:
+            is_there = self.graph.has(edge.target)
+            if not is_there and not self.sessions.is_unreadable(edge.target.session):
+                yield edge, dangling(edge, self.graph, names)
+
 
 def load_graph(desk: Desk, progress: Progress = _silent) -> LoadedGraph:
     """The graph over the mail and `artifacts/`."""
@@ -49,7 +59,8 @@ def load_graph(desk: Desk, progress: Progress = _silent) -> LoadedGraph:
         if artifact:
             known[name] = known_by_artifact(name, artifact)
     _complete(known, sessions)
-    return LoadedGraph(ReferenceGraph(known.values()), sessions, (*problems, *sessions.problems))
+    every = tuple(dict.fromkeys((*problems, *sessions.problems)))
+    return LoadedGraph(ReferenceGraph(known.values()), sessions, every)
 
 
 def _complete(known: dict[str, Known], sessions: Sessions) -> None:
@@ -126,7 +137,8 @@ def check_references(
     """Look at the references of all sessions, or of these; circles that go through them."""
     for thread_id in threads:
         check_usable(thread_id)
-    graph, _sessions, problems = load_graph(desk, progress)
+    loaded = load_graph(desk, progress)
+    graph = loaded.graph
     for thread_id in threads:
         if thread_id not in graph.sessions:
             raise unknown_thread(thread_id, graph.sessions)
@@ -135,25 +147,24 @@ def check_references(
     circles = [way for way in graph.circles() if any(edge.origin.session in wanted for edge in way)]
     return CheckedReferences(
         tuple(Checked(edge, graph.leads(edge)) for edge in edges),
-        tuple(_found(graph, edges, circles)),
+        tuple(_found(loaded, edges, circles)),
         tuple(circles),
-        problems,
+        loaded.problems,
     )
 
 
 def _found(
-    graph: ReferenceGraph, edges: Sequence[Edge], circles: Sequence[tuple[Edge, ...]]
+    loaded: LoadedGraph, edges: Sequence[Edge], circles: Sequence[tuple[Edge, ...]]
 ) -> Iterator[Found]:
     """What is to be said, by session: the one with the worst first, else in their order."""
     by_session: dict[str, list[Diagnostic]] = {}
     for way in circles:
         by_session.setdefault(way[0].origin.session, []).append(circle(way))
-    for edge in edges:
-        by_session.setdefault(edge.origin.session, []).extend(_about(graph, edge))
+    for edge, found in (*loaded.nowhere(edges), *_to_killed(loaded.graph, edges)):
+        by_session.setdefault(edge.origin.session, []).append(found)
     sorted_ones = [
         Found(session, tuple(sorted(found, key=worst_first)))
         for session, found in sorted(by_session.items())
-        if found
     ]
     yield from sorted(sorted_ones, key=lambda each: _RANK[each.violations[0].severity])
 
@@ -161,9 +172,8 @@ def _found(
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-def _about(graph: ReferenceGraph, edge: Edge) -> Iterator[Diagnostic]:
-    leads, killed = graph.leads(edge), graph.killed(edge.target)
-    if leads in (Leads.NO_SESSION, Leads.NO_ITEM):
-        yield dangling(edge, graph)
-    elif killed:
-        yield to_killed(edge, killed)
+def _to_killed(graph: ReferenceGraph, edges: Iterable[Edge]) -> Iterator[tuple[Edge, Diagnostic]]:
+    for edge in edges:
+        killed = graph.killed(edge.target)
+        if killed:
+            yield edge, to_killed(edge, killed)

@@ -32,6 +32,7 @@ from brenner.thread.subjects import parse_subject
 from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
+from brenner.workflows.known_sessions import Sessions
 from brenner.workflows.ledgers import ledger_of
 from brenner.workflows.persist import (
     Persisted,
@@ -43,8 +44,15 @@ from brenner.workflows.persist import (
     persistence_of,
 )
 from brenner.workflows.publishing import check_sound, post, recipients_of, verified
-from brenner.workflows.references import Sessions, elsewhere_for, not_told, unresolved
+from brenner.workflows.references import (
+    closed_circles,
+    elsewhere_for,
+    gives_references,
+    told_in,
+    unresolved,
+)
 from brenner.workflows.refusals import notify
+from brenner.workflows.session_status import load_status
 from brenner.workflows.source_text import source_text_of
 from brenner.workflows.version_texts import version_texts
 
@@ -155,7 +163,7 @@ class _Compile:
         done = self._result(proposal, Status.PUBLISHED)._replace(message=stored)
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
         version = self._version(proposal.number, stored.id, done.text, message)
-        return self._after(done, version, wish)
+        return self._looked_again(self._after(done, version, wish))
 
     def _propose(self) -> Proposal:
         """The next version, as other sessions stand at this moment."""
@@ -164,6 +172,13 @@ class _Compile:
         proposal = propose(self.chain, self.compiler, close=close, elsewhere=elsewhere)
         found = unresolved(self.desk, proposal.artifact, self.sessions)
         return proposal._replace(unresolved=found)
+
+    def _nowhere(self, proposal: Proposal) -> tuple[Diagnostic, ...]:
+        """What leads nowhere, but for what the ledger tells itself, and files in the way."""
+        told = told_in(proposal.ledger, (filed.posted for filed in proposal.read))
+        if not told:
+            return proposal.unresolved
+        return unresolved(self.desk, proposal.artifact, self.sessions, told)
 
     def _wish(self, number: int, *, is_end: bool) -> PersistOptions | None:
         """What is to be persisted: as asked for, or as configured for milestones and the end."""
@@ -240,11 +255,31 @@ class _Compile:
             result = result._replace(persistence=self._persistence(result.text))
         return result._replace(failed=failed)
 
+    def _looked_again(self, done: Compiled) -> Compiled:
+        """Whether another session has published its half of a circle in the same moment.
+
+        Each looks after it has posted, so the later one sees it; only a new reference closes one.
+        """
+        if not gives_references(filed.posted for filed in self.chain.unread):
+            return done
+        try:
+            found = closed_circles(done.artifact, Sessions(self.desk))
+        except BrennerError as error:
+            return done._replace(failed=done.failed or error)
+        return done._replace(notes=(*done.notes, *found))
+
     def _refused(self, result: Compiled) -> tuple[Entry, ...]:
-        """The ledger of this compile; where nothing was published, also the latest version's."""
-        if result.status is Status.PUBLISHED:
-            return result.ledger
-        return (*ledger_of(self.desk, self.chain.thread_id, self.chain.number), *result.ledger)
+        """What of this compile is refused, and of the latest version where nothing was published.
+
+        What its author has corrected meanwhile, or the operator has dismissed, is settled.
+        """
+        ledger = result.ledger
+        if result.status is not Status.PUBLISHED:
+            earlier = ledger_of(self.desk, self.chain.thread_id, self.chain.number)
+            ledger = (*earlier, *ledger)
+        refusals = load_status(self.desk, self.chain.thread_id).status.refusals
+        still_open = {(each.message_id, each.block) for each in refusals}
+        return tuple(each for each in ledger if (each.message_id, each.block) in still_open)
 
     def _persistence(self, text: str) -> Persistence:
         return persistence_of(self.desk.project, self.chain.thread_id, text)
@@ -261,7 +296,7 @@ class _Compile:
             artifact_sha256=proposal.sha256,
             diff=proposal.diff,
             ledger=proposal.ledger,
-            warnings=(*proposal.merged.warnings, *not_told(proposal.unresolved, proposal.ledger)),
+            warnings=(*proposal.merged.warnings, *self._nowhere(proposal)),
             conflicts=proposal.merged.conflicts,
             not_contributed=proposal.not_contributed,
             lint=proposal.lint,

@@ -23,11 +23,11 @@ from brenner.session.genealogy import (
     first_proposed,
     genealogy,
 )
-from brenner.session.reference_faults import circle, dangling
+from brenner.session.reference_faults import circle
 from brenner.session.reference_graph import ReferenceGraph
 from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable
-from brenner.workflows.check_references import load_graph
+from brenner.workflows.check_references import LoadedGraph, load_graph
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_facts import SessionLookup
 from brenner.workflows.sessions import Progress
@@ -43,15 +43,21 @@ class Asked(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """The answer; `sessions` tells more of each item and session in it.
-
-    `problems` are the files that could not be read: what they hold is missing in the answer.
-    """
+    """The answer; `sessions` tells more of each item and session in it."""
 
     genealogy: Genealogy
-    graph: ReferenceGraph
+    loaded: LoadedGraph
     sessions: SessionLookup
-    problems: tuple[Diagnostic, ...]
+
+    @property
+    def graph(self) -> ReferenceGraph:
+        """Everything that is known."""
+        return self.loaded.graph
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """The files that could not be read: what they hold is missing in the answer."""
+        return self.loaded.problems
 
     def look_up(self, progress: Progress) -> None:
         """Look up every session of the answer now."""
@@ -77,9 +83,8 @@ class Followed(NamedTuple):
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """References of the answer that lead nowhere or in a circle; files that cannot be read."""
-        nowhere = (edge for edge in self.genealogy.edges if not self.graph.has(edge.target))
         return (
-            *(dangling(edge, self.graph) for edge in nowhere),
+            *(found for _edge, found in self.loaded.nowhere(self.genealogy.edges)),
             *(circle(way) for way in self.genealogy.circles),
             *self.problems,
         )
@@ -94,7 +99,7 @@ def follow(desk: Desk, asked: Asked, progress: Progress) -> Followed:
     if asked.item is not None:
         _check_item(Node(asked.thread_id, asked.item), graph)
     found = genealogy(graph, asked.thread_id, asked.item, asked.directions, asked.depth)
-    return Followed(found, graph, SessionLookup(desk, loaded.sessions), loaded.problems)
+    return Followed(found, loaded, SessionLookup(desk, loaded.sessions))
 
 
 def _check_session(desk: Desk, thread_id: str, graph: ReferenceGraph) -> None:

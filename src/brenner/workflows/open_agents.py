@@ -13,8 +13,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.neighbours.launch import LeftOut, Opening, in_window, opening
 from brenner.neighbours.ntm import FLAGS
 from brenner.neighbours.programs import find
-from brenner.neighbours.tmux import Window
-from brenner.neighbours.typing_in import obstacle
+from brenner.neighbours.tmux import Pane, Window
+from brenner.neighbours.typing_in import ONLY_SHELL, obstacle
 from brenner.roster.model import Roster
 from brenner.workflows.attended import Spawned
 from brenner.workflows.desk import Desk
@@ -76,10 +76,11 @@ def _with_ntm(stage: Stage, openings: tuple[Opening, ...], *, dry_run: bool) -> 
 def _with_tmux(stage: Stage, openings: tuple[Opening, ...], *, dry_run: bool) -> Spawned:
     there = stage.agents
     missing = [each for each in openings if each.agent not in there]
-    present = [each.agent for each in openings if each.agent in there]
-    ended = tuple(LeftOut(name, obstacle(there[name])) for name in present if there[name].has_ended)
-    ended = tuple(each for each in ended if each.reason)
-    before = tuple(name for name in present if name not in {each.agent for each in ended})
+    present = {
+        each.agent: _absence(each, there[each.agent]) for each in openings if each.agent in there
+    }
+    ended = tuple(LeftOut(name, reason) for name, reason in present.items() if reason)
+    before = tuple(name for name, reason in present.items() if not reason)
     opened: list[Opening] = []
     if dry_run:
         return Spawned(tuple(missing), before, ended)
@@ -94,6 +95,12 @@ def _with_tmux(stage: Stage, openings: tuple[Opening, ...], *, dry_run: bool) ->
         opened.append(each)
         is_new = False
     return Spawned(tuple(opened), before, ended)
+
+
+def _absence(each: Opening, pane: Pane) -> str:
+    """Why an agent that has a window is not there all the same; else nothing."""
+    reason = obstacle(pane, each.command[:1])
+    return reason if pane.has_ended or reason == ONLY_SHELL else ""
 
 
 def _opened(stage: Stage, each: Opening, *, is_new: bool) -> str:

@@ -19,7 +19,8 @@ from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.workflows.chains import load_quickly
 from brenner.workflows.desk import Desk
-from brenner.workflows.references import Given, Sessions, given_in, leading_nowhere, reached
+from brenner.workflows.known_sessions import Sessions
+from brenner.workflows.references import Given, given_in, leading_nowhere, reached
 
 # Beyond that many unread messages a send would be slow; whoever compiles hears of it all the same.
 _MOST_UNREAD = 200
@@ -55,6 +56,7 @@ def foreseen(
     for each in given:
         if each.block.number in applied and each.edge.target.session != message.thread_id:
             yield from _nowhere(each, sessions)
+    yield from sessions.problems
 
 
 def _entries(state: State, messages: list[Posted], elsewhere: Elsewhere) -> list[Entry]:

@@ -16,7 +16,7 @@ from brenner.session.genealogy_facts import Described, Fate, SessionFacts, descr
 from brenner.thread.ids import is_valid
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.references import Sessions
+from brenner.workflows.known_sessions import Sessions
 from brenner.workflows.sessions import one_overview
 from brenner.workflows.versions import latest_state, mail_in
 

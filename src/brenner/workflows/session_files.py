@@ -37,7 +37,7 @@ def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
     try:
         names = os.listdir(place_of(project, "RS-20000101-any").folder)
     except BrennerError as error:
-        return _unreadable(f"{ARTIFACTS}/", error.diagnostic.message.rstrip("."))
+        return _unusable(error)
     except OSError as error:
         return _unreadable(f"{ARTIFACTS}/", _reason(error))
     stems = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
@@ -51,11 +51,22 @@ def read_session_file(project: Project, thread_id: str) -> Artifact | Diagnostic
     path = cross_reference(thread_id).artifact_path
     try:
         file = place_of(project, thread_id).file
-        return _read(file, thread_id) if os.path.lexists(file) else None
-    except BrennerError:  # a folder that cannot be used is told once, where it is listed
-        return None
+        return _read(file, thread_id) if _is_there(file) else None
+    except BrennerError as error:
+        return _unusable(error)
     except _UnreadableError as error:
         return _unreadable(path, str(error))
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is anything of that name; where one may not look, nobody can tell."""
+    try:
+        os.lstat(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise _UnreadableError(_reason(error)) from None
+    return True
 
 
 def _read(file: Path, thread_id: str) -> Artifact | None:
@@ -109,3 +120,9 @@ def _reason(error: OSError) -> str:
 
 def _unreadable(path: str, reason: str) -> Diagnostic:
     return SESSION_FILE_UNREADABLE.at(path=path, reason=reason)
+
+
+def _unusable(error: BrennerError) -> Diagnostic:
+    """What is wrong with the folder: the same for all sessions, whose paths it would name."""
+    _path, _, reason = error.diagnostic.message.partition("`: ")
+    return _unreadable(f"{ARTIFACTS}/", reason.rstrip("."))

@@ -56,16 +56,41 @@ def listing(desk: Desk, progress: Progress = _silent) -> Listing:
 
 def one_overview(desk: Desk, thread_id: str) -> Overview | None:
     """The row of one session; None where there is none of that ID."""
-    if not is_valid(thread_id):
-        return None
-    page = desk.mailbox.thread(thread_id, limit=1)
-    if not page.messages:
-        return None
-    thread = ThreadSummary(thread_id, page.position, page.messages[0].at, page.messages[0].at)
-    known = _read(desk.mailbox.kept(_prefix(desk) + thread_id))
-    if known is None or not _is_of(known, thread):
-        [known] = _worked_out(desk, [thread_id], _silent)
-    return known.overview
+    rows = Rows(desk)
+    known = rows.find(thread_id)
+    rows.keep()
+    return known.overview if known else None
+
+
+class Rows:
+    """Rows as they are asked for, one by one; those that were worked out are kept together."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._worth_keeping: dict[str, str] = {}
+
+    def find(self, thread_id: str) -> Known | None:
+        """What there is to know of a thread now; None where nobody has written to it."""
+        if not is_valid(thread_id):
+            return None
+        page = self._desk.mailbox.thread(thread_id, limit=1)
+        if not page.messages:
+            return None
+        thread = ThreadSummary(thread_id, page.position, page.messages[0].at, page.messages[0].at)
+        name = _prefix(self._desk) + thread_id
+        known = _read(self._desk.mailbox.kept(name))
+        if known is None or not _is_of(known, thread):
+            known, is_sure = _work_out(self._desk, thread_id)
+            if is_sure:
+                self._worth_keeping[name] = encode_overview(known)
+        if len(self._worth_keeping) >= _BATCH:
+            self.keep()
+        return known
+
+    def keep(self) -> None:
+        """Keep what was worked out, if anything was."""
+        _keep(self._desk, self._worth_keeping)
+        self._worth_keeping = {}
 
 
 def _prefix(desk: Desk) -> str:
@@ -105,21 +130,24 @@ def _is_of(known: Known, thread: ThreadSummary) -> bool:
 
 def _worked_out(desk: Desk, thread_ids: Sequence[str], progress: Progress) -> Iterator[Known]:
     """Each thread looked at anew; what was found is kept in batches."""
-    keeps = Ability.KEEPING not in desk.mailbox.lacks
     remaining = iter(thread_ids)
     done = 0
     while batch := list(islice(remaining, _BATCH)):
         worth_keeping = {}
         for thread_id in batch:
             known, is_sure = _work_out(desk, thread_id)
-            if keeps and is_sure:
+            if is_sure:
                 worth_keeping[_prefix(desk) + thread_id] = encode_overview(known)
             done += 1
             progress("Reading sessions:", done, len(thread_ids))
             yield known
-        if worth_keeping:
-            with suppress(BrennerError):  # then the next time only takes longer
-                desk.mailbox.keep(worth_keeping)
+        _keep(desk, worth_keeping)
+
+
+def _keep(desk: Desk, contents: dict[str, str]) -> None:
+    if contents and Ability.KEEPING not in desk.mailbox.lacks:
+        with suppress(BrennerError):  # then the next time only takes longer
+            desk.mailbox.keep(contents)
 
 
 def _work_out(desk: Desk, thread_id: str) -> tuple[Known, bool]:

@@ -1,10 +1,10 @@
 """Tell the agents of a session, in their panes, to read their mail.
 
-What is typed has no control characters, and none that a shell would obey: where a program has
-ended, a shell may read it.
+What is typed has no control characters, and none that a shell would obey: a program may end just
+before, and a shell read it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
 from brenner.diagnostics.codes import neighbours as codes
@@ -21,14 +21,19 @@ from brenner.workflows.stage import Stage
 _NO_WINDOW = "it has no window in the session"
 
 
-def broadcast(stage: Stage, names: Sequence[str], fresh: Collection[str], *, dry_run: bool) -> Told:
-    """Tell them; `fresh` are those who were opened just now, and need a moment to listen."""
+def broadcast(
+    stage: Stage, names: Mapping[str, Collection[str]], fresh: Collection[str], *, dry_run: bool
+) -> Told:
+    """Tell them; each name has the commands by which its program is known.
+
+    `fresh` are those who were opened just now, and need a moment to listen.
+    """
     if stage.program == NTM:
-        return _with_ntm(stage, names, dry_run=dry_run)
+        return _with_ntm(stage, tuple(names), dry_run=dry_run)
     if isinstance(stage.panes, str):
-        return _nobody(stage, names, stage.panes)
+        return _nobody(stage, tuple(names), stage.panes)
     if not stage.is_running and not (dry_run and fresh):
-        return _no_session(stage, names)
+        return _no_session(stage, tuple(names))
     if dry_run:
         return _sorted_out(stage, names, fresh)[1]
     if fresh and stage.tmux:
@@ -85,15 +90,15 @@ def _with_ntm(stage: Stage, names: Sequence[str], *, dry_run: bool) -> Told:
 
 
 def _sorted_out(
-    stage: Stage, names: Sequence[str], fresh: Collection[str]
+    stage: Stage, names: Mapping[str, Collection[str]], fresh: Collection[str]
 ) -> tuple[dict[str, tuple[Pane, str]], Told]:
     """The line for each who has a pane that listens; who will be told, and who not."""
     agents = stage.agents
     lines: dict[str, tuple[Pane, str]] = {}
     missed: list[LeftOut] = []
-    for name in names:
+    for name, commands in names.items():
         pane = agents.get(name)
-        reason = obstacle(pane) if pane else _NO_WINDOW
+        reason = obstacle(pane, commands) if pane else _NO_WINDOW
         if pane and not reason:
             lines[name] = (pane, line_for(stage.project, stage.thread_id, name))
         elif name not in fresh:

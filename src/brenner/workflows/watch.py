@@ -46,7 +46,8 @@ class WatchOptions(NamedTuple):
 def watch(desk: Desk, options: WatchOptions, held: Held = nullcontext) -> Iterator[Event]:
     """What happens, from now on; it ends only with the phase that was asked for.
 
-    Within `held` nobody may interrupt: a version is posted, and what is known of it kept.
+    Within `held` nobody may interrupt: a version is posted, what is known of it kept, and the
+    event handed out that tells of it.
     """
     watcher = _Watcher(desk, options, held)
     with closing(watcher.home):

@@ -39,13 +39,16 @@ class AutoCompile:
         return max(0.0, min(self._ready.values(), default=math.inf) - time.monotonic())
 
     def due(self, desk: Desk) -> Iterator[Made | NotMade]:
-        """Compile what is due; where the mailbox itself is lost, that is raised."""
+        """Compile what is due; where the mailbox itself is lost, that is raised.
+
+        What came of it is told while it is still held: who stops us then knows of the version.
+        """
         now = time.monotonic()
         for thread_id in [each for each, at in self._ready.items() if at <= now]:
             with self._held():
                 event = self._compile(desk, thread_id)
-            if event:
-                yield event
+                if event:
+                    yield event
 
     def _compile(self, desk: Desk, thread_id: str) -> Made | NotMade | None:
         from brenner.workflows.compile import CompileOptions, compile_thread

@@ -89,8 +89,9 @@ class _Session(NamedTuple):
             Need.BLOCKED: (_count(each.blocked, "blocked", plural=""), ATTENTION),
             Need.ASKED: (_count(each.questions, "question"), _NOTICE),
             Need.OVERDUE: (f"{_count(late, 'ACK')} overdue", ATTENTION),
-            Need.REFUSED: (_count(each.refusals, "refused", plural=""), ATTENTION),
+            Need.REFUSED: (_count(each.refusals, "refused block"), ATTENTION),
             Need.READY: (PHASE_WORDS[Phase.READY_TO_COMPILE], _POSITIVE),
+            Need.LATE: (_count(each.late, "late block"), _NOTICE),
             Need.HANDOFFS: (_count(each.handoffs, "handoff"), _NOTICE),
         }
         needs = needs_of(each, self.now, self.deadline)

@@ -78,7 +78,8 @@ def _operators(status: SessionStatus, reader: Reader, thread: str) -> Iterator[S
     is_refused = any(each.version is None for each in status.refusals)
     if status.phase is Phase.READY_TO_COMPILE:
         words = f"publish v{number + 1}; {plural(status.applies, 'block')} would be applied"
-        yield Step(words, f"brenner compile{' --notify' * is_refused} {thread}")
+        options = " --reopen" * status.is_closed + " --notify" * is_refused
+        yield Step(words, f"brenner compile{options} {thread}")
     late = status.overdue(reader.now, reader.deadline)
     debtors = dict.fromkeys(each.debtor for each in late if each.debtor != reader.actor)
     if debtors:
@@ -111,6 +112,11 @@ def _between_rounds(status: SessionStatus, reader: Reader, thread: str) -> Itera
         yield Step(words, f"brenner compile --reopen {thread}")
     if status.phase is Phase.COMPLETE:
         yield Step("read the last version", f"brenner artifact show {thread}")
-    if status.phase is Phase.IN_CRITIQUE and reader.is_operator:
+    if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
+        return
+    if status.is_closed:
+        words = f"ask again; until something comes in, v{status.round - 1} is the last version"
+        yield Step(words, f"brenner session round --reopen {thread}")
+    else:
         end = f"the end is `brenner session complete {thread}`"
         yield Step(f"start round {status.round}, or {end}", f"brenner session round {thread}")

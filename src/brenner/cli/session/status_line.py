@@ -56,6 +56,7 @@ def _open(overview: Overview, now: datetime, deadline: timedelta) -> list[str]:
         Need.ASKED: overview.questions,
         Need.OVERDUE: len(overview.overdue(now, deadline)),
         Need.REFUSED: overview.refusals,
+        Need.LATE: overview.late,
         Need.HANDOFFS: overview.handoffs,
     }
     needs = needs_of(overview, now, deadline)

@@ -8,6 +8,7 @@ from typing import Any
 
 from brenner.cli.compile_report import compiled_json
 from brenner.cli.mail.json_form import stored_json
+from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.project import ACK_DEADLINE
 from brenner.session.overview_json import overview_json
@@ -89,8 +90,9 @@ class JsonView:
 
     def not_made(self, event: NotMade) -> Document:
         """A compile that could not be done."""
-        found = event.error.diagnostic
-        return {"thread_id": event.thread_id, "status": "refused", **_failed(found)}
+        is_away = isinstance(event.error, Unavailable)  # it is tried again
+        status = "unavailable" if is_away else "refused"
+        return {"thread_id": event.thread_id, "status": status, **_failed(event.error.diagnostic)}
 
     def lost(self, event: Lost) -> Document:
         """The mailbox is gone."""

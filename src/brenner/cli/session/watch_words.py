@@ -31,20 +31,32 @@ def phase_piece(phase: Phase | None) -> Piece:
 
 def what_follows(status: SessionStatus, *, auto_compile: bool) -> str:
     """Why it is in that phase, and what brings it on."""
-    thread = thread_argument(status.thread_id)
+    thread, version = thread_argument(status.thread_id), status.version
     if status.phase is Phase.READY_TO_COMPILE:
-        blocks = f"{plural(status.applies, 'block')} would be applied"
-        if auto_compile:
-            return f"nothing is missing, and {blocks}; it is compiled now."
-        return f"nothing is missing, and {blocks}. Compile: `brenner compile {thread}`."
-    if status.phase is Phase.IN_CRITIQUE and status.version:
+        return _ready(status, auto_compile=auto_compile)
+    if status.phase is Phase.IN_CRITIQUE and status.is_closed:
+        again = f"brenner session round --reopen {thread}"
+        return f"nothing has come of round {status.round}. Ask again with `{again}`."
+    if status.phase is Phase.IN_CRITIQUE and version:
         return (
-            f"v{status.version.number} is out. Go on with `brenner session round {thread}`, or end "
+            f"v{version.number} is out. Go on with `brenner session round {thread}`, or end "
             f"with `brenner session complete {thread}`."
         )
-    if status.phase is Phase.COMPLETE and status.version:
-        return f"v{status.version.number} is the last version."
+    if status.phase is Phase.COMPLETE and version:
+        return f"v{version.number} is the last version."
     return _missing(status)
+
+
+def _ready(status: SessionStatus, *, auto_compile: bool) -> str:
+    """Who watches compiles; only who means it goes on with what was closed."""
+    thread, version = thread_argument(status.thread_id), status.version
+    said = f"nothing is missing, and {plural(status.applies, 'block')} would be applied"
+    if version and status.is_closed:
+        reopen = f"`brenner compile --reopen {thread}`"
+        return f"{said}. The session was closed with v{version.number}; to go on with it: {reopen}."
+    if auto_compile:
+        return f"{said}; it is compiled now."
+    return f"{said}. Compile: `brenner compile {thread}`."
 
 
 def _missing(status: SessionStatus) -> str:
