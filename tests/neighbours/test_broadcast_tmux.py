@@ -156,7 +156,8 @@ def test_a_shell_in_the_place_of_our_program(at_work: Terminals) -> None:
     at_work.tmux("respawn-pane", "-k", "-t", f"={SESSION}:=BlueLake", "--", "/bin/sh")
     at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "C-d")
     eventually(lambda: "codex has ended" in at_work.screen(SESSION, "RedSky"))
-    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/cat", "Enter")
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/stty sane", "C-j")
+    at_work.tmux("send-keys", "-t", f"={SESSION}:=RedSky", "/bin/cat", "C-j")
     eventually(lambda: _runs(at_work, "RedSky", "cat"))
     done = at_work(*asked(DOTTED, "--broadcast", "--json"))
     assert done.json["neighbours"]["broadcast"]["told"] == ["GreenDog"]

@@ -11,7 +11,8 @@ from brenner.workflows import publishing
 from brenner.workflows.check_references import check_references
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of
-from brenner.workflows.references import Sessions, unresolved
+from brenner.workflows.references import unresolved
+from brenner.workflows.sessions import Rows
 from brenner.workflows.versions import verify
 from session.desks import add, edit
 from session.referring import (
@@ -171,13 +172,13 @@ def test_what_refers_to_nothing_loads_nothing(
     """Other sessions cost nothing then; nor where no reference is new."""
     place.start(FIRST, SECOND)
     looked_at: list[str] = []
-    find = Sessions.find
+    find = Rows.find
 
-    def watched(self: Sessions, thread_id: str) -> object:
+    def watched(self: Rows, thread_id: str) -> object:
         looked_at.append(thread_id)
         return find(self, thread_id)
 
-    monkeypatch.setattr(Sessions, "find", watched)
+    monkeypatch.setattr(Rows, "find", watched)
     place.send(FIRST, edit("H1", claim="Another"))
     place.compile(FIRST)
     assert looked_at == []

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from brenner.workflows.check_references import check_references
-from brenner.workflows.references import Sessions
 from brenner.workflows.send import SendOptions
 from session.desks import ANN, edit
 from session.referring import (
@@ -38,9 +37,6 @@ def test_a_session_that_only_a_file_tells_of(place: Referring) -> None:
     assert references_of(done, "H1") == [f"extends {SECOND} H2", f"extends {SECOND} H9"]
     assert [each.id for each in done.ledger[0].diagnostics] == [CIRCULAR]
     assert nowhere(done) == [ITEM]
-    found = Sessions(place.desk).find(SECOND)
-    assert found
-    assert (found.source, found.version, found.state) == ("file", 1, None)
 
 
 def test_a_file_may_have_more_items_than_the_mail(place: Referring) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Killed, Reference
-from brenner.session.reference_faults import circle, dangling, to_killed, unknown_item
+from brenner.session.reference_faults import Names, circle, dangling, to_killed, unknown_item
 from brenner.session.reference_graph import Edge, Known, Leads, ReferenceGraph, united
 
 A, B = "RS-20260101-one-idea", "RS-20260102-next-idea"
@@ -83,7 +83,8 @@ def test_a_session_that_is_not_there() -> None:
     others = [known(f"RS-20260101-idea-number-{each}", "") for each in range(500)]
     misspelt = known(B, "H1", "H1 extends RS-20260101-one-idae H1", "H1 extends RS-2026-x H1")
     graph = ReferenceGraph([*others, known(A, "H1"), misspelt])
-    first, second = (dangling(edge, graph) for edge in graph.edges)
+    names = Names(graph.sessions)
+    first, second = (dangling(edge, graph, names) for edge in graph.edges)
     assert (first.suggestion, first.also) == (A, ())
     assert second.also == ("UNKNOWN_REFERENCE",)
 

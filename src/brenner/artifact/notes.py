@@ -1,6 +1,7 @@
 """What reading an artifact's text has to say about it, gathered in the order of the lines."""
 
 from brenner.diagnostics.model import Code, Diagnostic
+from brenner.thread.counting import counted
 
 MOST_LINES = 10
 
@@ -20,11 +21,6 @@ class Note:
         """The diagnostic, as far as it is known."""
         more = _UNREAD.get(self.code.id, _further)(self)
         return self.code.at(self.line, more=more, **self.words)._replace(item=self.item)
-
-
-def counted(count: int, word: str) -> str:
-    """`1 block`, `2 blocks`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _further(note: Note) -> str:

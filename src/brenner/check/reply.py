@@ -4,6 +4,7 @@ What it quotes is escaped or stands in a fence, so that nothing in it counts as 
 even where somebody quotes the reply.
 """
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from brenner.thread.subjects import compose_subject
 if TYPE_CHECKING:
     from brenner.artifact.ledger import Entry
 
+_REPLY = re.compile(r"INFO: Validation error in message ([1-9][0-9]{0,18}):", re.ASCII)
 _MOST_BLOCKS = 50
 _MOST_FAULTS = 10  # of one block
 _MOST_CORRECTIONS = 1024 * 1024  # characters of corrected blocks, all together
@@ -103,6 +105,12 @@ def compose_refusal(
         subject=compose_subject("INFO", short(about)),
         body="\n".join(parts).rstrip("\n") + "\n",
     )
+
+
+def told_of(subject: str) -> int | None:
+    """The message of which a Validation Error reply with this subject tells its author."""
+    match = _REPLY.match(subject)
+    return int(match[1]) if match else None
 
 
 def _errors(entry: "Entry") -> list[Diagnostic]:

@@ -13,9 +13,10 @@ from brenner.cli.folding import Piece, Style, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.project import look_at_project
+from brenner.thread.counting import grouped
 from brenner.workflows.doctor import examine, is_fine
 from brenner.workflows.doctor_mail import Visit
-from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status, counted
+from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status
 
 FINE, CONTENT, UNUSABLE = 0, 1, 3
 _STYLES: dict[Status, Style] = {
@@ -94,7 +95,7 @@ def _write_verdict(checks: list[Check]) -> None:
     counts = {
         status: sum(check.status is status for check in checks) for status in (PROBLEM, WARNING)
     }
-    words = [counted(count, status) for status, count in counts.items() if count]
+    words = [grouped(count, status) for status, count in counts.items() if count]
     worst = next((status for status, count in counts.items() if count), OK)
     verdict = ", ".join(words) or "everything is all right"
     out.write(fold([], [Piece(f"{verdict[:1].upper()}{verdict[1:]}.", _STYLES[worst])], "", out))

@@ -16,8 +16,8 @@ from brenner.diagnostics.model import Summary
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, store_of
 from brenner.project import SETTINGS_FILE, Project, find_project
+from brenner.thread.counting import grouped
 from brenner.workflows.init_project import VARIABLE, Initialised, StoreSetting, init_project
-from brenner.workflows.surroundings import counted
 
 FINE = 0
 
@@ -86,7 +86,7 @@ def _did(done: Initialised) -> str:
 def _mail(done: Initialised) -> str:
     """How much was there; an operator who was added now was not."""
     agents = done.agents - done.is_operator_new
-    return f"{counted(done.messages, 'message')} and {counted(agents, 'agent')}"
+    return f"{grouped(done.messages, 'message')} and {grouped(agents, 'agent')}"
 
 
 def _operator(done: Initialised) -> str:

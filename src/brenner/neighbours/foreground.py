@@ -41,6 +41,12 @@ def runs(programs: Iterable[Words], command: str) -> bool:
     return any(wanted in _names(words) for words in programs)
 
 
+def name_of(programs: Iterable[Words]) -> str:
+    """What they are called, for people: not the shell that only waits for the other."""
+    names = [_name(words[0]) for words in programs]
+    return next((each for each in names if each not in _SHELLS), names[0])
+
+
 def _names(words: Words) -> Iterator[str]:
     name = _name(words[0])
     yield name

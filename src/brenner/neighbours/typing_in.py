@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from time import monotonic, sleep
 
 from brenner.diagnostics.visible import visible
-from brenner.neighbours.foreground import in_front, is_only_shell, runs
+from brenner.neighbours.foreground import in_front, is_only_shell, name_of, runs
 from brenner.neighbours.launch import LeftOut
 from brenner.neighbours.tmux import Pane, Tmux, names
 
@@ -41,7 +41,8 @@ def obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
         return ONLY_SHELL
     if pane.is_ours or any(runs(programs, each) for each in commands):
         return ""
-    return f"`{visible(pane.command, _MOST_NAME)}` runs in its window, which is not its program"
+    name = visible(name_of(programs), _MOST_NAME)
+    return f"`{name}` runs in its window, which is not its program"
 
 
 def type_lines(tmux: Tmux, lines: Mapping[str, tuple[Pane, str]]) -> tuple[LeftOut, ...]:

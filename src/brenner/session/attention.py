@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.visible import visible
 from brenner.session.status import OpenMessage, Phase, SessionStatus
+from brenner.thread.counting import counted
 from brenner.thread.posted import span
 from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 
@@ -24,19 +25,26 @@ class Attention(NamedTuple):
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
-    """Everything that waits for the operator, or for somebody whom she may have to remind."""
-    said = {
-        "stopped": _stopped(status),
-        "blocked": _blocked(status),
-        "question": _questions(status),
-        "overdue": _overdue(status, now, deadline),
-        "refused": _refused(status),
-        "ready": _ready(status),
-        "late": _late(status),
-        "handoff": _handoffs(status),
-        "critique": _critiques(status),
-    }
-    return tuple(Attention(kind, text) for kind, text in said.items() if text)
+    """Everything that waits for the operator, or for somebody whom she may have to remind.
+
+    What is asked of her comes before what agents ask each other; both are of the same kind.
+    """
+    blocked, others_blocked = _parted(status, BLOCKED.name)
+    asked, others_asked = _parted(status, QUESTION.name)
+    said = (
+        ("stopped", _stopped(status)),
+        ("blocked", _told(blocked, "is blocked", "are blocked")),
+        ("question", _told(asked, "asks", "have questions")),
+        ("blocked", _told(others_blocked, "is blocked and asks {}", "are blocked and ask {}")),
+        ("question", _told(others_asked, "asks {}", "have questions for {}")),
+        ("overdue", _overdue(status, now, deadline)),
+        ("refused", _refused(status)),
+        ("ready", _ready(status)),
+        ("late", _late(status)),
+        ("handoff", _handoffs(status)),
+        ("critique", _critiques(status)),
+    )
+    return tuple(Attention(kind, text) for kind, text in said if text)
 
 
 def _stopped(status: SessionStatus) -> str:
@@ -47,35 +55,37 @@ def _stopped(status: SessionStatus) -> str:
     return f"Nothing can be compiled, because of message {stopped.message_id}: {_lower(title)}"
 
 
-def _blocked(status: SessionStatus) -> str:
-    return _told(status.of_type(BLOCKED.name), "is blocked", "are blocked")
-
-
-def _questions(status: SessionStatus) -> str:
-    return _told(status.of_type(QUESTION.name), "asks", "have questions")
+def _parted(status: SessionStatus, name: str) -> tuple[list[OpenMessage], list[OpenMessage]]:
+    """The open messages of a type that wait for the operator, or for anybody; then the others."""
+    parts: tuple[list[OpenMessage], list[OpenMessage]] = ([], [])
+    for each in status.of_type(name):
+        is_for_others = bool(each.waiting_for) and status.operator not in each.waiting_for
+        parts[is_for_others].append(each)
+    return parts
 
 
 def _told(found: Sequence[OpenMessage], one: str, several: str) -> str:
-    """Of one message what it says; of several who wrote them."""
+    """Of one message what it says; of several who wrote them. `{}` is for whom they wait."""
     if not found:
         return ""
     names = list(dict.fromkeys(each.sender for each in found))
+    whom = _names(dict.fromkeys(name for each in found for name in each.waiting_for))
     if len(found) == 1:
-        return f"{_names(names)} {one}: {_words(found[0].about)}"
+        return f"{_names(names)} {one.format(whom)}: {_words(found[0].about)}"
     if len(names) == 1:
-        return f"{_names(names)} {one}, in {len(found)} messages"
-    return f"{_names(names)} {several}"
+        return f"{_names(names)} {one.format(whom)}, in {len(found)} messages"
+    return f"{_names(names)} {several.format(whom)}"
 
 
 def _overdue(status: SessionStatus, now: datetime, deadline: timedelta) -> str:
-    """`2 agents owe an ACK, the oldest for 3 h`."""
+    """`2 agents owe an overdue ACK, the oldest for 28 h`: since it was last sent."""
     late = status.overdue(now, deadline)
     if not late:
         return ""
     names = list(dict.fromkeys(each.debtor for each in late))
     who = f"{_names(names)} owes" if len(names) == 1 else f"{len(names)} agents owe"
     what = "an overdue ACK" if len(late) == len(names) else f"{len(late)} overdue ACKs"
-    since = span(now - min(each.since for each in late))
+    since = span(now - min(each.last_sent for each in late))
     return f"{who} {what}, {'' if len(late) == 1 else 'the oldest '}for {since}"
 
 
@@ -85,7 +95,9 @@ def _refused(status: SessionStatus) -> str:
         return ""
     names = _names(dict.fromkeys(each.agent for each in found))
     them = "it" if len(found) == 1 else "them"
-    return f"{_count(found, 'refused block')}: {names} can correct {them}, or you dismiss {them}"
+    return (
+        f"{counted(len(found), 'refused block')}: {names} can correct {them}, or you dismiss {them}"
+    )
 
 
 def _ready(status: SessionStatus) -> str:
@@ -110,7 +122,7 @@ def _handoffs(status: SessionStatus) -> str:
         return ""
     to = dict.fromkeys(name for each in found for name in each.waiting_for)
     waits = "waits" if len(found) == 1 else "wait"
-    return f"{_count(found, 'handoff')} {waits} for {_names(to) or 'somebody'}"
+    return f"{counted(len(found), 'handoff')} {waits} for {_names(to) or 'somebody'}"
 
 
 def _critiques(status: SessionStatus) -> str:
@@ -120,7 +132,7 @@ def _critiques(status: SessionStatus) -> str:
     if not found:
         return ""
     parts = [*([_names(ids)] if ids else ()), *_numbered(messages)]
-    return f"{_count(found, 'critique')} {'is' if len(found) == 1 else 'are'} open: " + (
+    return f"{counted(len(found), 'critique')} {'is' if len(found) == 1 else 'are'} open: " + (
         ", ".join(parts)
     )
 
@@ -131,10 +143,6 @@ def _numbered(messages: Sequence[OpenMessage]) -> Iterator[str]:
     elif messages:
         numbers = [str(each.message_id) for each in messages]
         yield f"message{'s' * (len(numbers) > 1)} {_names(numbers)}"
-
-
-def _count(found: Sequence[object], word: str) -> str:
-    return f"{len(found)} {word}{'s' * (len(found) != 1)}"
 
 
 def _names(names: Iterable[str]) -> str:

@@ -23,7 +23,8 @@ from brenner.session.compiled_lines import (
     section,
     target,
 )
-from brenner.session.publication import Contributor, Publication, counted, is_first
+from brenner.session.publication import Contributor, Publication, is_first
+from brenner.thread.counting import counted
 from brenner.thread.quoting import quoted, quoted_cell
 
 _MOST_ITEMS = 30  # of one contributor

@@ -12,6 +12,7 @@ from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.lint.report import LintReport
+from brenner.thread.counting import counted
 
 _MOST_DESCRIPTION = 70  # `v12 ` and this are within what a subject's description should be
 _RANK = {section.prefix: number for number, section in enumerate(SECTIONS.values())}
@@ -127,8 +128,3 @@ def _counts(diff: Diff) -> str:
     """`12 added, 3 modified, 1 killed`."""
     told = [f"{len(ids)} {verb}" for verb, ids in changes(diff).items() if ids]
     return ", ".join(told) or counted(len(diff.items), "item") + " changed"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 hypothesis`, `3 hypotheses`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -16,10 +16,10 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.grammar import CITED_SECTIONS, ITEM_ID_IN_PROSE
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks
-from brenner.session.publication import counted
 from brenner.session.rebuild import Filed
 from brenner.session.status import LatestVersion, OpenMessage, SessionStatus
 from brenner.session.user_text import one_line
+from brenner.thread.counting import counted
 from brenner.thread.posted import in_thread_order
 from brenner.thread.quoting import quoted
 from brenner.thread.sections import find_section, sections

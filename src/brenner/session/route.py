@@ -73,11 +73,6 @@ class Evidence(NamedTuple):
 NOTHING_MORE = Evidence()
 
 
-def count(number: int, word: str) -> str:
-    """`1 block`, `2 blocks`."""
-    return f"{number} {word}{'s' * (number != 1)}"
-
-
 def listed(words: Iterable[str]) -> str:
     """`H1, H2 and 4 more`; whatever they hold is made safe to show."""
     shown = [visible(word, _MOST_CHARACTERS) for word in words]

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from brenner.artifact.ledger import Outcome
 from brenner.session.chain_messages import asides_of
 from brenner.session.rebuild import Filed
-from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, count, listed
+from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed
 from brenner.session.routing_answers import ack, claim, info, waiting
 from brenner.session.routing_scene import Scene
 from brenner.session.status import Phase, Refusal, SessionStatus
+from brenner.thread.counting import counted
 from brenner.thread.subjects import Subject, parse_subject
 
 __all__ = ["Evidence", "Route", "Step", "route"]
@@ -48,7 +49,7 @@ def _with_asides(found: Route, message: Filed) -> Route:
     aside = sum(1 for _ in asides_of(message))
     if not aside:
         return found
-    holds = f"{count(aside, 'delta block')} in it {'is' if aside == 1 else 'are'} no contribution"
+    holds = f"{counted(aside, 'delta block')} in it {'is' if aside == 1 else 'are'} no contribution"
     words = f"{found.words}; {holds}: only a DELTA message has any"
     return found._replace(words=words)
 
@@ -72,7 +73,7 @@ def _kickoff(scene: Scene) -> Route:
         for names, how in ((first, ""), (again, " again"))
         if names
     ]
-    total = f"; {count(len(asked), 'agent')} in all" if known and first else ""
+    total = f"; {counted(len(asked), 'agent')} in all" if known and first else ""
     begins = f"round {after.round}" + (" begins" if new and not known else "")
     words = f"{begins}: {' and '.join(parts) or 'nobody new is asked'}{total}"
     if before and before.phase is Phase.COMPLETE:
@@ -90,12 +91,12 @@ def _delta(scene: Scene) -> Route:
     parts = []
     if applied:
         on = f" ({listed(items)})" if items else ""
-        parts.append(f"{count(applied, 'block')} {'applies' if applied == 1 else 'apply'}{on}")
+        parts.append(f"{counted(applied, 'block')} {'applies' if applied == 1 else 'apply'}{on}")
     if refused:
         why = f" ({listed(codes)})" if codes else ""
         parts.append(f"{refused} {'is' if refused == 1 else 'are'} refused{why}")
     if found[Outcome.DUPLICATE]:
-        parts.append(f"{count(found[Outcome.DUPLICATE], 'duplicate')}")
+        parts.append(f"{counted(found[Outcome.DUPLICATE], 'duplicate')}")
     words = "merged into the working artifact: " if applied else "nothing of it is merged: "
     words += ", ".join(parts) or "it holds no delta block"
     corrected = scene.no_longer_refused
@@ -161,7 +162,7 @@ def _compiled(scene: Scene) -> Route:
     changed = f": {' '.join(marks)}" if marks else ""
     lint = "lint has no errors"
     if version.errors:
-        lint = f"lint {count(version.errors, 'error')}"
+        lint = f"lint {counted(version.errors, 'error')}"
     end = ", and closes the session" if scene.after.is_closed else ""
     words = f"v{version.number} is out{end}{changed}; {lint}; sent to {listed(scene.recipients)}"
     items = tuple(dict.fromkeys(each for ids in changes.values() for each in ids))

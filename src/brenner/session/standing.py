@@ -64,6 +64,7 @@ def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> Session
         first_at=thread[0].at,
         last_at=thread[-1].at,
         references=tuple(_references(latest)),
+        operator=operator,
     )
 
 

@@ -152,7 +152,8 @@ class SessionStatus(NamedTuple):
     Round N is what version N is made of. A thread without KICKOFF, DELTA and COMPILED messages is
     a conversation: it has no phase. `unread` counts the DELTA messages that no version has read,
     `applies` their blocks that would be applied now. `stopped` is why the next compile cannot be.
-    `references` are those of the latest version, with the item that has them.
+    `references` are those of the latest version, with the item that has them. `operator` is who
+    leads the session: what is asked of others is not asked of her.
     """
 
     thread_id: str
@@ -173,6 +174,7 @@ class SessionStatus(NamedTuple):
     first_at: datetime
     last_at: datetime
     references: tuple[tuple[str, Reference], ...] = ()
+    operator: str = ""
 
     @property
     def is_closed(self) -> bool:

@@ -13,7 +13,7 @@ from brenner.mail.model import Sent, Stored
 from brenner.mail.rules import check_recipient
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
-from brenner.thread.types import ACK_STATUSES
+from brenner.thread.types import ACK_STATUSES, PLACEHOLDER
 
 RECEIVED = "Received"
 
@@ -30,6 +30,9 @@ def acknowledge(
         expected = "one of " + ", ".join(ACK_STATUSES)
         words = {"section": "Status", "value": status, "expected": expected}
         raise Refused(codes.INVALID_SECTION_VALUE.at(None, **words))
+    if left := PLACEHOLDER.findall(notes):
+        shown = ", ".join(f"`{each}`" for each in dict.fromkeys(left))
+        raise Refused(codes.TEMPLATE_NOT_FILLED_IN.at(placeholders=shown))
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)

@@ -30,6 +30,7 @@ from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
 from brenner.workflows.publishing import post, recipients_of, verified
+from brenner.workflows.references import unresolved
 from brenner.workflows.void_version import check_operator
 
 MOST_VERSION = 999_999_999  # the highest number that a subject can give
@@ -38,7 +39,8 @@ MOST_VERSION = 999_999_999  # the highest number that a subject can give
 class Adoption(NamedTuple):
     """The version that was published, which message it adopts, and what counts as read.
 
-    `notes` are about the artifact, `in_vain` about messages of ours that are void.
+    `notes` are about the artifact, `in_vain` about messages of ours that are void; `unresolved`
+    are the references that lead nowhere.
     """
 
     version: int
@@ -48,6 +50,7 @@ class Adoption(NamedTuple):
     message: Stored
     notes: tuple[Diagnostic, ...] = ()
     in_vain: tuple[Diagnostic, ...] = ()
+    unresolved: tuple[Diagnostic, ...] = ()
 
 
 def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
@@ -80,7 +83,8 @@ def _adopt(desk: Desk, chain: Chain) -> Adoption:
     message = compose_compiled(publication)
     stored = post(desk, chain, message, verified(chain, message))
     taken = len(record.messages)
-    return Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
+    done = Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
+    return done._replace(unresolved=publication.unresolved)
 
 
 def _adoptable(chain: Chain) -> tuple[Filed, int]:
@@ -142,6 +146,7 @@ def _publication(desk: Desk, chain: Chain, record: VersionRecord, compiled: File
         record=render_record(record),
         artifact_sha256=record.artifact_sha256,
         adopted=compiled.posted.id,
+        unresolved=unresolved(desk, artifact),
     )
 
 

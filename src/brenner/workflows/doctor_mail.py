@@ -13,10 +13,11 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.names import name_refusal
 from brenner.mail.store_option import store_option
 from brenner.project import OPERATOR, SETTINGS_FILE, Project
+from brenner.thread.counting import grouped
 from brenner.thread.posted import iso
 from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending
-from brenner.workflows.surroundings import OK, WARNING, Check, counted
+from brenner.workflows.surroundings import OK, WARNING, Check
 
 CLOCKS_DIFFER = timedelta(minutes=1)
 _MOST_PROBLEMS = 5
@@ -75,7 +76,7 @@ def integrity(problems: tuple[str, ...], where: str, sound: str) -> Check:
 
 def _amount(mailbox: Mailbox) -> Check:
     messages, agents = mailbox.position(), len(mailbox.agents())
-    return Check("mail", OK, f"{counted(messages, 'message')}, {counted(agents, 'agent')}")
+    return Check("mail", OK, f"{grouped(messages, 'message')}, {grouped(agents, 'agent')}")
 
 
 def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
@@ -162,7 +163,7 @@ def clock(mailbox: Mailbox, now: datetime) -> Check:
         "clock",
         WARNING,
         f"It is {iso(now)} here, and messages of a later time are in "
-        f"{counted(len(ahead), 'thread')}; the latest is #{newest.id}, "
+        f"{grouped(len(ahead), 'thread')}; the latest is #{newest.id}, "
         f"{iso(newest.at.replace(microsecond=0))}.",
         "Set this machine's clock right. If it is right, they were sent when a clock was wrong: "
         "until their time comes they stand behind whatever is sent now.",
@@ -173,11 +174,11 @@ def _acks(mailbox: Mailbox, visit: Visit) -> Check:
     owed = pending(mailbox, visit.now, visit.project.ack_deadline)
     overdue = sum(each.is_overdue for each in owed)
     if not overdue:
-        words = f"{counted(len(owed), 'ACK')} owed, none overdue" if owed else "none is owed"
+        words = f"{grouped(len(owed), 'ACK')} owed, none overdue" if owed else "none is owed"
         return Check("acks", OK, words)
     return Check(
         "acks",
         WARNING,
-        f"{counted(overdue, 'ACK')} overdue, {len(owed)} owed in all.",
+        f"{grouped(overdue, 'ACK')} overdue, {len(owed)} owed in all.",
         "`brenner mail pending` says by whom; `--resend` and `--escalate` remind them.",
     )

@@ -10,8 +10,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.mail.open import Store, store_of
 from brenner.project import OWN_FOLDER, STORE_FILE, Project
+from brenner.thread.counting import grouped
 from brenner.workflows.places import place
-from brenner.workflows.surroundings import counted
 
 _INSIDE = f"{OWN_FOLDER}/{STORE_FILE}"
 
@@ -35,7 +35,7 @@ def left_behind(
         return None
     command = f"brenner mail copy{_of(project)} --from {_address(project)}{option}"
     found = MAIL_LEFT_BEHIND.at(
-        what=f"{counted(count, 'message')} {'is' if count == 1 else 'are'}",
+        what=f"{grouped(count, 'message')} {'is' if count == 1 else 'are'}",
         path=_INSIDE,
         there=f"{there:,}",
         where=home.shown,

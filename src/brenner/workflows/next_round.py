@@ -16,10 +16,10 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.roster.sources import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.publication import counted
 from brenner.session.round_kickoff import Round, attacks_in, passages_in
 from brenner.session.status import LatestVersion
 from brenner.session.user_text import embedded
+from brenner.thread.counting import counted
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among

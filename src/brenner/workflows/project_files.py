@@ -7,9 +7,10 @@ from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.lint.source_text import read_source_text
 from brenner.persist.git import Repository
 from brenner.project import SETTINGS_FILE, Project
+from brenner.thread.counting import grouped
 from brenner.workflows.rosters import look_at_project_roster
 from brenner.workflows.source_text import source_of
-from brenner.workflows.surroundings import OK, WARNING, Check, counted
+from brenner.workflows.surroundings import OK, WARNING, Check
 
 _NO_SECTIONS = (
     "Give its headings numbers, as in `# §42 Counting`, or name another file as `source_text`."
@@ -22,7 +23,7 @@ def roster_check(project: Project) -> Check:
     if said.label is None:
         return Check("roster", OK, "none in the project's files; flags can give the roles")
     if not said.found:
-        words = f"{counted(said.agents, 'agent')}, {counted(said.presets, 'preset')} of its own"
+        words = f"{grouped(said.agents, 'agent')}, {grouped(said.presets, 'preset')} of its own"
         return Check("roster", OK, f"{said.label}: {words}")
     worst, *others = sorted(said.found, key=worst_first)
     check = Check.of("roster", worst)
@@ -47,7 +48,7 @@ def source_text_check(project: Project) -> Check:
         return Check("source_text", WARNING, words, _NO_SECTIONS)
     pairs = zip(source.firsts, source.lasts, strict=True)
     count = sum(last - first + 1 for first, last in pairs)
-    return Check("source_text", OK, f"`{name}`, {counted(count, 'section')}")
+    return Check("source_text", OK, f"`{name}`, {grouped(count, 'section')}")
 
 
 def persisting_check(project: Project) -> Check:

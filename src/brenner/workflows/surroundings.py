@@ -197,8 +197,3 @@ def space_check(path: Path, free: int | None = None) -> Check:
     if free < _LITTLE_SPACE:
         return Check("space", WARNING, f"Only {words} on the store's disk.", "Make room on it.")
     return Check("space", OK, words)
-
-
-def counted(number: int, word: str) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{number:,} {word}{'s' * (number != 1)}"

@@ -19,7 +19,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
 from brenner.project import SETTINGS_FILE, Project, find_project
 from brenner.store_address import shown
-from brenner.workflows.surroundings import counted
+from brenner.thread.counting import grouped
 
 if TYPE_CHECKING:
     from brenner.workflows.copy_mail import Amount, Copied
@@ -162,13 +162,13 @@ def _what(done: "Copied") -> str:
         all_of_it = "All messages are" if done.restored.new_agents else "Everything is"
         return f"{all_of_it} there already: {_mail(done.of_source)}, {places}."
     there = f"; {skipped:,} {'was' if skipped == 1 else 'were'} there already" if skipped else ""
-    return f"Copied {counted(added, 'message')} {places}{there}. Compared: {_mail(done.of_source)}."
+    return f"Copied {grouped(added, 'message')} {places}{there}. Compared: {_mail(done.of_source)}."
 
 
 def _mail(amount: "Amount") -> str:
     return (
-        f"{counted(amount.messages, 'message')}, {counted(amount.threads, 'thread')}, "
-        f"{counted(amount.agents, 'agent')}"
+        f"{grouped(amount.messages, 'message')}, {grouped(amount.threads, 'thread')}, "
+        f"{grouped(amount.agents, 'agent')}"
     )
 
 
@@ -202,7 +202,7 @@ def _verdict(done: "Copied") -> str:
         wrong = [f"v{fact.version} of {fact.thread_id}" for fact in done.unverified]
         more = len(wrong) - _MOST_VERSIONS
         names = ", ".join(wrong[:_MOST_VERSIONS]) + (f" and {more} more" if more > 0 else "")
-        said = f"{names} did not follow from the mail before; {counted(right, 'version')} followed"
+        said = f"{names} did not follow from the mail before; {grouped(right, 'version')} followed"
     return f"{said} from the mail, before and after." if done.ok else f"{said} before the copy."
 
 

@@ -141,7 +141,7 @@ def _headline(shown: Sequence[Pending], now: datetime) -> str:
     """`2 agents owe an ACK, the oldest for 3 h; 1 is overdue.`"""
     agents = {each.debt.debtor for each in shown}
     late = sum(each.is_overdue for each in shown)
-    oldest = span(now - min(each.debt.first.at for each in shown))
+    oldest = span(now - min(each.debt.last.at for each in shown))
     who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
     what = "an ACK" if len(shown) == len(agents) else f"{len(shown)} ACKs"
     since = f"for {oldest}" if len(shown) == 1 else f"the oldest for {oldest}"

@@ -11,6 +11,7 @@ from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, say
 from brenner.session.reference_graph import Edge, Leads
+from brenner.thread.counting import grouped
 from brenner.workflows.check_references import Checked, CheckedReferences, check_references
 
 
@@ -108,10 +109,6 @@ def _verdict(checked: CheckedReferences) -> str:
     if killed:
         said.append(f"{killed} to {'a killed item' if killed == 1 else 'killed items'}")
     if checked.circles:
-        said.append(_counted(len(checked.circles), "circle"))
-    figures = f"{_counted(count, 'reference')} in {_counted(sessions, 'session')}"
+        said.append(grouped(len(checked.circles), "circle"))
+    figures = f"{grouped(count, 'reference')} in {grouped(sessions, 'session')}"
     return f"{figures}; {', '.join(said)}."
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number:,} {word}{'s' * (number != 1)}"

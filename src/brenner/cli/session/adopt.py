@@ -27,7 +27,7 @@ def adopt(settings: Settings, thread: str) -> int:
     with desk(settings) as here:
         done = adopt_thread(here, thread)
     note_done()
-    found = (*done.in_vain, *done.notes)
+    found = (*done.in_vain, *done.notes, *done.unresolved)
     if settings.as_json:
         write_json(
             {
@@ -44,6 +44,8 @@ def adopt(settings: Settings, thread: str) -> int:
         return FINE
     write_diagnostics(done.in_vain, "brenner", sys.stderr)
     write_diagnostics(done.notes, f"message {done.adopted_message_id}", sys.stderr)
+    for each in done.unresolved:
+        write_diagnostics([each], f"{thread} {each.item or ''}".rstrip(), sys.stderr)
     how = "as far as it could be read: see above" if done.notes else "as it is"
     say(
         f"Published v{done.version}, as message {done.message.id}: the artifact of message "

@@ -24,6 +24,17 @@ from brenner.workflows.sessions import Listing, listing
 _MOST_SHOWN = 50
 _CONVERSATION = "conversation"
 _PHASES = (*map(str, Phase), _CONVERSATION)
+# What is counted are sessions, not what waits in them
+_WORDS: dict[Need, str] = {
+    Need.STOPPED: "stopped",
+    Need.BLOCKED: "blocked",
+    Need.ASKED: "with questions",
+    Need.OVERDUE: "with overdue ACKs",
+    Need.REFUSED: "with refused blocks",
+    Need.READY: "ready",
+    Need.LATE: "with late blocks",
+    Need.HANDOFFS: "with handoffs",
+}
 
 
 @click.command(
@@ -59,7 +70,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """List all sessions, what needs you first: stopped, blocked, asked, overdue, refused, ready.
 
-    Then those that wait for agents, in critique, conversations without a kickoff, and complete
+    Then late blocks, handoffs, and those that wait for agents, in critique, conversations without a kickoff, and complete
     ones, each with the latest activity first. Complete ones in which nothing is open are only
     counted, unless you ask for --all. --json has all of them, unless you give --limit.
 
@@ -114,18 +125,14 @@ class _Ask(NamedTuple):
 
 
 def line(sessions: Iterable[Overview], now: datetime, deadline: timedelta) -> str:
-    """`5 sessions: 1 blocked, 2 asked, 1 overdue`; a session may be counted under several words."""
+    """`5 sessions: 1 blocked, 2 with questions`; a session may be counted under several words."""
     found = counts(sessions, now, deadline)
     total = found["sessions"]
     if not total:
         return ""
-    waiting = [f"{found[need]} {_word(need, found[need])}" for need in WAITING if found[need]]
+    waiting = [f"{found[need]:,} {_WORDS[need]}" for need in WAITING if found[need]]
     words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
     return f"{total:,} session{'s' * (total != 1)}{words}"
-
-
-def _word(need: Need, number: int) -> str:
-    return "handoff" if need is Need.HANDOFFS and number == 1 else need
 
 
 def _document(fitting: Sequence[Overview], ask: _Ask) -> dict[str, object]:
@@ -159,7 +166,7 @@ def _lines(fitting: Sequence[Overview], found: Listing, ask: _Ask) -> Iterator[s
 
 
 def _about_acks(owed: Sequence[Owed], ask: _Ask) -> str:
-    """`You owe an ACK. 2 agents owe 3 ACKs; 1 is overdue, for 3 h.`"""
+    """`You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`"""
     mine = [each for each in owed if each.debtor == ask.actor]
     others = [each for each in owed if each.debtor != ask.actor]
     agents = {each.debtor for each in others}
@@ -171,14 +178,14 @@ def _about_acks(owed: Sequence[Owed], ask: _Ask) -> str:
 
 
 def _acks(owed: Sequence[Owed], ask: _Ask) -> str:
-    """`3 ACKs; 1 is overdue, for 3 h`."""
+    """`3 ACKs, the oldest for 27 h; 1 is overdue`, as `mail pending` says it."""
     what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
     late = sum(is_overdue(each, ask.now, ask.deadline) for each in owed)
     if not late:
         return what
-    oldest = span(ask.now - min(each.last_sent for each in owed) - ask.deadline)
-    since = f"for {oldest}" if late == 1 else f"the oldest for {oldest}"
-    return f"{what}; {late:,} {'is' if late == 1 else 'are'} overdue, {since}"
+    oldest = span(ask.now - min(each.last_sent for each in owed))
+    since = f"for {oldest}" if len(owed) == 1 else f"the oldest for {oldest}"
+    return f"{what}, {since}; {late:,} {'is' if late == 1 else 'are'} overdue"
 
 
 def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
@@ -204,5 +211,5 @@ def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:
         yield sentence(f"No session is in the phase {ask.phase}. {everything}", sys.stdout)
         return
     yield sentence("There are no sessions yet. Each will appear here with its kickoff:", sys.stdout)
-    yield advice('`brenner session start --question "…" --to NAME --to NAME`', sys.stdout)
+    yield advice('`brenner session start --question "…" --context "…" --to NAME`', sys.stdout)
     yield from _left_out(0, 0, found)

@@ -18,6 +18,7 @@ from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.needs import Need, needs_of
 from brenner.session.overview import Overview
 from brenner.session.status import Phase, Turn
+from brenner.thread.counting import counted
 
 _WIDE = 120
 _MOST_NAMES = 3
@@ -86,18 +87,18 @@ class _Session(NamedTuple):
         late = len(each.overdue(self.now, self.deadline))
         words: dict[Need, tuple[str, Style]] = {
             Need.STOPPED: ("stopped", ATTENTION),
-            Need.BLOCKED: (_count(each.blocked, "blocked", plural=""), ATTENTION),
-            Need.ASKED: (_count(each.questions, "question"), _NOTICE),
-            Need.OVERDUE: (f"{_count(late, 'ACK')} overdue", ATTENTION),
-            Need.REFUSED: (_count(each.refusals, "refused block"), ATTENTION),
+            Need.BLOCKED: (counted(each.blocked, "blocked", "blocked"), ATTENTION),
+            Need.ASKED: (counted(each.questions, "question"), _NOTICE),
+            Need.OVERDUE: (f"{counted(late, 'ACK')} overdue", ATTENTION),
+            Need.REFUSED: (counted(each.refusals, "refused block"), ATTENTION),
             Need.READY: (PHASE_WORDS[Phase.READY_TO_COMPILE], _POSITIVE),
-            Need.LATE: (_count(each.late, "late block"), _NOTICE),
-            Need.HANDOFFS: (_count(each.handoffs, "handoff"), _NOTICE),
+            Need.LATE: (counted(each.late, "late block"), _NOTICE),
+            Need.HANDOFFS: (counted(each.handoffs, "handoff"), _NOTICE),
         }
         needs = needs_of(each, self.now, self.deadline)
         found = [Piece(*words[need]) for need in needs if need in words] or [self._phase()]
         if each.critiques:
-            found.append(Piece(_count(each.critiques, "critique")))
+            found.append(Piece(counted(each.critiques, "critique")))
         return found
 
     def _phase(self) -> Piece:
@@ -149,7 +150,3 @@ def _between(parts: Iterable[Sequence[Piece]], gap: Piece) -> list[Piece]:
     for part in parts:
         found += [gap, *part] if found else part
     return found
-
-
-def _count(number: int, word: str, plural: str = "s") -> str:
-    return f"{number} {word}{plural if number != 1 else ''}"

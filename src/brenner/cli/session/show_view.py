@@ -7,11 +7,11 @@ from brenner.cli.folding import PLAIN, Piece, Style, columns, fold
 from brenner.cli.mail.message import both_times, labelled
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.sentences import thread_argument
-from brenner.cli.session.status_words import plural
 from brenner.diagnostics.model import Summary
 from brenner.diagnostics.visible import visible
 from brenner.neighbours.beads import Bead
 from brenner.persist.states import Persistence
+from brenner.thread.counting import counted
 from brenner.thread.posted import iso
 from brenner.workflows.cross_references import ArtifactFile, MailThread, Whereabouts
 from brenner.workflows.neighbours import NTM, TMUX, Terminal
@@ -103,7 +103,7 @@ def _mail(found: Whereabouts) -> Iterator[Field]:
     if mail is None:
         yield "Mail thread", [Piece("none in this store", QUIET)]
         return
-    count = plural(mail.messages, "message")
+    count = counted(mail.messages, "message")
     yield "Mail thread", [Piece(f"{count} in "), Piece(visible(mail.store), is_solid=True)]
     yield "", [_command(f"brenner mail thread {thread}")]
     yield "First, last", [Piece(both_times(mail.first_at)), Piece("\n" + both_times(mail.last_at))]
@@ -175,7 +175,7 @@ def _running(terminal: Terminal) -> Iterator[Piece]:
     if terminal.is_running is None:
         yield Piece(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
     elif terminal.is_running:
-        yield Piece(f"  running, {plural(terminal.windows, 'window')}", STRONG)
+        yield Piece(f"  running, {counted(terminal.windows, 'window')}", STRONG)
     else:
         yield Piece("  not running", QUIET)
 

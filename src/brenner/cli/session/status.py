@@ -90,13 +90,15 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.cli.session.status_view import Screen
+    from brenner.session.refusal_replies import told_of_refusals
     from brenner.workflows.neighbours import bead_of
     from brenner.workflows.references import unresolved
     from brenner.workflows.session_status import load_status
 
     found = load_status(here, thread_id)
     nowhere = unresolved(here, found.chain.state.artifact)
-    return Screen(found.status, nowhere, bead_of(thread_id, here.project.folder))
+    bead = bead_of(thread_id, here.project.folder)
+    return Screen(found.status, nowhere, bead, told_of_refusals(found.messages))
 
 
 def _reader(here: Desk) -> "Reader":

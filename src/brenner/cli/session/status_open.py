@@ -12,7 +12,7 @@ from brenner.cli.mail.table import Column, Row, cut, table
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import advice, thread_argument
-from brenner.cli.session.status_words import plural
+from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.session.status import (
@@ -22,6 +22,7 @@ from brenner.session.status import (
     Refusal,
     SessionStatus,
 )
+from brenner.thread.counting import counted
 from brenner.thread.types import CRITIQUE
 
 _T = TypeVar("_T")
@@ -170,12 +171,15 @@ def _refusal(each: Refusal) -> Row:
 def unresolved_lines(
     status: SessionStatus, found: Sequence[Diagnostic], out: TextIO, *, is_full: bool
 ) -> Iterator[str]:
-    """References that lead nowhere, by the item that has them."""
+    """References that lead nowhere, by the item that has them, and files that are in the way."""
     if not found:
         return
     yield "\n"
-    count = plural(len(found), "reference leads", "references lead")
-    yield fold([], [Piece(f"{count} nowhere", QUIET)], "", out)
+    files = sum(each.code is SESSION_FILE_UNREADABLE for each in found)
+    count = counted(len(found) - files, "reference leads", "references lead")
+    said = [f"{count} nowhere"] if len(found) > files else []
+    said += [f"{counted(files, 'file')} that references need cannot be read"] if files else []
+    yield fold([], [Piece("; ".join(said), QUIET)], "", out)
     for each in _first(found, out, is_full=is_full):
         yield fold([Piece("  ")], [Piece(each.message)], "    ", out)
     yield from _rest(status, len(found), out, is_full=is_full)

@@ -19,13 +19,14 @@ from brenner.cli.session.status_open import (
     refusal_lines,
     unresolved_lines,
 )
-from brenner.cli.session.status_words import PHASE_WORDS, plural, turn_pieces
+from brenner.cli.session.status_words import PHASE_WORDS, turn_pieces
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.neighbours.beads import Bead
 from brenner.session.attention import Attention, attention
 from brenner.session.status import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.status_json import status_json
+from brenner.thread.counting import counted
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
 # What keeps the session from going on has a mark besides its words
@@ -50,11 +51,15 @@ _AGENTS = (
 
 
 class Screen(NamedTuple):
-    """What is shown: the status, and what only the surroundings know."""
+    """What is shown: the status, and what only the surroundings know.
+
+    `told` are the messages whose authors have been mailed what is refused in them.
+    """
 
     status: SessionStatus
     unresolved: tuple[Diagnostic, ...] = ()
     bead: Bead | None = None
+    told: frozenset[int] = frozenset()
 
 
 def document(screen: Screen, reader: Reader) -> dict[str, object]:
@@ -79,7 +84,7 @@ def lines(screen: Screen, reader: Reader, out: TextIO, *, is_full: bool) -> Iter
     yield from refusal_lines(status, out, is_full=is_full)
     yield from unresolved_lines(status, screen.unresolved, out, is_full=is_full)
     yield "\n"
-    yield from step_lines(next_step(status, reader), out)
+    yield from step_lines(next_step(status, reader, screen.told), out)
 
 
 def _title(status: SessionStatus, out: TextIO) -> Iterator[str]:
@@ -138,8 +143,8 @@ def _version(version: LatestVersion, out: TextIO) -> Iterator[Piece]:
     yield Piece(f", {_compiled(version, out)}: ", QUIET)
     found = [
         version.status,
-        plural(version.errors, "lint error") if version.errors else "",
-        plural(version.warnings, "warning") if version.warnings else "",
+        counted(version.errors, "lint error") if version.errors else "",
+        counted(version.warnings, "warning") if version.warnings else "",
         "" if version.has_third_alternative else "no third alternative",
     ]
     if not (version.errors or version.warnings):
@@ -158,8 +163,8 @@ def _compiled(version: LatestVersion, out: TextIO) -> str:
 def _since(status: SessionStatus) -> Iterator[Piece]:
     """What has come in that no version has read."""
     if status.unread:
-        count = plural(status.unread, "delta has", "deltas have")
-        applies = plural(status.applies, "block would apply", "blocks would apply")
+        count = counted(status.unread, "delta has", "deltas have")
+        applies = counted(status.applies, "block would apply", "blocks would apply")
         since = " since" if status.version else ""
         yield Piece(f"\n{count} arrived{since}; ")
         yield Piece(applies if status.applies else "no block of it would apply")
@@ -190,13 +195,20 @@ def step_lines(step: Step, out: TextIO) -> Iterator[str]:
     """`Next: publish v2: brenner compile …`. A command that does not fit is not folded: who copies
     it would copy the line ends.
     """
-    words, width = f"Next: {step.words}:", width_of(out)
-    if width and columns(words) + columns(step.command) + 1 > width:
+    yield from _way_on(f"Next: {step.words}:", step.command, out)
+    if step.instead:
+        words, command = step.instead
+        yield from _way_on(f"  {words}:", command, out)
+
+
+def _way_on(words: str, command: str, out: TextIO) -> Iterator[str]:
+    width = width_of(out)
+    if width and columns(words) + columns(command) + 1 > width:
         yield fold([], _said(words), "  ", out)
-        is_long = columns(step.command) + 2 > width
-        yield f"{'' if is_long else '  '}{step.command}\n"
+        is_long = columns(command) + 2 > width
+        yield f"{'' if is_long else '  '}{command}\n"
         return
-    yield fold([], [*_said(words), Piece(" "), Piece(step.command, STRONG, is_solid=True)], "", out)
+    yield fold([], [*_said(words), Piece(" "), Piece(command, STRONG, is_solid=True)], "", out)
 
 
 def _said(words: str) -> list[Piece]:

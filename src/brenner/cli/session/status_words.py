@@ -7,6 +7,7 @@ from brenner.cli.mail.table import Cell
 from brenner.cli.mail.times import span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
+from brenner.thread.counting import counted
 
 PHASE_WORDS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",
@@ -21,11 +22,6 @@ _TURNS = {
     Turn.OWES_DELTA: Piece("owes a delta", ATTENTION),
     Turn.PASSED: Piece("passed", QUIET),
 }
-
-
-def plural(count: int, word: str, words: str = "") -> str:
-    """`1 delta`, `2 deltas`."""
-    return f"{count} {word if count == 1 else words or word + 's'}"
 
 
 def turn_pieces(each: Participant, status: SessionStatus, now: datetime) -> Cell:
@@ -74,4 +70,4 @@ def _deltas(each: Participant) -> str:
     """`2 deltas: 5 applied, 1 refused`; what is zero is left out."""
     counts = {"applied": each.applied, "refused": each.refused, "duplicate": each.duplicate}
     told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    return f"{plural(each.deltas, 'delta')}: {told or 'no block in it'}"
+    return f"{counted(each.deltas, 'delta')}: {told or 'no block in it'}"

@@ -13,7 +13,7 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pie
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.cli.session.list_rows import lines
-from brenner.cli.session.status_words import PHASE_WORDS, plural
+from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.cli.session.watch_line import Line
 from brenner.cli.session.watch_words import (
     lost_piece,
@@ -27,6 +27,7 @@ from brenner.project import ACK_DEADLINE
 from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
+from brenner.thread.counting import counted
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (
     Back,
@@ -149,7 +150,7 @@ class View:
         refused = sum(entry.state == "refused" for entry in done.ledger)
         if refused and not done.notified:
             ledger = f"`brenner artifact ledger {thread_argument(done.thread_id)}`"
-            words.append(f"{plural(refused, 'block is', 'blocks are')} refused: {ledger}.")
+            words.append(f"{counted(refused, 'block is', 'blocks are')} refused: {ledger}.")
         out = sys.stdout
         out.write(fold([Piece(_INDENT)], _marked(" ".join(words), STRONG), _INDENT + "  ", out))
         if done.failed:

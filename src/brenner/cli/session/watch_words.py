@@ -8,8 +8,9 @@ from brenner.cli.folding import PLAIN, Piece
 from brenner.cli.mail.times import span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import joined, thread_argument
-from brenner.cli.session.status_words import PHASE_WORDS, plural
+from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
+from brenner.thread.counting import counted
 
 _MOST_NAMES = 4
 _MINUTE = timedelta(minutes=1)
@@ -50,7 +51,7 @@ def what_follows(status: SessionStatus, *, auto_compile: bool) -> str:
 def _ready(status: SessionStatus, *, auto_compile: bool) -> str:
     """Who watches compiles; only who means it goes on with what was closed."""
     thread, version = thread_argument(status.thread_id), status.version
-    said = f"nothing is missing, and {plural(status.applies, 'block')} would be applied"
+    said = f"nothing is missing, and {counted(status.applies, 'block')} would be applied"
     if version and status.is_closed:
         reopen = f"`brenner compile --reopen {thread}`"
         return f"{said}. The session was closed with v{version.number}; to go on with it: {reopen}."
@@ -124,7 +125,7 @@ def overall(phases: Iterable[Phase | None], last_at: datetime | None, now: datet
 
 
 def _counted(found: Counter[Phase]) -> Iterator[Piece]:
-    yield Piece(plural(found.total(), "open session"), PLAIN if found.total() else QUIET)
+    yield Piece(counted(found.total(), "open session"), PLAIN if found.total() else QUIET)
     for number, phase in enumerate(each for each in Phase if found[each]):
         style = _STYLES.get(phase, PLAIN)
         yield Piece(": " if not number else ", ", QUIET)

@@ -108,6 +108,7 @@ ROUND_1 = (
         "blocks are sound, the fourth is not.",
         "brenner mail send outbox/1-red-unchecked.md --no-check --key 1-red-unchecked",
     ),
+    Step("Whose turn is it, and what was refused?", f"brenner session status {THREAD}"),
     Step(
         "The operator compiles the first version. One bad block stops no good one; its author is "
         "told.",
@@ -165,6 +166,7 @@ AFTERWARDS = (
         f"brenner artifact verify {THREAD}",
     ),
     Step("The versions.", f"brenner artifact history {THREAD}"),
+    Step("And where the session stands.", f"brenner session status {THREAD}"),
     Step("And the repository: one commit, of one file.", "git log --stat", when=When.GIT),
     Step(
         "T1 and T2 are what Brenner, Jacob and Meselson did in 1960: the new RNA and the new "
@@ -180,5 +182,6 @@ TRY_NEXT = (
         f"brenner new DELTA --thread {THREAD} > mine.md",
         "a message of your own, to fill in; then `brenner check mine.md`",
     ),
+    (f"brenner session round {THREAD} --dry-run", "what the next round would ask of each agent"),
     (f"brenner session complete {THREAD} --persist", "the end of the session"),
 )
