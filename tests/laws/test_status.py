@@ -16,7 +16,7 @@ from brenner.session.chain import Chain, advance, replay
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
 from brenner.session.local_ids import local_ledger
 from brenner.session.rebuild import Candidate, Filed, Rebuilt
-from brenner.session.standing import status_of
+from brenner.session.standing import standing, status_of
 from brenner.session.status import Phase, SessionStatus
 from brenner.session.status_json import status_json
 from brenner.thread.messages import Message
@@ -86,9 +86,10 @@ def test_followed_message_by_message_it_is_what_it_is_from_the_start(
     """
     messages = played(play_of).messages()
     chain: Chain | None = None
+    found: SessionStatus | None = None
     for number in range(1, len(messages) + 1):
         chain = live(chain, messages[:number], operator)
-        found = status(messages[:number], chain, operator)
+        found = standing(chain, messages[:number], operator, found).status
         assert found == status(messages[:number], None, operator)
 
 

@@ -1,20 +1,17 @@
 """References from session to session when one is compiled (R21)."""
 
-import pytest
-
 from brenner.cli.compile_report import compiled_json
 from brenner.delta.schema import RELATIONS
 from brenner.mail.memory import MemoryMailbox
 from brenner.project import find_project
+from brenner.thread.messages import Message
 from brenner.workflows import compile as compiling
-from brenner.workflows import publishing
-from brenner.workflows.check_references import check_references
+from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of
 from brenner.workflows.references import unresolved
-from brenner.workflows.sessions import Rows
 from brenner.workflows.versions import verify
-from session.desks import add, edit
+from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,
     SECOND,
@@ -99,6 +96,32 @@ def test_what_is_no_id_is_told_once(place: Referring) -> None:
     assert nowhere(place.compile(FIRST)) == [SESSION, ITEM]
 
 
+def test_each_reference_that_leads_nowhere_is_told(place: Referring) -> None:
+    """Also where the item gets another one in the same round of which the ledger tells."""
+    place.start(FIRST)
+    place.send(FIRST, edit("H1", references=[to("no/one", "H1")]))
+    place.compile(FIRST)
+    assert nowhere(place.compile(FIRST)) == [SESSION]
+    place.send(FIRST, edit("H1", references=[to("no/two", "H1"), to(SECOND, "H1")]))
+    done = place.compile(FIRST)
+    found = [each for each in done.warnings if each.id == SESSION]
+    assert ["no/one" in found[0].message, SECOND in found[1].message, len(found)] == [True, True, 2]
+    assert [each.id for each in done.ledger[0].diagnostics] == ["UNKNOWN_REFERENCE"]
+    assert nowhere(place.compile(FIRST)) == [SESSION] * 3
+
+
+def test_an_adopted_version_lists_what_leads_nowhere(place: Referring) -> None:
+    """Its message does as that of every version."""
+    place.start(FIRST)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    done = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    body = f"# Compiled Artifact v2\n\n## Full Artifact\n\n```markdown\n{done.text}```\n"
+    place.desk.mailbox.send(Message(FIRST, ANN, ("Operator",), "COMPILED: v2 of others", body))
+    adopted = adopt_thread(place.desk, FIRST)
+    assert [each.id for each in adopted.unresolved] == [SESSION]
+    assert f"## Unresolved References\n- {SESSION}" in adopted.message.message.body
+
+
 # Circles
 
 
@@ -164,54 +187,3 @@ def test_a_version_rebuilds_without_the_other_sessions(place: Referring) -> None
         assert "through other sessions, as they stood then" in entry.diagnostics[0].message
     chain = compiling.compile_thread(there, THIRD, compiling.CompileOptions())
     assert references_of(chain, "H3") == [f"extends {FIRST} H2"]
-
-
-def test_what_refers_to_nothing_loads_nothing(
-    place: Referring, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Other sessions cost nothing then; nor where no reference is new."""
-    place.start(FIRST, SECOND)
-    looked_at: list[str] = []
-    find = Rows.find
-
-    def watched(self: Rows, thread_id: str) -> object:
-        looked_at.append(thread_id)
-        return find(self, thread_id)
-
-    monkeypatch.setattr(Rows, "find", watched)
-    place.send(FIRST, edit("H1", claim="Another"))
-    place.compile(FIRST)
-    assert looked_at == []
-    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    place.compile(FIRST)
-    assert set(looked_at) == {SECOND}
-
-
-def test_two_compiles_at_once_can_close_a_circle(
-    place: Referring, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither sees what the other is about to publish; the check of references finds it."""
-    place.start(FIRST, SECOND)
-    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
-    post = publishing.post
-
-    def after_the_other(*arguments: object) -> object:
-        monkeypatch.setattr(compiling, "post", post)
-        place.compile(SECOND)
-        return post(*arguments)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(compiling, "post", after_the_other)
-    place.compile(FIRST)
-    checked = check_references(place.desk)
-    [way] = checked.circles
-    assert [str(edge) for edge in way] == [
-        f"{FIRST} H1 extends {SECOND} H1",
-        f"{SECOND} H1 refines {FIRST} H1",
-    ]
-    assert [each.id for each in checked.violations] == ["CIRCLE_OF_REFERENCES"]
-    assert check_references(place.desk, [SECOND]).circles == (way,)
-    drop = edit("H1", references=[], references_replace=True)
-    place.send(FIRST, drop)
-    place.compile(FIRST)
-    assert check_references(place.desk).violations == ()

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from brenner.workflows.check_references import check_references
+from brenner.workflows.compile import Compiled
+from brenner.workflows.references import unresolved
 from brenner.workflows.send import SendOptions
+from mail_shell import Shell
 from session.desks import ANN, edit
 from session.referring import (
     FIRST,
@@ -22,6 +25,7 @@ from session.referring import (
 
 __all__ = ["place"]
 SESSION, ITEM = "UNKNOWN_REFERENCED_SESSION", "UNKNOWN_REFERENCED_ITEM"
+UNREADABLE = "SESSION_FILE_UNREADABLE"
 CIRCULAR = "CIRCULAR_REFERENCE"
 
 
@@ -82,11 +86,63 @@ def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str)
     secret.write_text(path.read_text("utf-8"), "utf-8")
     path.unlink()
     spoil(path, secret, damage)
-    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    assert nowhere(place.compile(FIRST)) == [SESSION]
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2")]))
+    done = place.compile(FIRST)
+    assert (told(done), nowhere(done)) == ([UNREADABLE], [])
+    assert done.message
+    assert f"## Unresolved References\n- {UNREADABLE}: " in done.message.message.body
+    assert [each.id for each in unresolved(place.desk, done.artifact)] == [UNREADABLE]
     checked = check_references(place.desk)
-    assert [each.id for each in checked.violations] == [SESSION, "SESSION_FILE_UNREADABLE"]
-    assert checked.summary.errors == 0
+    assert [each.id for each in checked.violations] == [UNREADABLE]
+    assert [str(each.leads) for each in checked.references] == ["unknown_session"] * 2
+
+
+def told(done: Compiled) -> list[str]:
+    """What a compile says of files."""
+    return [each.id for each in done.warnings if each.id == UNREADABLE]
+
+
+def test_a_damaged_file_farther_away_is_said(place: Referring) -> None:
+    """What leads there may lead back here: nobody can tell. Where nothing is new, nothing can."""
+    place.start(FIRST, SECOND)
+    path = place.file(THIRD, hypothesis("H1", f"extends {FIRST} H1"))
+    place.send(SECOND, edit("H1", references=[to(THIRD, "H1")]))
+    place.compile(SECOND)
+    path.write_bytes(path.read_bytes() + b"\xff")
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    done = place.compile(FIRST)
+    assert (told(done), nowhere(done)) == ([UNREADABLE], [])
+    assert told(place.compile(FIRST)) == []
+    assert told(place.compile(SECOND)) == [UNREADABLE]
+
+
+def test_a_damaged_file_beside_mail(place: Referring) -> None:
+    """It is opened only for what the mail lacks; then both are said: neither explains the other."""
+    place.start(FIRST, SECOND)
+    place.file(SECOND).write_bytes(b"\xff")
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    done = place.compile(FIRST)
+    assert (told(done), nowhere(done)) == ([], [])
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H7")]))
+    done = place.compile(FIRST)
+    assert (told(done), nowhere(done)) == ([UNREADABLE], [ITEM])
+    assert [each.id for each in check_references(place.desk).violations] == [ITEM, UNREADABLE]
+
+
+def test_a_damaged_file_is_said_by_the_status(
+    place: Referring, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is counted apart: nobody knows whether the references lead nowhere."""
+    place.start(FIRST)
+    place.file(SECOND).write_bytes(b"\xff")
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(THIRD, "H1")]))
+    place.compile(FIRST)
+    shell = Shell(place.folder, monkeypatch)
+    found = shell("session", "status", FIRST, "--json").json["unresolved"]
+    assert [each["id"] for each in found] == [SESSION, UNREADABLE]
+    shown = shell("session", "status", FIRST).out
+    assert "1 reference leads nowhere; 1 file that references need cannot be read\n" in shown
+    assert f"  `artifacts/{SECOND}.md` cannot be read as the artifact of a session: " in shown
 
 
 def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
@@ -99,11 +155,14 @@ def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
     (place.folder / "artifacts").rmdir()
     (place.folder / "artifacts").symlink_to(outside)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    assert nowhere(place.compile(FIRST)) == [SESSION]
-    assert [each.id for each in check_references(place.desk).violations] == [
-        SESSION,
-        "SESSION_FILE_UNREADABLE",
-    ]
+    place.send(FIRST, edit("H2", references=[to(THIRD, "H1")]))
+    done = place.compile(FIRST)
+    assert (told(done), nowhere(done)) == ([UNREADABLE], [])
+    [found] = check_references(place.desk).violations
+    assert found.id == UNREADABLE
+    assert found.message.startswith(
+        "`artifacts/` cannot be read as the artifact of a session: `art"
+    )
 
 
 def test_other_files_are_none_of_our_business(place: Referring) -> None:
@@ -138,3 +197,14 @@ def test_sending_tells_what_leads_nowhere_and_in_a_circle(place: Referring) -> N
         (ITEM, 7),
         (ITEM, 7),
     ]
+
+
+def test_sending_tells_that_a_file_cannot_be_read(place: Referring) -> None:
+    """Once, however many references need it."""
+    place.start(FIRST)
+    place.file(SECOND).write_bytes(b"\xff")
+    text = place.send(THIRD, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2")])).message
+    file = f"Thread: {FIRST}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: More\n\n{text.body}"
+    outcome = place.desk.send(file, SendOptions(actor=ANN))
+    assert outcome.sent
+    assert [each.id for each in outcome.report.violations] == [UNREADABLE]

@@ -310,6 +310,20 @@ def test_a_file_counts_with_its_references(tmp_path: Path, shell: Shell) -> None
     assert here("refs", "graph", FATE, "H1", "--json").codes == ["NO_VERSION_YET"]
 
 
+def test_a_session_without_a_version_has_no_graph(tmp_path: Path, shell: Shell) -> None:
+    Programme(tmp_path).ask(FATE, "2026-01-05", "What tells a cell where it is?")
+    done = Shell(tmp_path, shell.patch)("refs", "graph", FATE, "--json")
+    assert (done.code, done.codes) == (1, ["NO_VERSION_YET"])
+
+
+def test_an_unknown_item_is_asked_for_without_its_fields(shell: Shell) -> None:
+    """A graph is of items; only other commands know of `H2.claim`."""
+    told = shell("refs", "graph", FATE, "H99").err
+    assert "NO_SUCH_ITEM" in told
+    assert "H2.claim" not in told
+    assert "H2.claim" in shell("artifact", "blame", FATE, "H99").err
+
+
 # The page
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import brenner
 from brenner.session.genealogy_tree import MOST_BRANCHES
 from brenner.thread.messages import Message, render_message_file
 from mail_shell import HOSTILE, Shell
@@ -23,6 +24,7 @@ from session.programme import (
     play_programme,
     refers,
 )
+from session.round_play import THREAD, asked, first_round
 from session.test_refs_graph import graph, names, node, relations
 
 
@@ -38,6 +40,14 @@ def shell(world: Programme, monkeypatch: pytest.MonkeyPatch) -> Shell:
     for name in ("AGENT_NAME", "BRENNER_STORE"):
         monkeypatch.delenv(name, raising=False)
     return Shell(world.folder, monkeypatch)
+
+
+def test_a_session_that_waits_for_acks(world: Programme, shell: Shell) -> None:
+    """Its phase has the words that it has everywhere."""
+    with brenner.open(str(world.folder)) as desk:
+        first_round(desk)
+        asked(desk)
+    assert f"{THREAD}  v1, awaiting ACKs\n" in graph(shell, THREAD).out
 
 
 def test_the_archive_beside_a_file_knows_who(
@@ -106,9 +116,9 @@ def test_a_file_that_cannot_be_read_is_told(world: Programme, shell: Shell) -> N
     (world.folder / "artifacts" / f"{OLD}.md").write_bytes(b"\xff\xfe")
     done = graph(shell, FATE, "H1")
     assert "SESSION_FILE_UNREADABLE" in done.err
-    assert "[UNKNOWN SESSION] neither in the mail nor in artifacts/" in done.out
-    found = {each["id"] for each in graph(shell, FATE, "H1", "--json").json["violations"]}
-    assert "SESSION_FILE_UNREADABLE" in found
+    assert "[UNKNOWN SESSION] nothing of it can be read, in mail or artifacts/" in done.out
+    found = [each["id"] for each in graph(shell, FATE, "H1", "--json").json["violations"]]
+    assert found == ["SESSION_FILE_UNREADABLE"]
 
 
 def test_names_are_shown_and_not_obeyed(world: Programme, shell: Shell) -> None:

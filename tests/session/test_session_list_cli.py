@@ -73,6 +73,10 @@ def shell(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(filled.folder, monkeypatch)
 
 
+LINE = (
+    "8 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with refused blocks, 2 ready, "
+    "1 with handoffs"
+)
 IN_ORDER = (BLOCKED, LONGEST, "br-1", READY, "COORD-handoff", FRESH, "COORD-standup", DONE)
 
 
@@ -118,14 +122,14 @@ def test_one_line_each_in_a_pipe(shell: Shell) -> None:
     done = shell("session", "list")
     assert done.code == 0
     head, acks, _, titles, _, *rows = done.out.splitlines()
-    assert head == ("8 sessions: 1 blocked, 1 asked, 1 overdue, 1 refused, 2 ready, 1 handoff.")
-    assert acks == "You owe 3 ACKs. 2 agents owe 5 ACKs; 1 is overdue, for 6 h."
+    assert head == f"{LINE}."
+    assert acks == "You owe 3 ACKs. 2 agents owe 5 ACKs, the oldest for 30 h; 1 is overdue."
     assert titles.split() == ["Needs", "Session", "Round", "Phase", "Turn", "Last", "Question"]
     for name, row in zip(IN_ORDER[:-1], rows, strict=False):
         assert f" {name} " in row
     needs = [row.partition("  ")[0] for row in rows]
     assert needs[:5] == [
-        *("1 blocked, 1 question", "1 ACK overdue", "1 refused, ready to compile"),
+        *("1 blocked, 1 question", "1 ACK overdue", "1 refused block, ready to compile"),
         *("ready to compile", "1 handoff"),
     ]
     assert rows[7:] == [
@@ -174,7 +178,7 @@ def test_no_more_than_fifty(filled: Filled, shell: Shell) -> None:
 def test_the_line(filled: Filled, shell: Shell) -> None:
     done = shell("session", "list", "--line")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "8 sessions: 1 blocked, 1 asked, 1 overdue, 1 refused, 2 ready, 1 handoff\n"
+    assert done.out == f"{LINE}\n"
     coloured = in_terminal(20, "--project", str(filled.folder), "session", "list", "--line")
     assert coloured == done.out
 
@@ -184,6 +188,24 @@ def test_the_line_where_nothing_waits(tmp_path: Path) -> None:
     here.complete(DONE)
     line = brenner("session", "list", "--line", cwd=here.folder)
     assert (line.code, line.out) == (0, "1 session, nothing waits\n")
+
+
+def test_late_work_waits(tmp_path: Path) -> None:
+    """What comes in after the end is in the list, in the line and in the counts."""
+    here = Filled(tmp_path / "project")
+    here.complete(DONE)
+    here.complete("RS-20251230-over")
+    mail.contribute(here.mailbox, DONE, ANN, add("Late"), add("Later"))
+    line = brenner("session", "list", "--line", cwd=here.folder)
+    assert line.out == "2 sessions: 1 with late blocks\n"
+    told = brenner("session", "list", cwd=here.folder).out
+    assert re.search(rf"^2 late blocks +{DONE} ", told, re.MULTILINE)
+    assert "1 session is complete, and nothing waits there" in told
+    first, _ = (document := brenner("session", "list", "--json", cwd=here.folder).json)["sessions"]
+    assert (first["thread_id"], first["needs"]) == (DONE, ["late", "complete"])
+    assert (document["summary"]["late"], document["summary"]["complete"]) == (1, 2)
+    one = brenner("session", "status", DONE, "--line", cwd=here.folder)
+    assert one.out == "done r2 v2 complete · 2 late\n"
 
 
 def test_a_line_of_what_is_known_is_cheap(filled: Filled) -> None:

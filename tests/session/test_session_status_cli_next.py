@@ -13,9 +13,11 @@ from program import run
 from session.busy_session import ANN, BEA, ROLES, Stage, busy
 from session.desks import THREAD, add, edit
 
+FORM = "[[fill in: your answer]]"
 HYPHEN = "-bot-5so.1.4"
 # The command stands at the end: behind the words, or on a line of its own.
-_NEXT = re.compile(r"^Next: (.*?):\s+(brenner .*)\Z", re.MULTILINE | re.DOTALL)
+_NEXT = re.compile(r"^Next: (.*?):\s+(brenner .*)$", re.MULTILINE)
+_INSTEAD = re.compile(r"^  or .*:\s+(brenner .*)\Z", re.MULTILINE)
 
 
 class Typist:
@@ -37,6 +39,13 @@ class Typist:
         found = _NEXT.search(done.out.rstrip("\n"))
         assert found, done.out
         return found[1], found[2]
+
+    def told_instead(self, thread_id: str) -> str:
+        """The command of the other way on."""
+        done = self.shell("session", "status", "--", thread_id)
+        found = _INSTEAD.search(done.out.rstrip("\n"))
+        assert found, done.out
+        return found[1]
 
     def phase(self, thread_id: str) -> object:
         """How far the session is."""
@@ -72,12 +81,11 @@ def test_the_way_of_a_session(typist: Typist, tmp_path: Path, thread_id: str) ->
     )
     assert "Published v1" in typist.paste(command).out
     words, command = typist.told(thread_id)
-    assert (typist.phase(thread_id), words[:13]) == ("in_critique", "start round 2")
-    end = re.search("`(brenner session complete .*)`", words)
-    assert end
+    assert (typist.phase(thread_id), words) == ("in_critique", "start round 2")
+    end = typist.told_instead(thread_id)
     assert f"to {ANN} ({ROLES[ANN]}) in {thread_id}." in typist.paste(command).out
     assert typist.phase(thread_id) == "awaiting_acks"
-    assert "Published v2" in typist.paste(end[1]).out
+    assert "Published v2" in typist.paste(end).out
     words, command = typist.told(thread_id)
     assert (typist.phase(thread_id), words) == ("complete", "read the last version")
     assert "Gradient" in typist.paste(command).out
@@ -132,7 +140,9 @@ def test_who_is_blocked_is_answered_first(typist: Typist, tmp_path: Path) -> Non
         shown = re.search("`(.*)`", words)
         assert shown
         assert f"{kind}: " in typist.paste(shown[1]).out
-        assert typist.paste(command).code == 0
+        assert "TEMPLATE_NOT_FILLED_IN" in typist.paste(command).err  # no answer closes nothing
+        assert typist.told()[1] == command
+        assert typist.paste(command.replace(FORM, "Take the other one.")).code == 0
     words, command = typist.told()
     assert words == "ask RedSky, GreenDog and BlueLake again"
     assert typist.paste(command).code == 0
@@ -156,10 +166,27 @@ def test_all_refused(typist: Typist, tmp_path: Path) -> None:
     stage.acknowledge(ANN, number)
     stage.contribute(ANN, edit("H9", claim="x"))
     words, command = typist.told()
-    assert words == f"mail {ANN} what is refused, if you have not yet"
+    assert words == f"mail {ANN} what is refused"
     assert typist.paste(command).code == 0
     inbox = typist.shell("mail", "inbox", "--as", ANN, "--json").json
     assert "Validation" in str([each["subject"] for each in inbox["messages"]])
+    assert typist.told()[0] == "follow it live"  # she has been told
+    stage.contribute(ANN, edit("H8", claim="x"))
+    assert typist.told()[0] == f"mail {ANN} what is refused"
+
+
+def test_an_ack_of_one_who_has_contributed_holds_nothing_up(typist: Typist, tmp_path: Path) -> None:
+    """The next round comes first, though her ACK is overdue; while she is awaited it does not."""
+    stage = Stage(tmp_path)
+    stage.kickoff(ANN)
+    assert typist.told()[0] == f"ask {ANN} again"
+    stage.contribute(ANN, add("Gradient"))
+    stage.compile()
+    assert typist.shell("session", "status", "--json", THREAD).json["pending"][0]["overdue"]
+    assert typist.told()[0] == "start round 2"
+    [number] = stage.kickoff(BEA, title="Round 2")
+    stage.acknowledge(BEA, number)
+    assert typist.told()[0] == f"ask {ANN} again"  # there is nothing better to do
 
 
 def test_an_agent_reads_of_her_own_turn(typist: Typist, tmp_path: Path) -> None:
@@ -175,6 +202,30 @@ def test_an_agent_reads_of_her_own_turn(typist: Typist, tmp_path: Path) -> None:
     assert run(["sh", "-c", f"{program}; {command}"], tmp_path, {}).code == 0
     written = (tmp_path / "message.md").read_text("utf-8")
     assert written.startswith(f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\n")
+
+
+def test_an_agent_corrects_what_was_refused(typist: Typist, tmp_path: Path) -> None:
+    """First she says that she has got the newest kickoff; the one before that can wait."""
+    stage = Stage(tmp_path)
+    [first] = stage.kickoff(ANN)
+    number = stage.contribute(ANN, add("Gradient"), edit("H9", claim="x"), edit("H8", claim="x"))
+    stage.compile()
+    [second] = stage.kickoff(ANN, title="Round 2")
+    words, command = typist.told(THREAD, "--as", ANN)
+    assert words == f"answer the KICKOFF of Operator, `brenner mail show {second}`, then"
+    assert typist.paste(command).code == 0
+    words, command = typist.told(THREAD, "--as", ANN)
+    why = "(INVALID_TARGET: there is no such item)"
+    assert words == (
+        f"correct block 2 of message {number} {why}, `brenner mail show {number}`, and 1 more; "
+        "then `brenner mail send message.md`"
+    )
+    assert command.startswith(f"brenner new DELTA --as {ANN} --to Operator --thread {THREAD}")
+    assert typist.paste(f"brenner session dismiss {THREAD} {number}").code == 0
+    words, command = typist.told(THREAD, "--as", ANN)
+    assert words == f"answer the KICKOFF of Operator, `brenner mail show {first}`, then"
+    assert typist.paste(command).code == 0
+    assert typist.told(THREAD, "--as", ANN)[0].startswith("write your delta")
 
 
 def test_a_version_that_does_not_rebuild(typist: Typist, tmp_path: Path) -> None:

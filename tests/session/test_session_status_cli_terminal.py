@@ -43,7 +43,7 @@ def test_lines_fit(project: Path, width: int) -> None:
         assert whole in text
     assert ("Deltas" in text) == (width == 140)
     assert shown[0] == f"{THREAD}  round 2, awaiting ACKs"
-    assert shown[-1].endswith("brenner mail ack 18")
+    assert shown[-1].endswith("brenner mail ack 18 --notes '[[fill in: your answer]]'")
 
 
 def test_one_screen(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from session.watching import Watcher, watching
 
 RIVAL = "AmberBeacon"
 AUTHORS = (ANN, BEA)
+_FINISHING = "The compile is finished first; Ctrl-C again breaks it off."
 
 
 class Place(NamedTuple):
@@ -80,7 +81,8 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
         assert len(sent) == each * len(AUTHORS)
         _wait_for_all(place.desk, sent, one)
         assert one.stop() == two.stop() == 0
-        assert one.said_wrong() == two.said_wrong() == ""
+        for watcher in (one, two):  # it may have been compiling when it was stopped
+            assert watcher.said_wrong().strip() in ("", _FINISHING)
     _check_versions(place.desk, sent)
     told = [
         (each["version"], each["message_id"])

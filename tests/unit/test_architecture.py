@@ -121,6 +121,13 @@ def test_help_imports_no_command() -> None:
     assert not {name for name in loaded if name.startswith(("brenner.check", "brenner.delta"))}
 
 
+def test_where_sessions_stand_needs_no_prompts() -> None:
+    """`session list` and `session status` are asked often, for a prompt of the shell too."""
+    loaded = loaded_by("import brenner.workflows.sessions, brenner.workflows.session_status")
+    assert "brenner.session.participants" in loaded
+    assert not {name for name in loaded if name.startswith("brenner.session.prompts")}
+
+
 def test_public_surface() -> None:
     """What `import brenner` offers is decided, not an accident; a change here is a decision."""
     assert len(set(brenner.__all__)) == len(brenner.__all__)

@@ -125,6 +125,15 @@ def test_nobody_knows_anything() -> None:
     assert first_words(alone) == "not known here"
 
 
+def test_of_which_item_nobody_knows_it() -> None:
+    """The idea has a first author; it is the item itself that nobody can tell of."""
+    graph = graph_of([(NEW, "refines", MID)])
+    first = first_proposed(graph, NEW, told(mid=2))
+    sentence = first_sentence(first)
+    assert sentence.startswith("First proposed by ")
+    assert sentence.endswith(f" Who proposed {NEW} itself, and when, is not known here.")
+
+
 def test_a_circle_has_a_first_as_well() -> None:
     graph = graph_of([(NEW, "refines", OLD), (OLD, "refines", NEW)])
     [first] = first_proposed(graph, NEW, told(old=1, new=3)).earliest

@@ -62,6 +62,7 @@ WORST_FIRST = {
     Need.OVERDUE: row(owed=owed(25)),
     Need.REFUSED: row(refusals=1),
     Need.READY: row(phase=Phase.READY_TO_COMPILE, owed=owed(23)),
+    Need.LATE: row(phase=Phase.COMPLETE, applies=2),
     Need.HANDOFFS: row(handoffs=1),
     Need.AWAITING_DELTAS: row(phase=Phase.AWAITING_DELTAS),
     Need.AWAITING_ACKS: row(phase=Phase.AWAITING_ACKS),
@@ -98,12 +99,14 @@ def test_needs_are_all_that_holds() -> None:
         phase=Phase.READY_TO_COMPILE,
     )
     assert needs_of(everything, NOW, DEADLINE) == tuple(
-        need for need in WAITING if need is not Need.READY
+        need for need in WAITING if need not in (Need.READY, Need.LATE)
     )
     ready = everything._replace(is_stopped=False)
     assert Need.READY in needs_of(ready, NOW, DEADLINE)
     closed = row(phase=Phase.COMPLETE, questions=1)
     assert needs_of(closed, NOW, DEADLINE) == (Need.ASKED, Need.COMPLETE)
+    late = closed._replace(applies=1)
+    assert needs_of(late, NOW, DEADLINE) == (Need.ASKED, Need.LATE, Need.COMPLETE)
 
 
 @pytest.mark.parametrize(("hours", "is_late"), [(23.9, False), (24, False), (24.1, True)])
@@ -126,10 +129,10 @@ def test_counts() -> None:
     both = row(blocked=1, phase=Phase.COMPLETE)
     found = counts([both, *WORST_FIRST.values()], NOW, DEADLINE)
     assert found == {
-        "sessions": 13,
+        "sessions": 14,
         **{str(need): 1 for need in Need},
         "blocked": 2,
-        "complete": 2,
+        "complete": 3,
         # A stopped session has a phase; so has one that is asked, overdue, or hands over.
         "in_critique": 6,
     }

@@ -17,7 +17,7 @@ from brenner.session.rebuild import Filed
 from brenner.session.route import Route, Step
 from brenner.session.routing import ROUTES, route
 from brenner.session.routing_evidence import evidence_of
-from brenner.session.standing import status_of
+from brenner.session.standing import standing
 from brenner.session.void import Void, compose_void
 from brenner.thread.messages import Message
 from brenner.workflows.chains import filed
@@ -51,8 +51,8 @@ class Thread:
         before, chain = self.status, self.chain
         self.messages.append(new)
         self.chain = replay(THREAD, self.messages, OPERATOR)
-        self.status = status_of(self.chain, self.messages, OPERATOR)
-        return route(new, before, self.status, evidence_of(new, chain, self.chain, OPERATOR))
+        self.status, ledger = standing(self.chain, self.messages, OPERATOR, before)
+        return route(new, before, self.status, evidence_of(new, chain, self.chain, ledger))
 
     def say(self, sender: str, subject: str, body: str, to: Iterable[str] = ()) -> Route:
         """A message to the operator; hers go to both agents."""
@@ -121,6 +121,22 @@ def test_the_kickoff_of_the_next_round(thread: Thread) -> None:
     )
 
 
+def test_a_copy_of_an_old_kickoff_asks_nothing_new(thread: Thread) -> None:
+    """Neither before the round has a kickoff of its own, nor after that."""
+    thread.kickoff(ANN)
+    first = thread.last.posted.message
+    thread.delta(ANN, add("One"))
+    thread.take(thread.compiled())
+    copy = "a copy of the kickoff of an earlier round: nothing new is asked"
+    assert thread.take(first).words == copy
+    thread.say(OPERATOR, "KICKOFF: Round 2", f"{KICKOFF}\nOnce more.\n")
+    second = thread.last.posted.message
+    assert thread.take(first).words == copy
+    assert thread.take(second).words == "round 2: BlueLake and RedSky are asked again"
+    thread.ack(ANN, thread.messages[0].posted.id)
+    assert thread.take(first).words == copy
+
+
 def test_a_kickoff_of_a_closed_session(thread: Thread) -> None:
     thread.kickoff()
     thread.delta(ANN, add("One"))
@@ -136,6 +152,20 @@ def test_a_kickoff_of_a_closed_session(thread: Thread) -> None:
 
 
 # DELTA
+
+
+def test_a_reference_that_closes_a_circle_is_told(thread: Thread) -> None:
+    """The block applies without it."""
+    thread.kickoff()
+    thread.delta(ANN, add("One"), add("Two"))
+    thread.take(thread.compiled())
+
+    def to(item: str) -> list[dict[str, str]]:
+        return [{"session": THREAD, "item": item, "relation": "extends"}]
+
+    assert "left out" not in thread.delta(ANN, edit("H1", references=to("H2"))).words
+    words = thread.delta(ANN, edit("H2", references=to("H1"))).words
+    assert words.endswith("(H2); 1 reference is left out (CIRCULAR_REFERENCE)")
 
 
 def test_what_becomes_of_the_blocks_of_a_delta(thread: Thread) -> None:

@@ -175,6 +175,38 @@ def test_what_needs_the_operator_comes_worst_first() -> None:
     }
 
 
+def test_what_agents_ask_each_other_comes_after_what_they_ask_the_operator() -> None:
+    """It names whom they ask; nobody takes it for a question to her."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    for name in ("BLOCKED", "QUESTION"):
+        sitting.send(ANN, f"{name}: x", BODIES[name], (BEA,))
+    sitting.send(BEA, "QUESTION: y", BODIES["QUESTION"], (OPERATOR, ANN))
+    status = sitting.status()
+    assert [*attention(status, status.last_at, DAY)] == [
+        ("question", "RedSky asks: Which cells?"),
+        ("blocked", "BlueLake is blocked and asks RedSky: No cells"),
+        ("question", "BlueLake asks RedSky: Which cells?"),
+    ]
+    sitting.send(BEA, "QUESTION: z", BODIES["QUESTION"] + "More.\n", (ANN,))
+    status = sitting.status()
+    assert attention(status, status.last_at, DAY)[2] == (
+        "question",
+        "BlueLake and RedSky have questions for RedSky and BlueLake",
+    )
+
+
+def test_how_long_is_since_it_was_last_sent() -> None:
+    """As the deadline is; the first copy says nothing about it."""
+    sitting = Sitting()
+    first = sitting.kickoff(ANN)
+    sitting.clock.move(timedelta(days=3))
+    sitting.again(first, ANN)
+    assert said(sitting.status(), timedelta(hours=26)) == {
+        "overdue": "BlueLake owes an overdue ACK, for 26 h"
+    }
+
+
 def test_after_the_end_what_came_late_is_told() -> None:
     """It is not ready to compile: the session is closed."""
     sitting = Sitting()

@@ -85,6 +85,16 @@ def test_one_who_answers_twice_is_counted_twice_and_awaited_no_more() -> None:
     assert (ann.turn, status.phase) == (Turn.CONTRIBUTED, Phase.IN_CRITIQUE)
 
 
+def test_a_copy_of_what_she_wrote_is_no_word_of_hers() -> None:
+    """The operator sends her question again, to whom it was for."""
+    sitting = Sitting()
+    sitting.kickoff(ANN)
+    asked = sitting.send(ANN, "QUESTION: x", "## Question\nWhich?\n", (BEA,))
+    sitting.again(asked)
+    ann = sitting.who(ANN)
+    assert (ann.asides, ann.last_at) == ((asked.id,), asked.at)
+
+
 @pytest.mark.parametrize(
     "subject", ["Re: KICKOFF: Fate", "INFO: my delta", "CRITIQUE: my delta", "delta[opus]: x", ""]
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.state import empty_state
+from brenner.cli.session.watch_words import what_follows
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.project import Project
@@ -13,13 +14,14 @@ from brenner.session.attention import attention
 from brenner.session.chain import replay
 from brenner.session.needs import Need, needs_of
 from brenner.session.overview_of import overview_of
-from brenner.session.standing import status_of
+from brenner.session.standing import standing, status_of
 from brenner.session.status import Phase, Turn
 from brenner.session.void import Void, compose_void
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.desk import Desk
+from brenner.workflows.watch_threads import Threads
 from chains import OPERATOR, file
 from golden.history import HERE
 from scenes import EDIT, THREAD_ID
@@ -106,6 +108,8 @@ def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> No
     (said,) = attention(seen[-1], seen[-1].last_at, DAY)
     words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
     assert said == ("ready", words)
+    for auto_compile in (True, False):
+        assert "`brenner compile --reopen" in what_follows(seen[-1], auto_compile=auto_compile)
     closed.compile()
     status = closed.status()
     assert (status.phase, status.round, status.is_closed) == (Phase.IN_CRITIQUE, 4, False)
@@ -116,6 +120,7 @@ def test_whoever_passes_after_the_end_leaves_nothing_to_compile(closed: Sitting)
     closed.ack(ANN, closed.kickoff(ANN, words="Once more.").id, "Completed")
     status = closed.status()
     assert (status.phase, status.round, status.awaited) == (Phase.IN_CRITIQUE, 3, ())
+    assert "`brenner session round --reopen" in what_follows(status, auto_compile=False)
 
 
 def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) -> None:
@@ -126,6 +131,27 @@ def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) 
     assert (status.phase, status.round) == (Phase.COMPLETE, 2)
     kinds = [each.kind for each in attention(status, status.last_at, DAY)]
     assert kinds == ["late"]
+
+
+def test_a_watched_thread_is_not_looked_at_twice(closed: Sitting) -> None:
+    """The version is linted when it comes out; what becomes of blocks is told with the status."""
+    threads = Threads(Desk(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
+    first = threads.take(closed.delta(ANN, add("Time")))
+    second = threads.take(closed.delta(BEA, add("Luck"), REFUSED))
+    assert first.after
+    assert second.after
+    assert second.after.version is first.after.version
+    assert (second.route.items, second.route.codes) == (("H3",), ("INVALID_TARGET",))
+    chain, messages = closed.chain(), closed.messages()
+    found = standing(chain, messages, OPERATOR, first.after)
+    assert found.status == status_of(chain, messages, OPERATOR) == second.after
+    assert [each.block for each in found.ledger] == [1, 1, 2]
+    compiled = closed.compile()
+    assert compiled
+    third = threads.take(compiled).after
+    assert third
+    assert third.version
+    assert third.version.number == 3
 
 
 def test_a_void_version_opens_its_round_again() -> None:

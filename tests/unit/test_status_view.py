@@ -233,17 +233,24 @@ def a_participant(turn: Turn, **more: object) -> Participant:
 )
 def test_turns_in_words(each: Participant, words: str) -> None:
     asked = NOW - timedelta(hours=3)
-    owed = OpenAck("RedSky", 4, 6, 2, "KICKOFF", "Operator", "KICKOFF: x", asked, NOW)
-    other = owed._replace(message_id=2, last_message_id=2, since=NOW - timedelta(days=9))
-    status = SessionStatus(
+    first = asked - timedelta(days=1)  # and she was asked again since
+    owed = OpenAck("RedSky", 4, 6, 2, "KICKOFF", "Operator", "KICKOFF: x", first, asked)
+    other = owed._replace(message_id=2, last_message_id=2, last_sent=NOW - timedelta(days=9))
+    status = a_status((each,))._replace(open_acks=(other, owed))
+    assert "".join(piece.text for piece in turn_pieces(each, status, NOW)) == words
+
+
+def a_status(who: tuple[Participant, ...]) -> SessionStatus:
+    """One of which nothing is said but who takes part."""
+    return SessionStatus(
         thread_id=THREAD,
         kind=ThreadKind.RESEARCH,
         question="",
         round=1,
         phase=Phase.AWAITING_ACKS,
         version=None,
-        participants=(each,),
-        open_acks=(other, owed),
+        participants=who,
+        open_acks=(),
         critiques=(),
         messages=(),
         refusals=(),
@@ -254,4 +261,22 @@ def test_turns_in_words(each: Participant, words: str) -> None:
         first_at=NOW,
         last_at=NOW,
     )
-    assert "".join(piece.text for piece in turn_pieces(each, status, NOW)) == words
+
+
+def test_of_several_reasons_a_terminal_shows_one() -> None:
+    """How many more there are stands beside it; all of them with --full, and in a pipe."""
+    found = tuple(
+        INVALID_SECTION.at(3, value=name, known="k", suggestion="")
+        for name in ("one", "two", "six")
+    )
+    refusal = Refusal(7, 2, 3, "RedSky", "ADD", "x", None, False, None, 1, found)
+    status = a_status((a_participant(Turn.TO_CORRECT, refused=1),))._replace(refusals=(refusal,))
+    reader = Reader("Operator", "Operator", NOW, DEADLINE)
+    cut, full = (
+        "\n".join(shown(Screen(status), reader, is_full=is_full)) for is_full in (False, True)
+    )
+    piped = "".join(lines(Screen(status), reader, io.StringIO(), is_full=False))
+    assert [text.count("and 2 more") for text in (cut, full, piped)] == [1, 1, 1]
+    assert [("one" in text, "six" in text) for text in (cut, full, piped)] == [
+        *((True, False), (True, True), (True, True))
+    ]

@@ -89,7 +89,7 @@ def _code_of(arguments: list[str]) -> int:
         with cli.make_context("brenner", list(arguments)) as context:
             return _invoked(context)
     except click.ClickException as error:
-        return _usage(error, as_json="--json" in arguments)
+        return _usage(error, arguments)
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -105,18 +105,33 @@ def _invoked(context: click.Context) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _usage(error: click.ClickException, *, as_json: bool) -> int:
-    context = getattr(error, "ctx", None)
+def _usage(error: click.ClickException, arguments: list[str]) -> int:
+    context, as_json = getattr(error, "ctx", None), "--json" in arguments
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
         sys.stdout.write(error.format_message() + "\n")
         return 0
     command = context.command_path if context else "brenner"
-    found = codes.WRONG_USAGE.at(reason=error.format_message(), command=command)
+    reason = error.format_message() + _hint(error, arguments)
+    found = codes.WRONG_USAGE.at(reason=reason, command=command)
     if as_json:
         write_json(failure(found, context))
     else:
         write_diagnostics([found], "brenner", sys.stderr)
     return error.exit_code if error.exit_code > 1 else 2
+
+
+def _hint(error: click.ClickException, arguments: list[str]) -> str:
+    """That a thread ID which begins with a hyphen was taken for options."""
+    if not isinstance(error, click.NoSuchOption):
+        return ""
+    from brenner.cli.sentences import thread_argument
+    from brenner.thread.ids import is_valid
+
+    alike = (each for each in arguments if each.startswith(error.option_name))
+    for each in alike:
+        if each[1:2] != "-" and not {"-", "."}.isdisjoint(each[1:]) and is_valid(each):
+            return f" If `{each}` is a thread's ID, write `{thread_argument(each)}`."
+    return ""
 
 
 def _output_failed(error: OSError, *, is_done: bool = False) -> int:

@@ -95,9 +95,8 @@ def _refused(status: SessionStatus) -> str:
         return ""
     names = _names(dict.fromkeys(each.agent for each in found))
     them = "it" if len(found) == 1 else "them"
-    return (
-        f"{counted(len(found), 'refused block')}: {names} can correct {them}, or you dismiss {them}"
-    )
+    blocks = counted(len(found), "refused block")
+    return f"{blocks}: {names} can correct {them}, or you dismiss {them}"
 
 
 def _ready(status: SessionStatus) -> str:

@@ -1,12 +1,10 @@
 """Refused blocks that the operator dismisses, and the INFO messages that say so."""
 
-import json
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.markdown.fencing import one_paragraph
+from brenner.session.declarations import declaration, declared
 from brenner.session.letters import Letter
 from brenner.session.status import Refusal
 from brenner.thread.messages import Message
@@ -14,7 +12,6 @@ from brenner.thread.subjects import compose_subject
 from brenner.thread.types import INFO
 
 FENCE = "brenner-dismiss"
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MOST_NUMBERS = 10
 
 
@@ -32,9 +29,8 @@ def compose_dismissal(
     numbers = list(refused)
     which = _named(numbers)
     why = one_paragraph(reason) or "The operator gave no reason."
-    records = "\n".join(
-        fenced(_canonical(Dismissal(content_hash, each)), FENCE) for each in numbers
-    )
+    dismissals = (Dismissal(content_hash, each) for each in numbers)
+    records = "\n".join(declaration(each._asdict(), FENCE) for each in dismissals)
     them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
     body = (
         f"# Refused, and Dismissed\n\n"
@@ -55,32 +51,9 @@ def _named(numbers: list[int]) -> str:
     return f"blocks {', '.join(first)} and {last}"
 
 
-def _canonical(dismissal: Dismissal) -> str:
-    return json.dumps(dismissal._asdict(), separators=(",", ":"), sort_keys=True)
-
-
 def dismissed_by(message: Message) -> tuple[Dismissal, ...]:
     """What a message dismisses."""
-    if FENCE not in message.body:
-        return ()
-    found = [
-        _dismissal(block.text)
-        for block in blocks(message.body)
-        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == FENCE
-    ]
-    return tuple(each for each in found if each)
-
-
-def _dismissal(text: str) -> Dismissal | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    content_hash = value.get("content_hash") if isinstance(value, dict) else None
-    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
-        return None
-    block = value.get("block")
-    return Dismissal(content_hash, block) if type(block) is int else None
+    return tuple(Dismissal(*each) for each in declared(message.body, FENCE, "block"))
 
 
 class Dismissals:

@@ -93,6 +93,8 @@ def _proposal(known: Described, item: Node) -> str:
 
 def _not_known(first: FirstProposed) -> str:
     others = [node for node in first.not_known if node != first.item]
+    if not others and first.earliest:
+        return f"Who proposed {first.item} itself, and when, is not known here."
     if not others:
         return "Nobody here can tell who proposed it, and when."
     start = "It may be older: it goes back" if first.earliest else "It goes back"

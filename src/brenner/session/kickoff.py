@@ -11,8 +11,8 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR
 from brenner.diagnostics.visible import visible
 from brenner.markdown.escaping import escape_heading
-from brenner.roster.heuristic import role_of_name
 from brenner.roster.model import Mode, Role, Roster, RosterEntry
+from brenner.roster.roles import role_in
 from brenner.roster.section import render_configuration
 from brenner.roster.validate import validate_roster, validate_roster_coverage
 from brenner.session.prompts import (
@@ -88,14 +88,6 @@ def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
     return tuple(
         _kickoff(plan, (name,), PROMPTS[role_in(plan.roster, name) or ""]) for name in recipients
     )
-
-
-def role_in(roster: Roster, name: str) -> str | None:
-    """The role of an agent; in heuristic mode what its name tells, where no entry says more."""
-    entry = roster.entry(name)
-    if entry is not None or roster.mode != Mode.HEURISTIC:
-        return entry.role if entry else None
-    return role_of_name(name)
 
 
 def shorthand_of(entry: RosterEntry | None) -> str | None:

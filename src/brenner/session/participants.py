@@ -7,8 +7,8 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
 from brenner.roster.json_form import read_roster
 from brenner.roster.model import Roster, RosterEntry
+from brenner.roster.roles import role_in
 from brenner.session.chain import Chain
-from brenner.session.kickoff import role_in
 from brenner.session.letters import Letter
 from brenner.session.open_acks import Given
 from brenner.session.status import Participant, Turn
@@ -96,7 +96,11 @@ def _roster(artifact: Artifact) -> Roster:
 
 
 class _Known:
-    """What everybody has written, by who wrote it."""
+    """What everybody has written, by who wrote it.
+
+    The operator may send somebody's message again: she is not heard of for it. What becomes of the
+    blocks in a copy is for the ledger to say, so that every DELTA counts.
+    """
 
     def __init__(self, current: CurrentRound) -> None:
         latest = current.chain.latest
@@ -105,8 +109,13 @@ class _Known:
         self._letters: dict[str, list[Letter]] = {}
         self._acks: dict[str, list[Given]] = {}
         self._blocks: dict[str, list[Outcome]] = {}
+        self._copies: set[int] = set()
+        seen: set[str] = set()
         for letter in current.thread:
             self._letters.setdefault(letter.message.sender, []).append(letter)
+            if letter.content in seen:
+                self._copies.add(letter.id)
+            seen.add(letter.content)
         for ack in current.given:
             self._acks.setdefault(ack.sender, []).append(ack)
         for entry in current.ledger:
@@ -115,6 +124,7 @@ class _Known:
     def participant(self, name: str, asked: Asked | None) -> Participant:
         """What she has done, and whether it is her turn; her role is to be added."""
         hers, blocks = self._letters.get(name, []), self._blocks.get(name, [])
+        firsts = [each for each in hers if each.id not in self._copies]
         deltas = [each for each in hers if each.type == DELTA.name]
         about = [ack for ack in self._acks.get(name, ()) if asked and asked.content in ack.contents]
         found = Participant(
@@ -129,8 +139,8 @@ class _Known:
             refused=blocks.count(Outcome.REFUSED),
             duplicate=blocks.count(Outcome.DUPLICATE),
             total=len(deltas),
-            asides=tuple(each.id for each in hers if self._is_aside(each)),
-            last_at=hers[-1].at if hers else None,
+            asides=tuple(each.id for each in firsts if self._is_aside(each)),
+            last_at=firsts[-1].at if firsts else None,
         )
         has_passed = any(ack.is_completed for ack in about)
         return found._replace(turn=_turn(found, has_passed=has_passed))

@@ -1,9 +1,10 @@
 """What is to be said of references: that one leads nowhere, in a circle, or to a killed item."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 
+from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Killed, order_of
 from brenner.diagnostics.codes import references as codes
 from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
@@ -87,15 +88,30 @@ def to_killed(edge: Edge, killed: Killed) -> Diagnostic:
     return _about(codes.REFERENCE_TO_KILLED.at(None, **words), edge)
 
 
-def circle(way: Sequence[Edge]) -> Diagnostic:
-    """A circle, told from its first item on; of a long one the beginning and the end."""
+def circle(way: Sequence[Edge], killed: Container[Node] = ()) -> Diagnostic:
+    """A circle, told from its first item on; of a long one the beginning and the end.
+
+    An item that is `killed` can no longer be edited: the circle is taken apart at another one.
+    """
     steps = [f"{visible(_said(edge.relation))} `{visible(str(edge.target))}`" for edge in way]
     if len(steps) > _MOST_STEPS:
         more = len(steps) - _MOST_STEPS
         steps[_MOST_STEPS - 1 : -1] = [f"leads through {more} more items"]
     chain = ", which ".join([f"`{visible(str(way[0].origin))}` {steps[0]}", *steps[1:]])
     found = codes.CIRCLE_OF_REFERENCES.at(chain="")  # a word would be cut, and a circle must close
-    return _about(found._replace(message=found.code.message.format(chain=chain)), way[0])
+    message, fix = found.code.message.format(chain=chain), found.fix + _without(way, killed)
+    return _about(found._replace(message=message, fix=fix), way[0])
+
+
+def _without(way: Sequence[Edge], killed: Container[Node]) -> str:
+    """Which items of a circle cannot be edited."""
+    names = [f"`{visible(str(edge.origin))}`" for edge in way if edge.origin in killed]
+    if not names:
+        return ""
+    if len(names) == len(way):
+        return " All of these items are killed, and cannot be edited: the circle stays."
+    more = f" and {len(names) - _MOST_STEPS} more" if len(names) > _MOST_STEPS else ""
+    return f" Killed items cannot be edited: {', '.join(names[:_MOST_STEPS])}{more}."
 
 
 def dangling(edge: Edge, graph: ReferenceGraph, names: Names) -> Diagnostic:

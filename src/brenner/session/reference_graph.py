@@ -123,6 +123,10 @@ class ReferenceGraph:
         known = self.sessions.get(node.session)
         return known.killed.get(node.item) if known else None
 
+    def killed_on(self, way: Iterable[Edge]) -> frozenset[Node]:
+        """The killed items on a way."""
+        return frozenset(edge.origin for edge in way if self.killed(edge.origin))
+
     def leads(self, edge: Edge) -> Leads:
         """Where a reference leads."""
         if edge.target.session not in self.sessions:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from brenner.artifact.ledger import Outcome
+from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
 from brenner.session.chain_messages import asides_of
 from brenner.session.rebuild import Filed
 from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed
@@ -21,6 +22,7 @@ from brenner.thread.subjects import Subject, parse_subject
 
 __all__ = ["Evidence", "Route", "Step", "route"]
 
+_COPY = "a copy of the kickoff of an earlier round: nothing new is asked"
 _NOT_OURS = Route(None, Step.NOTHING, "not the protocol's: nothing in it is compiled")
 
 
@@ -65,8 +67,10 @@ def _kickoff(scene: Scene) -> Route:
     known = {each.name for each in before.participants if each.kickoff} if before else set()
     if after.phase is Phase.COMPLETE:
         words = f"the session is complete, with v{scene.version}: only `--reopen` goes on with it"
-        return Route(None, Step.INITIALIZE, words)
-    again = [name for name in scene.recipients if name in known]
+        return Route(None, Step.INITIALIZE, f"{_COPY}; {words}" if scene.reminded else words)
+    again = [name for name in scene.recipients if name in known and name not in scene.reminded]
+    if scene.reminded and not (new or again):
+        return Route(None, Step.INITIALIZE, _COPY)
     first = [name for name in new if name not in known]
     parts = [
         f"{listed(names)} {'is' if len(names) == 1 else 'are'} asked{how}"
@@ -99,6 +103,7 @@ def _delta(scene: Scene) -> Route:
         parts.append(f"{counted(found[Outcome.DUPLICATE], 'duplicate')}")
     words = "merged into the working artifact: " if applied else "nothing of it is merged: "
     words += ", ".join(parts) or "it holds no delta block"
+    words += _left_out(scene)
     corrected = scene.no_longer_refused
     if corrected:
         words += f"; it corrects {_blocks(corrected)}"
@@ -128,6 +133,16 @@ def _codes(scene: Scene) -> tuple[str, ...]:
     ]
     errors = (found.id for each in refused for found in each if found.severity == "error")
     return tuple(dict.fromkeys(errors))
+
+
+def _left_out(scene: Scene) -> str:
+    """References that would close a circle: their blocks are applied without them (R21)."""
+    applied = (each for each in scene.entries if each.state is Outcome.APPLIED)
+    left = sum(found.code is CIRCULAR_REFERENCE for each in applied for found in each.diagnostics)
+    if not left:
+        return ""
+    are = "is" if left == 1 else "are"
+    return f"; {counted(left, 'reference')} {are} left out ({CIRCULAR_REFERENCE.id})"
 
 
 def _blocks(refusals: Iterable[Refusal]) -> str:

@@ -1,8 +1,9 @@
 """What the chains of versions before and after a message show of it."""
 
+from collections.abc import Iterable
+
 from brenner.artifact.diff import diff
 from brenner.artifact.ledger import Entry
-from brenner.artifact.merge import merge
 from brenner.artifact.summary import changes
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.chain import Chain
@@ -12,11 +13,17 @@ from brenner.session.route import NOTHING_MORE, Evidence
 from brenner.thread.types import COMPILED, DELTA
 
 
-def evidence_of(message: Filed, before: Chain | None, after: Chain, operator: str) -> Evidence:
-    """What is needed beside the statuses; `before` is None where the message begins the thread."""
+def evidence_of(
+    message: Filed, before: Chain | None, after: Chain, ledger: Iterable[Entry]
+) -> Evidence:
+    """What is needed beside the statuses; `before` is None where the message begins the thread.
+
+    The `ledger` says what would become of the unread blocks if the next version were made now.
+    """
     name = type_of(message)
     if name == DELTA.name:
-        return Evidence(entries=_entries(message, after, operator))
+        number = message.posted.id
+        return Evidence(entries=tuple(each for each in ledger if each.message_id == number))
     if name != COMPILED.name:
         return NOTHING_MORE
     latest = after.latest
@@ -26,13 +33,6 @@ def evidence_of(message: Filed, before: Chain | None, after: Chain, operator: st
     if old is None or before is None or before.number >= latest.number:
         return NOTHING_MORE
     return Evidence(changes=changes(diff(old, after.state.artifact)))
-
-
-def _entries(message: Filed, chain: Chain, operator: str) -> tuple[Entry, ...]:
-    """What would become of its blocks if the next version were made now."""
-    unread = [filed.posted for filed in chain.unread]
-    ledger = merge(chain.state, unread, operator=operator).ledger
-    return tuple(each for each in ledger if each.message_id == message.posted.id)
 
 
 def _why_not(message: Filed, chain: Chain) -> Diagnostic | None:

@@ -35,6 +35,22 @@ class Scene(NamedTuple):
         return self.message.posted.message.recipients
 
     @property
+    def reminded(self) -> tuple[str, ...]:
+        """Whom a kickoff asks for nothing new: it is a copy of one of an earlier round."""
+        names = (name for name in self.recipients if name != self.sender)
+        return tuple(name for name in names if self._is_reminded(name))
+
+    def _is_reminded(self, name: str) -> bool:
+        """By the ACK that she owes; where she owes none, a copy is taken for one of this round."""
+        her = _named(self.after, name)
+        if her is None or her.kickoff is None:
+            return True
+        owed = (each for each in self.after.open_acks if each.last_message_id == self.id)
+        first = next((each.message_id for each in owed if each.debtor == name), her.kickoff)
+        is_new_debt = first == self.id and her.is_acknowledged
+        return self.id != her.kickoff != first and not is_new_debt
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """What becomes of its blocks."""
         return self.evidence.entries

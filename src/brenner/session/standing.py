@@ -1,6 +1,7 @@
 """Where a session stands, worked out from its thread and nothing else."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from brenner.artifact.blame import Blame
 from brenner.artifact.ledger import Entry, Outcome
@@ -33,8 +34,26 @@ _SESSION = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"
 
 
+class Standing(NamedTuple):
+    """Where a session stands, and what would become of every block that no version has read."""
+
+    status: SessionStatus
+    ledger: tuple[Entry, ...]
+
+
 def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> SessionStatus:
     """The status of the thread; `messages` are all of it, at least one, in any order."""
+    return standing(chain, messages, operator).status
+
+
+def standing(
+    chain: Chain, messages: Sequence[Filed], operator: str, before: SessionStatus | None = None
+) -> Standing:
+    """The status with the ledger that it was worked out from.
+
+    Where the status `before` the newest messages is known, and the version is still the same, that
+    is not looked at again.
+    """
     thread = letters(messages)
     unread = [filed.posted for filed in chain.unread]
     merged = merge(chain.state, unread, operator=operator)
@@ -45,13 +64,13 @@ def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> Session
     refused = uncorrected(chain, thread, merged.ledger)
     applies = sum(entry.state is Outcome.APPLIED for entry in merged.ledger)
     latest = chain.state.artifact
-    return SessionStatus(
+    status = SessionStatus(
         thread_id=chain.thread_id,
         kind=classify_thread_id(chain.thread_id),
         question=_question(latest) or _question(merged.artifact),
         round=chain.number if _is_over(current) else chain.number + 1,
         phase=_phase(current, who, applies),
-        version=_version(chain),
+        version=_version(chain, before),
         participants=who,
         open_acks=owed,
         critiques=tuple(_critiques(chain)),
@@ -66,6 +85,7 @@ def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> Session
         references=tuple(_references(latest)),
         operator=operator,
     )
+    return Standing(status, merged.ledger)
 
 
 def _unread(chain: Chain, thread: Sequence[Letter]) -> Iterator[Letter]:
@@ -109,10 +129,13 @@ def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> P
     return Phase.IN_CRITIQUE if chain.versions else Phase.AWAITING_DELTAS
 
 
-def _version(chain: Chain) -> LatestVersion | None:
+def _version(chain: Chain, before: SessionStatus | None) -> LatestVersion | None:
     latest, artifact = chain.latest, chain.state.artifact
     if latest is None:
         return None
+    known = before.version if before else None
+    if known and (known.number, known.message_id) == (latest.number, latest.message_id):
+        return known
     found = lint(artifact).summary
     return LatestVersion(
         number=latest.number,

@@ -4,17 +4,14 @@ The operator declares a version void (R10). A compiler whose message is none, be
 quicker, tells the thread (R17); that one only says what the thread shows.
 """
 
-import json
-import re
 from typing import NamedTuple
 
-from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.markdown.fencing import one_paragraph
+from brenner.session.declarations import declaration, declared
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 
 FENCE = "brenner-void"
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class Void(NamedTuple):
@@ -27,12 +24,11 @@ class Void(NamedTuple):
 def compose_void(message: Message, void: Void, message_id: int, reason: str) -> Message:
     """The declaration; `message` gives thread, sender and recipients."""
     why = one_paragraph(reason) or "The operator gave no reason."
-    block = json.dumps(void._asdict(), separators=(",", ":"), sort_keys=True)
     body = (
         f"# Version v{void.version} Is Void\n\n"
         f"Message {message_id} is no version any more, and no other message before this one is "
         f"v{void.version} either. What only it had read counts as unread.\n\n"
-        f"## Reason\n{why}\n\n## Record\n{fenced(block, FENCE)}"
+        f"## Reason\n{why}\n\n## Record\n{declaration(void._asdict(), FENCE)}"
     )
     subject = compose_subject("INFO", f"v{void.version} (message {message_id}) is void")
     return message._replace(subject=subject, body=body)
@@ -55,23 +51,4 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
 
 def voided_by(message: Message) -> tuple[Void, ...]:
     """What a message declares void."""
-    if FENCE not in message.body:
-        return ()
-    found = [
-        _void(block.text)
-        for block in blocks(message.body)
-        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == FENCE
-    ]
-    return tuple(each for each in found if each)
-
-
-def _void(text: str) -> Void | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    content_hash = value.get("content_hash") if isinstance(value, dict) else None
-    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
-        return None
-    version = value.get("version")
-    return Void(content_hash, version) if type(version) is int else None
+    return tuple(Void(*each) for each in declared(message.body, FENCE, "version"))

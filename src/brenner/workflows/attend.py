@@ -13,6 +13,7 @@ from brenner.neighbours.launch import LeftOut, Opening
 from brenner.neighbours.programs import find
 from brenner.roster.model import Roster
 from brenner.thread.cross_reference import cross_reference
+from brenner.thread.ids import is_valid
 from brenner.workflows.attended import Attended, NeighbourWish, Spawned, Told
 from brenner.workflows.desk import Desk
 from brenner.workflows.neighbours import NTM, TMUX, attach_command
@@ -25,13 +26,17 @@ _OUT = "The mail is out. "
 _NOT_OPENED = "the session could not be opened"
 
 
-def check_ahead(desk: Desk, roster: Roster, names: Sequence[str], wish: NeighbourWish) -> None:
-    """Refuse what is known to fail, before anything is sent."""
+def check_ahead(
+    desk: Desk, roster: Roster, names: Sequence[str], wish: NeighbourWish, thread_id: str | None
+) -> None:
+    """Refuse what is known to fail, before anything is sent; a thread may get its ID only then."""
     if not wish:
         return
     has_ntm = find(NTM) is not None
     if not has_ntm and find(TMUX) is None:
         raise Unavailable(codes.NO_TERMINAL_PROGRAM.at(option=wish.option))
+    if thread_id is not None and is_valid(thread_id):
+        stage_of(desk.project, thread_id, "")  # refuses a session of somebody else
     if not wish.spawn or not names:
         return
     openings, left_out = wanted(desk, roster, names, with_ntm=has_ntm)
@@ -52,8 +57,7 @@ def after_mail(desk: Desk, done: Started, wish: NeighbourWish) -> Attended | Non
         return skipped(done.thread_id, wish)
     if any(each.severity is ERROR for each in done.diagnostics):
         return None
-    names = tuple(name for each in done.kickoffs for name in each.message.recipients)
-    return attend(desk, done.thread_id, done.roster, names, wish)
+    return attend(desk, done.thread_id, done.roster, done.recipients, wish)
 
 
 def attend(

@@ -159,7 +159,9 @@ def _found(
     """What is to be said, by session: the one with the worst first, else in their order."""
     by_session: dict[str, list[Diagnostic]] = {}
     for way in circles:
-        by_session.setdefault(way[0].origin.session, []).append(circle(way))
+        by_session.setdefault(way[0].origin.session, []).append(
+            circle(way, loaded.graph.killed_on(way))
+        )
     for edge, found in (*loaded.nowhere(edges), *_to_killed(loaded.graph, edges)):
         by_session.setdefault(edge.origin.session, []).append(found)
     sorted_ones = [

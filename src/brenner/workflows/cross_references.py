@@ -21,7 +21,7 @@ from brenner.persist.places import place_of
 from brenner.persist.states import Persistence, persistence_of
 from brenner.roster.json_form import read_roster
 from brenner.roster.model import Roster
-from brenner.session.kickoff import role_in
+from brenner.roster.roles import role_in
 from brenner.thread.cross_reference import CrossReference, cross_reference
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk

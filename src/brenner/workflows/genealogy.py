@@ -85,7 +85,7 @@ class Followed(NamedTuple):
         """References of the answer that lead nowhere or in a circle; files that cannot be read."""
         return (
             *(found for _edge, found in self.loaded.nowhere(self.genealogy.edges)),
-            *(circle(way) for way in self.genealogy.circles),
+            *(circle(way, self.graph.killed_on(way)) for way in self.genealogy.circles),
             *self.problems,
         )
 
@@ -99,6 +99,8 @@ def follow(desk: Desk, asked: Asked, progress: Progress) -> Followed:
     if asked.item is not None:
         _check_item(Node(asked.thread_id, asked.item), graph)
     found = genealogy(graph, asked.thread_id, asked.item, asked.directions, asked.depth)
+    if not found.edges:  # what has no version may be referred to all the same
+        _items(asked.thread_id, graph)
     return Followed(found, loaded, SessionLookup(desk, loaded.sessions))
 
 
@@ -119,10 +121,16 @@ def _alike(name: str, wanted: str) -> int:
 def _check_item(node: Node, graph: ReferenceGraph) -> None:
     if graph.has(node):
         return
-    known = graph.sessions.get(node.session)
-    items = sorted(known.items, key=order_of) if known else []
-    if not items:
-        path = cross_reference(node.session).artifact_path
-        raise Refused(NO_VERSION_YET.at(thread_id=node.session, path=path))
-    near = perhaps(nearest(node.item, items))
-    raise Refused(NO_SUCH_ITEM.at(name=node.session, item=node.item, suggestion=near))
+    near = perhaps(nearest(node.item, _items(node.session, graph)))
+    raise Refused(
+        NO_SUCH_ITEM.at(name=node.session, item=node.item, or_field="", suggestion=near)
+    )
+
+
+def _items(thread_id: str, graph: ReferenceGraph) -> list[str]:
+    """The items of a session; one that has no version yet is refused."""
+    known = graph.sessions.get(thread_id)
+    if known is None or not known.items:
+        path = cross_reference(thread_id).artifact_path
+        raise Refused(NO_VERSION_YET.at(thread_id=thread_id, path=path))
+    return sorted(known.items, key=order_of)

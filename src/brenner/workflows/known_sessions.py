@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from brenner.artifact.merging.circles import Node
-from brenner.artifact.model import Artifact, Reference
+from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability
 from brenner.session.reference_graph import Known, known_by_artifact, known_by_overview, united
@@ -65,6 +65,11 @@ class Sessions:
         """What an item refers to. What the mail says of it holds; what it lacks a file may have."""
         held = self._holding(node)
         return held.references.get(node.item, ()) if held else ()
+
+    def killed(self, node: Node) -> Killed | None:
+        """Who killed an item, and why; None where it is active or unknown."""
+        held = self._holding(node)
+        return held.known.killed.get(node.item) if held else None
 
     def names(self) -> tuple[str, ...]:
         """All sessions that there are, in mail and files; for finding the one that was meant."""

@@ -55,14 +55,24 @@ def closed_circles(artifact: Artifact, sessions: Sessions) -> tuple[Diagnostic, 
     """
     own = known_by_artifact(artifact.metadata.session_id or "", artifact)
     found = _walked(_named_in(artifact), own.session, sessions)
-    others: dict[str, list[tuple[str, Reference]]] = {}
-    for node, references in found.items():
-        others.setdefault(node.session, []).extend((node.item, each) for each in references)
-    known = (Known(name, references=tuple(to)) for name, to in others.items())
-    ways = ReferenceGraph((own, *known)).circles() if others else ()
-    return tuple(
-        circle(way) for way in ways if any(edge.origin.session == own.session for edge in way)
+    if not found:
+        return ()
+    others: dict[str, list[Node]] = {}
+    for node in found:
+        others.setdefault(node.session, []).append(node)
+    known = (
+        Known(
+            session,
+            references=tuple((node.item, each) for node in nodes for each in found[node]),
+            killed={node.item: kill for node in nodes if (kill := sessions.killed(node))},
+        )
+        for session, nodes in others.items()
     )
+    graph = ReferenceGraph((own, *known))
+    through = (
+        way for way in graph.circles() if any(edge.origin.session == own.session for edge in way)
+    )
+    return tuple(circle(way, graph.killed_on(way)) for way in through)
 
 
 def _walked(

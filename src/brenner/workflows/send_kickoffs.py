@@ -7,7 +7,7 @@ from typing import NamedTuple
 from brenner.diagnostics.errors import Altered, BrennerError, Uncertain
 from brenner.mail.model import Stored
 from brenner.roster.model import Mode, Roster
-from brenner.session.kickoff import role_in
+from brenner.roster.roles import role_in
 from brenner.thread.messages import Message
 from brenner.workflows.asking_thread import AskingThread
 

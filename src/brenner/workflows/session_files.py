@@ -8,6 +8,7 @@ opened. A file that cannot be read is a diagnostic: other sessions are none the 
 
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 from brenner.artifact.model import Artifact
@@ -23,6 +24,9 @@ from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import ThreadKind, classify_thread_id, is_valid
 
 _ENDING = ".md"
+_FRONT_MATTER = b"---"
+# Never through a link, and a pipe keeps nobody waiting
+_OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class _UnreadableError(Exception):
@@ -42,6 +46,29 @@ def session_files(project: Project) -> tuple[str, ...] | Diagnostic:
         return _unreadable(f"{ARTIFACTS}/", _reason(error))
     stems = (name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
     return tuple(sorted(filter(is_valid, stems)))
+
+
+def only_in_files(project: Project, known: Collection[str]) -> tuple[str, ...]:
+    """The sessions that have a file and are not among those of the mail, by their names.
+
+    What has the name of a bead may be any other page, such as README.md: its beginning decides.
+    """
+    found = session_files(project)
+    if isinstance(found, Diagnostic):
+        return ()
+    names = (name for name in found if name not in known)
+    return tuple(name for name in names if _is_session(project, name))
+
+
+def _is_session(project: Project, name: str) -> bool:
+    if classify_thread_id(name) is not ThreadKind.ENGINEERING:
+        return True
+    try:
+        opened = os.open(place_of(project, name).file, _OPENED)
+        with os.fdopen(opened, "rb") as read:
+            return read.read(len(_FRONT_MATTER)) == _FRONT_MATTER
+    except (BrennerError, OSError):
+        return False
 
 
 def read_session_file(project: Project, thread_id: str) -> Artifact | Diagnostic | None:
@@ -90,7 +117,7 @@ def _text(file: Path) -> str:
         message = "it is not a plain file"
         raise _UnreadableError(message)
     try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        opened = os.open(file, _OPENED)
         with os.fdopen(opened, "rb") as read:
             if not stat.S_ISREG(os.fstat(opened).st_mode):
                 message = "it is not a plain file"

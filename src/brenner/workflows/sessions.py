@@ -18,6 +18,7 @@ from brenner.thread.ids import is_valid
 from brenner.workflows.desk import Desk
 
 Progress = Callable[[str, int, int | None], None]
+_MANY = (30, 100, 300, 1000)  # rows asked for one by one, before it may be better to read all
 _BATCH = 200  # rows that are worked out before they are kept: so many an interruption loses
 
 
@@ -63,16 +64,27 @@ def one_overview(desk: Desk, thread_id: str) -> Overview | None:
 
 
 class Rows:
-    """Rows as they are asked for, one by one; those that were worked out are kept together."""
+    """Rows as they are asked for, one by one; those that were worked out are kept together.
+
+    To ask for one costs as much as ten of all at once. So where many are asked for, and there are
+    not many more, all are read.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._worth_keeping: dict[str, str] = {}
+        self._asked = 0
+        self._all: dict[str, Known] = {}
 
     def find(self, thread_id: str) -> Known | None:
-        """What there is to know of a thread now; None where nobody has written to it."""
+        """What there is to know of a thread; None where nobody has written to it."""
         if not is_valid(thread_id):
             return None
+        self._asked += 1
+        if self._asked in _MANY:
+            self._read_all(most=10 * self._asked)
+        if thread_id in self._all:
+            return self._all[thread_id]
         page = self._desk.mailbox.thread(thread_id, limit=1)
         if not page.messages:
             return None
@@ -86,6 +98,11 @@ class Rows:
         if len(self._worth_keeping) >= _BATCH:
             self.keep()
         return known
+
+    def _read_all(self, most: int) -> None:
+        threads = self._desk.mailbox.threads(limit=most + 1)
+        if len(threads) <= most:
+            self._all = _still_true(self._desk, threads)
 
     def keep(self) -> None:
         """Keep what was worked out, if anything was."""

@@ -40,6 +40,11 @@ class Started(NamedTuple):
     failed: BrennerError | None = None
     round: int | None = None
 
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Everybody whom the kickoffs are for."""
+        return tuple(name for each in self.kickoffs for name in each.message.recipients)
+
 
 def changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Diagnostic]:
     """Whoever was told another role before gets no second kickoff, so the operator must know."""

@@ -143,8 +143,8 @@ def _ahead(desk: Desk, thread_id: str, number: int) -> list[Diagnostic]:
     if held is None or held <= number:
         return []
     path = cross_reference(thread_id).artifact_path
-    words = {"path": path, "value": str(held), "version": str(number)}
-    return [codes.FILE_AHEAD_OF_MAIL.at(None, **words)]
+    ends = f"ends with v{number}" if number else "has no version of it"
+    return [codes.FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
 
 
 def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:

@@ -8,7 +8,7 @@ from brenner.session.rebuild import Filed
 from brenner.session.route import Route, Step
 from brenner.session.routing import route
 from brenner.session.routing_evidence import evidence_of
-from brenner.session.standing import status_of
+from brenner.session.standing import Standing, standing
 from brenner.session.status import SessionStatus
 from brenner.thread.ids import is_valid
 from brenner.workflows.chains import check_usable, filed, load_chain
@@ -26,7 +26,12 @@ class Known(NamedTuple):
 
     chain: Chain
     messages: tuple[Filed, ...]
-    status: SessionStatus
+    standing: Standing
+
+    @property
+    def status(self) -> SessionStatus:
+        """Where it stands."""
+        return self.standing.status
 
 
 class Taken(NamedTuple):
@@ -63,9 +68,8 @@ class Threads:
         message = filed(stored)
         after = _with(before, message, self.desk.project.operator)
         self._remember(thread_id, after)
-        evidence = evidence_of(
-            message, before and before.chain, after.chain, self.desk.project.operator
-        )
+        ledger = after.standing.ledger
+        evidence = evidence_of(message, before and before.chain, after.chain, ledger)
         found = route(message, before and before.status, after.status, evidence)
         return Taken(stored, found, before and before.status, after.status)
 
@@ -93,7 +97,7 @@ def _read(desk: Desk, thread_id: str, upto: int) -> Known:
     messages = tuple(map(filed, then.mailbox.thread_arrivals(thread_id, 0)))
     # What somebody kept may be newer than the moment that is asked for.
     chain = found.chain if found.arrival <= upto else replay(thread_id, messages, operator)
-    return Known(chain, messages, status_of(chain, messages, operator))
+    return Known(chain, messages, standing(chain, messages, operator))
 
 
 def _with(before: Known | None, message: Filed, operator: str) -> Known:
@@ -105,4 +109,5 @@ def _with(before: Known | None, message: Filed, operator: str) -> Known:
     is_first = before is not None and chain is not None and len(chain.versions) == 1
     if chain is None or (is_first and before and not before.chain.versions):
         chain = replay(thread_id, messages, operator)
-    return Known(chain, messages, status_of(chain, messages, operator))
+    status = before.status if before else None
+    return Known(chain, messages, standing(chain, messages, operator, status))

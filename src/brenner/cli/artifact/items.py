@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from brenner.cli.artifact.targets import Loaded
 
+_OR_FIELD = ", or an ID and a field such as `H2.claim`"
+
 
 def find_item(loaded: "Loaded", item_id: str) -> tuple[Layout, Item]:
     """The item of that ID, or a refusal. Where a file has the ID twice, it is the first one."""
@@ -24,5 +26,7 @@ def find_item(loaded: "Loaded", item_id: str) -> tuple[Layout, Item]:
 
 def no_such(name: str, wanted: str, known: "Iterable[str]") -> Refused:
     """That an item or a field is not there, and which one was probably meant."""
-    near = nearest(wanted, list(known))
-    return Refused(codes.NO_SUCH_ITEM.at(name=name, item=wanted, suggestion=perhaps(near)))
+    near = perhaps(nearest(wanted, list(known)))
+    return Refused(
+        codes.NO_SUCH_ITEM.at(name=name, item=wanted, or_field=_OR_FIELD, suggestion=near)
+    )

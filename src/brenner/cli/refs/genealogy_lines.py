@@ -16,6 +16,7 @@ from brenner.cli.refs.item_lines import (
     row_lines,
 )
 from brenner.cli.sentences import advice, sentence
+from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.delta.schema import RELATIONS
 from brenner.diagnostics.visible import visible
 from brenner.session.genealogy import Between, Direction, Genealogy, between
@@ -29,6 +30,7 @@ from brenner.session.genealogy_words import (
     relation_words,
 )
 from brenner.session.reference_graph import Edge, ReferenceGraph
+from brenner.session.status import Phase
 from brenner.workflows.genealogy import Followed
 
 _INDENT = "  "
@@ -89,7 +91,7 @@ def _state(facts: SessionFacts) -> str:
     """`v2, in critique`; what is only known from elsewhere than the mail is said."""
     if facts.source is None:
         return "unknown session"
-    state = facts.phase.replace("_", " ") if facts.phase else visible(facts.status or "")
+    state = PHASE_WORDS[Phase(facts.phase)] if facts.phase else visible(facts.status or "")
     version = f"v{facts.version}" if facts.version else "no version yet"
     return ", ".join(filter(None, [version, state, _SOURCES.get(facts.source)]))
 

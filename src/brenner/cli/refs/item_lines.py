@@ -21,7 +21,7 @@ _ROOM_FOR_TITLE = 50  # columns, in which also a long one may begin
 _DAY = 10  # letters of a time in ISO 8601
 _KILLED = "[KILLED]"
 _UNKNOWN = {
-    Fate.UNKNOWN_SESSION: ("[UNKNOWN SESSION]", "neither in the mail nor in artifacts/"),
+    Fate.UNKNOWN_SESSION: ("[UNKNOWN SESSION]", "nothing of it can be read, in mail or artifacts/"),
     Fate.UNKNOWN_ITEM: ("[UNKNOWN ITEM]", "its session does not have it"),
 }
 

@@ -19,6 +19,7 @@ from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.overview_json import overview_json
 from brenner.session.status import Phase
+from brenner.workflows.session_files import only_in_files
 from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50
@@ -40,7 +41,7 @@ _WORDS: dict[Need, str] = {
 @click.command(
     "list",
     cls=Reporting,
-    always={"sessions": []},
+    always={"sessions": [], "only_files": []},
     epilog=examples(
         "brenner session list",
         "brenner session list --phase ready_to_compile",
@@ -70,9 +71,9 @@ def list_(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """List all sessions, what needs you first: stopped, blocked, asked, overdue, refused, ready.
 
-    Then late blocks, handoffs, and those that wait for agents, in critique, conversations without a kickoff, and complete
-    ones, each with the latest activity first. Complete ones in which nothing is open are only
-    counted, unless you ask for --all. --json has all of them, unless you give --limit.
+    Then late blocks, handoffs, those that wait for agents, in critique, conversations without a
+    kickoff, and complete ones, each with the latest activity first. Complete ones in which nothing
+    is open are only counted, unless you ask for --all. --json has all, unless you give --limit.
 
     --line says in one line, without colour, in how many sessions something waits; where there are
     no sessions, the line is empty. Exit code 0; 3 where the store cannot be reached.
@@ -87,11 +88,13 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     if is_line:
         sys.stdout.write(line(found.sessions.values(), now, deadline) + "\n")
         return FINE
+    only_files = only_in_files(here.project, found.sessions)
     fitting = sorted(filter(ask.fits, found.sessions.values()), key=ask.order)
     if settings.as_json:
-        write_json(_document(fitting, ask))
+        write_json({**_document(fitting, ask), "only_files": list(only_files)})
     else:
-        write_lines(_lines(fitting, found, ask), pager=pager)
+        shown = [*_lines(fitting, found, ask), *_in_files(() if phase else only_files)]
+        write_lines(shown, pager=pager)
     return FINE
 
 
@@ -203,6 +206,15 @@ def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
         have = "thread has" if count == 1 else "threads have"
         listed = "`brenner mail thread` lists all threads"
         yield sentence(f"{count:,} {have} an ID that no session can have: {listed}", sys.stdout)
+
+
+def _in_files(names: Sequence[str]) -> Iterator[str]:
+    """The sessions whose mail is elsewhere, as in a clone."""
+    if names:
+        are = "session is" if len(names) == 1 else "sessions are"
+        shows = "`brenner session show ID` says more"
+        said = f"{len(names):,} {are} only in artifacts/: {joined(names)}. {shows}."
+        yield sentence(said, sys.stdout)
 
 
 def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:

@@ -17,7 +17,7 @@ from brenner.cli.output import width_of
 from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.needs import Need, needs_of
 from brenner.session.overview import Overview
-from brenner.session.status import Phase, Turn
+from brenner.session.status import Phase
 from brenner.thread.counting import counted
 
 _WIDE = 120
@@ -117,8 +117,8 @@ class _Session(NamedTuple):
         return _between((part for part in parts if part), _COMMA)
 
     def turn(self, most: int = _MOST_NAMES) -> list[Piece]:
-        """For whom the round waits, those first of whom nothing was heard yet."""
-        awaited = sorted(self.overview.awaited, key=lambda each: each.turn is not Turn.OWES_ACK)
+        """For whom the round waits, in the order of the participants."""
+        awaited = self.overview.awaited
         names = [[agent_piece(each.name)] for each in awaited[:most]]
         more = len(awaited) - len(names)
         return _between(names, _COMMA) + ([Piece(f" and {more} more")] if more else [])

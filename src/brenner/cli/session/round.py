@@ -86,16 +86,9 @@ def round_(
     the store failed, or agents could not be opened or told.
     """
     words = {name: value if isinstance(value, str) else None for name, value in said.items()}
-    if words[FILE] is not None and words["sections"] is not None:
-        message = "--excerpt-file and --excerpt do not go together."
-        raise click.UsageError(message)
-    texts = read_texts(words, (*_TEXTS, FILE))
+    texts = _texts(words)
     if isinstance(texts, Unreadable):
         return report_unreadable(texts, settings)
-    for name in ("focus", "question"):  # a blank one is most often a variable that has no value
-        if words[name] is not None and not texts[name].strip():
-            message = f"--{name} needs a text."
-            raise click.UsageError(message)
     from brenner.cli.session.start_report import report
     from brenner.workflows.next_round import RoundOptions
 
@@ -116,10 +109,26 @@ def round_(
     return report(done, attended, as_json=settings.as_json, pager=pager)
 
 
+def _texts(words: dict[str, str | None]) -> dict[str, str] | Unreadable:
+    """What the options say; one that says nothing is most often a variable that has no value."""
+    if words[FILE] is not None and words["sections"] is not None:
+        message = "--excerpt-file and --excerpt do not go together."
+        raise click.UsageError(message)
+    texts = read_texts(words, (*_TEXTS, FILE))
+    if isinstance(texts, Unreadable):
+        return texts
+    for name in ("focus", "question"):
+        if words[name] is not None and not texts[name].strip():
+            message = f"--{name} needs a text."
+            raise click.UsageError(message)
+    return texts
+
+
 def _run(
     settings: Settings, thread: str, options: "RoundOptions", neighbours: "NeighbourWish"
 ) -> "_Done":
     """Start it; what can be known to fail is found out before anybody is registered or asked."""
+    from brenner.workflows.attend import after_mail, check_ahead
     from brenner.workflows.next_round import start_round
     from brenner.workflows.started import Status
 
@@ -128,16 +137,16 @@ def _run(
             tried = start_round(here, thread, options._replace(dry_run=True))
             is_wrong = bool(Summary.of(tried.diagnostics).errors)
             if not is_wrong:
-                _check_ahead(here, tried, neighbours)
+                check_ahead(here, tried.roster, tried.recipients, neighbours, thread)
             if options.dry_run:
-                return _attended(here, tried, neighbours)
+                return tried, after_mail(here, tried, neighbours)
             if is_wrong:
                 return tried._replace(status=Status.REFUSED, registered=()), None
     with real_desk(here) as here:
         done = start_round(here, thread, options)
         if any(each.stored for each in done.kickoffs) or done.registered:
             note_done()
-        return _attended(here, done, neighbours)
+        return done, after_mail(here, done, neighbours)
 
 
 def _is_tried_first(here: "Desk", neighbours: "NeighbourWish") -> bool:
@@ -145,24 +154,3 @@ def _is_tried_first(here: "Desk", neighbours: "NeighbourWish") -> bool:
     terminal that cannot be opened.
     """
     return bool(neighbours) or is_trial(here) or Ability.OWN_NAMES in here.mailbox.lacks
-
-
-def _check_ahead(here: "Desk", tried: "Started", neighbours: "NeighbourWish") -> None:
-    """Refuse an opening that is known to fail."""
-    if neighbours:
-        from brenner.workflows.attend import check_ahead
-
-        check_ahead(here, tried.roster, _names(tried), neighbours)
-
-
-def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":
-    """What was done for the mail, and then for the agents in a terminal."""
-    if not neighbours:
-        return done, None
-    from brenner.workflows.attend import after_mail
-
-    return done, after_mail(here, done, neighbours)
-
-
-def _names(done: "Started") -> tuple[str, ...]:
-    return tuple(name for each in done.kickoffs for name in each.message.recipients)

@@ -172,7 +172,8 @@ def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWi
 
     resolved = resolve_roster(here.project, os.environ, options.wish)
     names = () if resolved.errors else resolved.recipients
-    check_ahead(here, resolved.roster, names, neighbours)
+    thread_id = options.bead if options.thread_id is None else options.thread_id
+    check_ahead(here, resolved.roster, names, neighbours, thread_id)
 
 
 def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":

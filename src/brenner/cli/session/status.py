@@ -82,10 +82,12 @@ def _check_known(here: Desk, thread_id: str) -> None:
     """Refuse what is no thread's ID, and a thread that nobody has written to."""
     from brenner.mail.rules import unknown_thread
     from brenner.workflows.chains import check_usable
+    from brenner.workflows.session_status import with_its_file
 
     check_usable(thread_id)
     if not here.mailbox.thread(thread_id, limit=1).position:
-        raise unknown_thread(thread_id, [each.thread_id for each in here.mailbox.threads()])
+        known = [each.thread_id for each in here.mailbox.threads()]
+        raise with_its_file(here, thread_id, unknown_thread(thread_id, known))
 
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":

@@ -138,34 +138,44 @@ def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Itera
         return
     yield "\n"
     shown = _first(refusals, out, is_full=is_full)
-    yield from table(_REFUSED, [_refusal(each) for each in shown], out)
+    is_whole = is_full or not out.isatty()
+    yield from table(_REFUSED, [_refusal(each, is_whole=is_whole) for each in shown], out)
     yield from _rest(status, len(refusals), out, is_full=is_full)
     which = f"{refusals[0].message_id}.{refusals[0].block}"
     thread = thread_argument(status.thread_id)
     yield advice(f"`brenner session dismiss {thread} {which}` lets one be.", out)
 
 
-def _refusal(each: Refusal) -> Row:
-    """`12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`, the reason, the fix."""
-    found = min(each.diagnostics, key=worst_first, default=None)
+def _refusal(each: Refusal, *, is_whole: bool) -> Row:
+    """`12.1  INVALID_SECTION  ADD hypothesis_slate “Gradient”  RedSky  v1`, the reason, the fix.
+
+    Of several reasons a terminal shows the worst, and how many more there are.
+    """
+    reasons = sorted(each.diagnostics, key=worst_first)
     what = " ".join(filter(None, (each.operation, each.target_id or each.section)))
     name = f" “{each.name}”" if each.name else ""
     below = []
-    if found:
-        below = [
-            [Piece(_INDENT), Piece(found.message)],
+    for found in reasons if is_whole else reasons[:1]:
+        below += [
+            [Piece(_INDENT), *_code(found, reasons), Piece(found.message)],
             [Piece(_INDENT), Piece("→ ", QUIET), Piece(found.fix)],
         ]
+    more = [Piece(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
     return Row(
         (
             [Piece(f"{each.message_id}.{each.block}", STRONG)],
-            [Piece(found.id if found else "refused", ATTENTION)],
+            [Piece(reasons[0].id if reasons else "refused", ATTENTION), *more],
             [Piece(f"{what}{name}", QUIET)],
             [agent_piece(each.agent)],
             [Piece(f"v{each.version}" if each.version else "no version", QUIET)],
         ),
         below,
     )
+
+
+def _code(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Piece]:
+    """The codes of the other reasons; that of the first stands above them all."""
+    return [Piece(f"{found.id}: ")] if found is not reasons[0] else []
 
 
 def unresolved_lines(

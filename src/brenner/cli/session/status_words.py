@@ -37,7 +37,7 @@ def turn_pieces(each: Participant, status: SessionStatus, now: datetime) -> Cell
 def _turn(each: Participant, status: SessionStatus, now: datetime) -> Piece:
     if each.turn is Turn.OWES_ACK:
         owed = _owed(each, status.open_acks)
-        since = f", {span(now - owed.since)}" if owed else ""
+        since = f", {span(now - owed.last_sent)}" if owed else ""
         return Piece(f"owes an ACK{since}", ATTENTION)
     if each.turn is Turn.NOT_ASKED:
         return Piece(_not_asked(each), QUIET)

@@ -86,7 +86,7 @@ def progress(status: SessionStatus, now: datetime) -> list[Piece]:
     """The one session: its phase, who is awaited, since when."""
     pieces = [Piece(f"round {status.round}  ", QUIET)] if status.phase else []
     pieces.append(phase_piece(status.phase))
-    waited = sorted((_since(each, status), each.name) for each in status.awaited)
+    waited = [(_since(each, status), each.name) for each in status.awaited]
     for number, (since, name) in enumerate(waited[:_MOST_NAMES]):
         pieces += [Piece("  waits for " if not number else ", ", QUIET), agent_piece(name)]
         pieces.append(Piece(_for(now, since, " {}"), QUIET))
@@ -98,10 +98,10 @@ def progress(status: SessionStatus, now: datetime) -> list[Piece]:
 
 
 def _since(each: Participant, status: SessionStatus) -> datetime:
-    """Since when she is waited for: since she was asked, or has said something last."""
+    """Since when she is waited for: since she was last asked, or has said something last."""
     asked = (ack for ack in status.open_acks if ack.debtor == each.name and _is_of(ack, each))
     first = next(asked, None)
-    return first.since if first else each.last_at or status.last_at
+    return first.last_sent if first else each.last_at or status.last_at
 
 
 def _is_of(ack: OpenAck, each: Participant) -> bool:

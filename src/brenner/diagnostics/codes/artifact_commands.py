@@ -7,7 +7,7 @@ NO_SUCH_ITEM = Code(
     severity=ERROR,
     title="The artifact does not have that item or field",
     message="{name} has no `{item}`.",
-    fix="Give an ID such as `H2`, or an ID and a field such as `H2.claim`.{suggestion} "
+    fix="Give the ID of one of its items, such as `H2`{or_field}.{suggestion} "
     "`brenner artifact show {name}` shows all of them.",
     why="IDs are exact. An item that another version has may not be there yet in this one.",
     spec="companion, The artifact",

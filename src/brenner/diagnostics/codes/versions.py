@@ -51,8 +51,7 @@ FILE_AHEAD_OF_MAIL = Code(
     id="FILE_AHEAD_OF_MAIL",
     severity=WARNING,
     title="The file holds a later version than the mail",
-    message="`{path}` holds v{value}, but the mail of this store ends with v{version}; the mail is "
-    "shown.",
+    message="`{path}` holds v{value}, but the mail of this store {ends}, and the mail counts.",
     fix="Import the missing mail (`brenner mail import`), or look at the file itself: "
     "`brenner artifact show {path}`.",
     why="In a session under way the mail is the truth. A later file means that mail is missing "
