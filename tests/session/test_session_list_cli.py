@@ -1,6 +1,7 @@
 """`brenner session list` as people and programs see it."""
 
 import re
+import shlex
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -73,6 +74,15 @@ def shell(filled: Filled, monkeypatch: pytest.MonkeyPatch) -> Shell:
     return Shell(filled.folder, monkeypatch)
 
 
+SHOWN = f"""---
+session_id: "{DONE}"
+version: 3
+---
+
+# Brenner Protocol Artifact: {DONE}
+
+## 1. Research Thread
+"""
 LINE = (
     "8 sessions: 1 blocked, 1 with questions, 1 with overdue ACKs, 1 with refused blocks, 2 ready, "
     "1 with handoffs"
@@ -82,7 +92,7 @@ IN_ORDER = (BLOCKED, LONGEST, "br-1", READY, "COORD-handoff", FRESH, "COORD-stan
 
 def test_all_as_json(shell: Shell) -> None:
     document = shell("session", "list", "--json").json
-    assert list(document) == ["sessions", "summary"]
+    assert list(document) == ["sessions", "summary", "only_files"]
     assert tuple(each["thread_id"] for each in document["sessions"]) == IN_ORDER
     assert [each["needs"][0] for each in document["sessions"]] == [
         *("blocked", "overdue", "refused", "ready", "handoffs", "awaiting_acks"),
@@ -226,6 +236,59 @@ def test_a_line_of_what_is_known_is_cheap(filled: Filled) -> None:
 @pytest.mark.parametrize("option", ["--all", "--json", "--limit=3", "--phase=complete"])
 def test_the_line_goes_alone(shell: Shell, option: str) -> None:
     assert shell("session", "list", "--line", option).code == 2
+
+
+def test_sessions_that_are_only_in_files(tmp_path: Path) -> None:
+    """As in a clone without mail: they are named, and where to look is said."""
+    here = Filled(tmp_path / "project")
+    here.complete(DONE)
+    texts = {
+        name: SHOWN.replace(DONE, name)
+        for name in (DONE, "RS-20240101-old", "br-7", "RS-20240102-gone")
+    }
+    (here.folder / "artifacts").mkdir()
+    for name, text in {**texts, "README": "# Artifacts\n", "two words": SHOWN}.items():
+        (here.folder / "artifacts" / f"{name}.md").write_text(text, "utf-8")
+    names = ["RS-20240101-old", "RS-20240102-gone", "br-7"]
+    assert brenner("session", "list", "--json", cwd=here.folder).json["only_files"] == names
+    told = brenner("session", "list", cwd=here.folder).out
+    said = f"3 sessions are only in artifacts/: {names[0]}, {names[1]} and br-7. "
+    assert f"{said}`brenner session show ID` says more.\n" in told
+    assert "only in" not in brenner("session", "list", "--phase", "complete", cwd=here.folder).out
+    for form in ((), ("--line",), ("--json",)):
+        done = brenner("session", "status", names[0], *form, cwd=here.folder)
+        assert done.code == 1
+        shown = done.json["violations"][0]["fix"] if form == ("--json",) else done.err
+        assert f"`brenner session show {names[0]}`" in shown
+    away = tmp_path / "clone"
+    (away / "artifacts").mkdir(parents=True)
+    (away / "artifacts" / "RS-20240101-old.md").write_text(texts["RS-20240101-old"], "utf-8")
+    told = brenner("session", "list", cwd=away).out
+    assert "1 session is only in artifacts/: RS-20240101-old." in told
+
+
+def test_a_start_says_that_there_is_a_file(tmp_path: Path) -> None:
+    """The mail of that session is elsewhere; it would begin anew."""
+    folder = tmp_path / "clone"
+    (folder / "artifacts").mkdir(parents=True)
+    (folder / "artifacts" / f"{DONE}.md").write_text(SHOWN, "utf-8")
+    who = ("--to", ANN, "--role", "test_designer")
+    asked = ("--question", "Why?", "--context", "So.", "--thread-id", DONE, "--json", *who)
+    found = brenner("session", "start", *asked, cwd=folder).json["violations"]
+    (warning,) = (each for each in found if each["id"] == "FILE_AHEAD_OF_MAIL")
+    held = f"`artifacts/{DONE}.md` holds v3, but the mail of this store has no version of it"
+    assert warning["message"].startswith(held)
+    found = brenner("session", "start", *asked, cwd=folder).json["violations"]
+    assert "FILE_AHEAD_OF_MAIL" not in [each["id"] for each in found]  # its mail is here now
+
+
+def test_the_advice_of_an_empty_list_works(tmp_path: Path) -> None:
+    told = brenner("session", "list", cwd=tmp_path).out
+    command = re.search("`brenner (session start .*)`", told)
+    assert command
+    filled_in = command[1].replace("NAME", ANN).replace("ROLE", "test_designer")
+    words = shlex.split(filled_in.replace("…", "Why so?"))
+    assert brenner(*words, "--dry-run", cwd=tmp_path).code == 0
 
 
 def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:

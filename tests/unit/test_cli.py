@@ -338,7 +338,9 @@ def test_escape_sequences_are_shown() -> None:
     assert "\x1b" not in brenner("check", "\x1b[31mname").stdout
 
 
-@pytest.mark.parametrize(("argument", "is_hinted"), [("-odd.id", True), ("-x-1", True), ("-z", False)])
+@pytest.mark.parametrize(
+    ("argument", "is_hinted"), [("-odd.id", True), ("-x-1", True), ("-z", False)]
+)
 def test_an_id_that_begins_with_a_hyphen(argument: str, is_hinted: bool) -> None:
     """It is taken for options; what to write instead is said, whatever the command."""
     for command in (("session", "status"), ("artifact", "show")):

@@ -122,9 +122,7 @@ def _check_item(node: Node, graph: ReferenceGraph) -> None:
     if graph.has(node):
         return
     near = perhaps(nearest(node.item, _items(node.session, graph)))
-    raise Refused(
-        NO_SUCH_ITEM.at(name=node.session, item=node.item, or_field="", suggestion=near)
-    )
+    raise Refused(NO_SUCH_ITEM.at(name=node.session, item=node.item, or_field="", suggestion=near))
 
 
 def _items(thread_id: str, graph: ReferenceGraph) -> list[str]:

@@ -8,11 +8,14 @@ import os
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
+from brenner.artifact.model import Artifact
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID
+from brenner.diagnostics.codes.versions import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.roster.sources import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded
+from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import ThreadKind, check_thread_id, classify_thread_id, is_valid
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
@@ -21,6 +24,7 @@ from brenner.workflows.kickoff_texts import about_messages, beginning_of, told_o
 from brenner.workflows.kickoff_thread import KickoffThread, thread_of_today
 from brenner.workflows.rosters import RosterWish, resolve_roster
 from brenner.workflows.send_kickoffs import Addressed, addressed
+from brenner.workflows.session_files import read_session_file
 from brenner.workflows.started import Started, Status, changed_roles, once, send_all, tried
 
 __all__ = ["StartOptions", "Started", "Status", "start_session"]
@@ -60,7 +64,8 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
     thread, about_thread = _thread(desk, options)
     excerpt, about_excerpt = excerpt_for(desk, options.excerpt, options.sections)
     newcomers, about_names = newcomers_among(desk, resolved, register=options.register)
-    found = [*about_roster(resolved), *about_thread, *about_excerpt, *about_names]
+    about_file = _about_file(desk, thread) if thread and thread.is_new else []
+    found = [*about_roster(resolved), *about_thread, *about_file, *about_excerpt, *about_names]
     kickoffs: list[Addressed] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
         plan = _plan(desk, options, resolved)
@@ -107,6 +112,17 @@ def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, li
         return None, [INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")]
     thread = KickoffThread(desk.mailbox, thread_id, asked)
     return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.respelt())]
+
+
+def _about_file(desk: Desk, thread: KickoffThread) -> list[Diagnostic]:
+    """That a session of this ID has a file, and its mail is not here: it would begin anew."""
+    artifact = read_session_file(desk.project, thread.thread_id)
+    held = artifact.metadata.version if isinstance(artifact, Artifact) else 0
+    if not held:
+        return []
+    path = cross_reference(thread.thread_id).artifact_path
+    ends = "has no version of it"
+    return [FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
 
 
 def _as_list(found: Diagnostic | None) -> list[Diagnostic]:

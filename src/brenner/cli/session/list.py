@@ -19,7 +19,6 @@ from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.overview_json import overview_json
 from brenner.session.status import Phase
-from brenner.workflows.session_files import only_in_files
 from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50
@@ -88,13 +87,14 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     if is_line:
         sys.stdout.write(line(found.sessions.values(), now, deadline) + "\n")
         return FINE
+    from brenner.workflows.session_files import only_in_files  # a line does without
+
     only_files = only_in_files(here.project, found.sessions)
     fitting = sorted(filter(ask.fits, found.sessions.values()), key=ask.order)
     if settings.as_json:
         write_json({**_document(fitting, ask), "only_files": list(only_files)})
     else:
-        shown = [*_lines(fitting, found, ask), *_in_files(() if phase else only_files)]
-        write_lines(shown, pager=pager)
+        write_lines(_lines(fitting, found, ask, only_files), pager=pager)
     return FINE
 
 
@@ -146,10 +146,13 @@ def _document(fitting: Sequence[Overview], ask: _Ask) -> dict[str, object]:
     }
 
 
-def _lines(fitting: Sequence[Overview], found: Listing, ask: _Ask) -> Iterator[str]:
+def _lines(
+    fitting: Sequence[Overview], found: Listing, ask: _Ask, only_files: Sequence[str]
+) -> Iterator[str]:
     """What needs somebody, in words; the table; what was left out."""
     if not fitting:
         yield from _nothing(found, ask)
+        yield from _in_files(only_files, ask)
         return
     from brenner.cli.session.list_rows import lines  # a line does without
 
@@ -163,6 +166,7 @@ def _lines(fitting: Sequence[Overview], found: Listing, ask: _Ask) -> Iterator[s
         yield from lines(shown, ask.now, ask.deadline)
     yield "\n"
     yield from _left_out(len(unfolded) - len(shown), len(fitting) - len(unfolded), found)
+    yield from _in_files(only_files, ask)
     if shown:
         first = thread_argument(shown[0].thread_id)
         yield advice(f"`brenner session status {first}` says more about the first.", sys.stdout)
@@ -208,9 +212,9 @@ def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
         yield sentence(f"{count:,} {have} an ID that no session can have: {listed}", sys.stdout)
 
 
-def _in_files(names: Sequence[str]) -> Iterator[str]:
-    """The sessions whose mail is elsewhere, as in a clone."""
-    if names:
+def _in_files(names: Sequence[str], ask: _Ask) -> Iterator[str]:
+    """The sessions whose mail is elsewhere, as in a clone; nobody knows their phase."""
+    if names and not ask.phase:
         are = "session is" if len(names) == 1 else "sessions are"
         shows = "`brenner session show ID` says more"
         said = f"{len(names):,} {are} only in artifacts/: {joined(names)}. {shows}."
@@ -223,5 +227,7 @@ def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:
         yield sentence(f"No session is in the phase {ask.phase}. {everything}", sys.stdout)
         return
     yield sentence("There are no sessions yet. Each will appear here with its kickoff:", sys.stdout)
-    yield advice('`brenner session start --question "…" --context "…" --to NAME`', sys.stdout)
+    yield advice(
+        '`brenner session start --question "…" --context "…" --to NAME --role ROLE`', sys.stdout
+    )
     yield from _left_out(0, 0, found)

@@ -13,7 +13,7 @@ from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
-from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.session.status import (
     OpenAck,
@@ -151,14 +151,15 @@ def _refusal(each: Refusal, *, is_whole: bool) -> Row:
 
     Of several reasons a terminal shows the worst, and how many more there are.
     """
-    reasons = sorted(each.diagnostics, key=worst_first)
+    found = sorted(each.diagnostics, key=worst_first)
+    reasons = [one for one in found if one.severity is ERROR] or found[:1]
     what = " ".join(filter(None, (each.operation, each.target_id or each.section)))
     name = f" “{each.name}”" if each.name else ""
     below = []
-    for found in reasons if is_whole else reasons[:1]:
+    for reason in reasons if is_whole else reasons[:1]:
         below += [
-            [Piece(_INDENT), *_code(found, reasons), Piece(found.message)],
-            [Piece(_INDENT), Piece("→ ", QUIET), Piece(found.fix)],
+            [Piece(_INDENT), *_code(reason, reasons), Piece(reason.message)],
+            [Piece(_INDENT), Piece("→ ", QUIET), Piece(reason.fix)],
         ]
     more = [Piece(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
     return Row(
