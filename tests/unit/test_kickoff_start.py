@@ -1,6 +1,5 @@
 """Starting a session: who gets what, once, and what stops it before anything is sent."""
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from brenner.workflows.rosters import RosterWish
 from brenner.workflows.send_kickoffs import State
 from brenner.workflows.start_session import Started, StartOptions, Status, start_session
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, THREAD, section
+from operator_desk import SETTINGS, desk
 
 TODAY = date(2026, 11, 16)
 PEOPLE = (
@@ -31,16 +31,7 @@ NAMES = [name for name, _ in PEOPLE]
 OPTIONS = StartOptions(
     QUESTION, CONTEXT, RosterWish(recipients=PEOPLE), excerpt=EXCERPT, thread_id=THREAD, today=TODAY
 )
-SETTINGS = ("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE")
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """The operator in a new project."""
-    for name in (*SETTINGS, "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"):
-        monkeypatch.delenv(name, raising=False)
-    with brenner.open(str(tmp_path)) as desk:
-        yield desk
+__all__ = ["desk"]
 
 
 def mail(desk: Desk) -> list[Stored]:

@@ -1,11 +1,7 @@
 """The next round: what its kickoffs say, to whom they go, once, and what stops them."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-import brenner
 from brenner.check.message import check_message, check_stored
 from brenner.check.sequence import check_sequence
 from brenner.diagnostics.errors import Refused
@@ -18,6 +14,7 @@ from brenner.workflows.rosters import RosterWish
 from brenner.workflows.send_kickoffs import State
 from brenner.workflows.started import Status
 from kickoffs import headings, section
+from operator_desk import desk
 from session.round_play import (
     NAMES,
     PEOPLE,
@@ -38,16 +35,7 @@ from session.round_play import (
     states,
 )
 
-SETTINGS = ("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE")
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """The operator in a new project."""
-    for name in (*SETTINGS, "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"):
-        monkeypatch.delenv(name, raising=False)
-    with brenner.open(str(tmp_path)) as desk:
-        yield desk
+__all__ = ["desk"]
 
 
 def test_the_document_s_form(desk: Desk) -> None:

@@ -1,11 +1,9 @@
 """Whom the next round asks, once, and what happens where somebody else is quicker."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import brenner
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Profile
 from brenner.session.status import Phase
@@ -15,6 +13,7 @@ from brenner.workflows.send_kickoffs import State
 from brenner.workflows.session_status import load_status
 from brenner.workflows.started import Status
 from brenner.workflows.void_version import void_version
+from operator_desk import desk
 from session.round_play import (
     NAMES,
     PEOPLE,
@@ -34,16 +33,7 @@ from session.round_play import (
     states,
 )
 
-SETTINGS = ("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE")
-
-
-@pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """The operator in a new project."""
-    for name in (*SETTINGS, "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"):
-        monkeypatch.delenv(name, raising=False)
-    with brenner.open(str(tmp_path)) as desk:
-        yield desk
+__all__ = ["desk"]
 
 
 def test_nobody_is_asked_twice(desk: Desk) -> None:

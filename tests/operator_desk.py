@@ -1,0 +1,23 @@
+"""The fixture `desk`: the operator in a new project, whatever the environment says of rosters."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import brenner
+from brenner.workflows.desk import Desk
+
+SETTINGS = (
+    *("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE"),
+    *("BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"),
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """The operator in a new project."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    with brenner.open(str(tmp_path)) as desk:
+        yield desk
