@@ -1,5 +1,6 @@
 """Compiling a thread: what is published, when nothing is, and what stops it."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -585,3 +586,20 @@ def test_a_reference_that_other_sessions_keep_out_is_left_out_again(desk: Desk) 
     assert render_artifact(again.artifact) == render_artifact(first.artifact)
     without = merge(empty_state(THREAD), posted)
     assert render_artifact(without.artifact) != render_artifact(first.artifact)
+
+
+def test_contributions_after_the_end(desk: Desk) -> None:
+    """Whoever sends one is told; a kickoff of a later round takes the end back."""
+    contribute(desk, ANN, add("Gradient"))
+    compiled(desk)
+    compiled(desk, close=True)
+    block = json.dumps(add("Lineage"))
+    text = (
+        f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: Late\n\n"
+        f"# Delta Contribution\n\n```delta\n{block}\n```\n"
+    )
+    late = a_desk(desk.project.folder, ANN)
+    assert [each.id for each in late.send(text).report.violations].count("AFTER_THE_END") == 1
+    kickoff(desk)
+    assert "AFTER_THE_END" not in [each.id for each in late.send(text).report.violations]
+    late.close()

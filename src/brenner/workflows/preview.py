@@ -9,14 +9,17 @@ from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.state import State, empty_state
 from brenner.delta.explain import line_at
 from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
-from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
 from brenner.diagnostics.codes.references import WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.project import Project
+from brenner.session.chain import Chain
+from brenner.session.chain_messages import type_of
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
+from brenner.thread.types import KICKOFF
 from brenner.workflows.chains import load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions
@@ -41,6 +44,7 @@ def foreseen(
         chain = load_quickly(mailbox, message.thread_id, operator, _MOST_UNREAD)
         if chain is None or chain.broken:
             return
+        yield from _after_the_end(chain)
         state, unread = chain.state, [filed.posted for filed in chain.unread]
     messages = [*unread, _LAST._replace(message=message)]
     given = list(given_in(messages[-1])) if project else []
@@ -57,6 +61,12 @@ def foreseen(
         if each.block.number in applied and each.edge.target.session != message.thread_id:
             yield from _nowhere(each, sessions)
     yield from sessions.problems
+
+
+def _after_the_end(chain: Chain) -> Iterator[Diagnostic]:
+    """That nobody compiles it by himself; a kickoff of a later round says otherwise."""
+    if chain.is_closed and not any(type_of(each) == KICKOFF.name for each in chain.unread):
+        yield AFTER_THE_END.at(version=chain.number)
 
 
 def _entries(state: State, messages: list[Posted], elsewhere: Elsewhere) -> list[Entry]:

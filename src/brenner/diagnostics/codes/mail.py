@@ -303,6 +303,23 @@ WOULD_BE_REFUSED = Code(
         'DELTA with `"operation": "EDIT", "target_id": "H3"`',
     ),
 )
+AFTER_THE_END = Code(
+    id="AFTER_THE_END",
+    severity=WARNING,
+    title="The session is complete",
+    message="The session is complete, with v{version}: nothing of this message is compiled unless "
+    "the operator reopens it.",
+    fix="Tell the operator why it matters: she compiles it with `brenner compile --reopen`. What "
+    "begins something new belongs into a session of its own, with a reference to this one.",
+    why="The message was sent and is kept. But a session that is complete is compiled no more by "
+    "itself, and nobody may be looking.",
+    spec="R18",
+    example=Example(
+        "text",
+        "brenner mail send delta.md    (after `brenner session complete`)",
+        "brenner session start --question 'What follows from it?' …",
+    ),
+)
 
 CODES = (
     NAME_TAKEN,
@@ -325,4 +342,5 @@ CODES = (
     ACK_OF_UNKNOWN,
     ACK_BY_OTHER,
     WOULD_BE_REFUSED,
+    AFTER_THE_END,
 )
