@@ -1,6 +1,11 @@
-"""Hypothesis profiles: quick and always the same by default, long and random for `make fuzz`."""
+"""Hypothesis profiles: quick and always the same by default, long and random for `make fuzz`.
+
+And Ctrl-C works, whoever started the tests.
+"""
 
 import os
+import signal
+import threading
 
 from hypothesis import HealthCheck, settings
 
@@ -10,3 +15,8 @@ _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=200, derandomize=True, **_COMMON)  # type: ignore[arg-type]
 settings.register_profile("fuzz", max_examples=5_000, **_COMMON)  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("BRENNER_HYPOTHESIS_PROFILE", "quick"))
+
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn. Some
+# tests press it.
+if threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
