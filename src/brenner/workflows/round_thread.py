@@ -64,11 +64,12 @@ class RoundThread(AskingThread):
             check_sound(self._now)
 
     def _of_this_round(self, kickoffs: Iterator[Stored]) -> Iterator[Asked]:
-        """Those of the operator, or of who starts the round: an agent's own is not this one."""
-        senders = {self._desk.actor, *self._chain.operators}
+        """Whoever starts a round; an agent of the roster who asks others has not started it."""
+        agents = {*self._chain.state.artifact.metadata.agents}
+        agents -= {self._desk.actor, *self._chain.operators}
         for stored in kickoffs:
             brought = read_posted(stored.posted)
-            if stored.message.sender not in senders or not isinstance(brought, Kickoff):
+            if stored.message.sender in agents or not isinstance(brought, Kickoff):
                 continue
             if named_base(stored.message) == self._chain.number:
                 yield Asked(stored, brought.question, brought.roster)
