@@ -2,9 +2,7 @@
 
 import hashlib
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -14,28 +12,12 @@ from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in
 from program import brenner
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
-from session.homes import HOUSINGS, OPERATOR, Housing, housed
-from session.watched import acknowledge, contribute, seat, write
+from session.homes import OPERATOR
+from session.watched import Place, acknowledge, contribute, place, write
 from session.watching import watching
 
+__all__ = ["place"]
 QUESTION = "## Question\nWhich?\n\n## Urgency\nSoon\n"
-
-
-class Place(NamedTuple):
-    """A project in some home, and a desk in it for who writes while another watches."""
-
-    folder: Path
-    desk: Desk
-
-
-@pytest.fixture(params=HOUSINGS[1:], ids=lambda housing: housing.home.name)
-def place(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Place]:
-    housing: Housing = request.param
-    folder = tmp_path / "project"
-    with housed(housing, folder, monkeypatch), seat(folder) as desk:
-        yield Place(folder, desk)
 
 
 def kickoff(desk: Desk) -> int:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -19,31 +18,14 @@ from mail.processes import ended, release, start
 from session import compile_work
 from session.at_once import record_of
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
-from session.homes import HOUSINGS, OPERATOR, Housing, housed
-from session.watched import acknowledge, contribute, seat, write
+from session.homes import HOUSINGS, OPERATOR, housed
+from session.watched import Place, acknowledge, contribute, place, seat, write
 from session.watching import Watcher, watching
 
+__all__ = ["place"]
 RIVAL = "AmberBeacon"
 AUTHORS = (ANN, BEA)
 _FINISHING = "The compile is finished first; Ctrl-C again breaks it off."
-
-
-class Place(NamedTuple):
-    """A project in some home."""
-
-    folder: Path
-    desk: Desk
-
-
-@pytest.fixture(params=HOUSINGS[1:], ids=lambda housing: housing.home.name)
-def place(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Place]:
-    housing: Housing = request.param
-    folder = tmp_path / "project"
-    with housed(housing, folder, monkeypatch), seat(folder) as desk:
-        desk.mailbox.register(Profile(RIVAL))
-        yield Place(folder, desk)
 
 
 def kickoff(desk: Desk) -> int:
@@ -71,6 +53,7 @@ def test_what_is_ready_and_what_becomes_ready(place: Place) -> None:
 def test_two_watchers_and_authors_at_once(place: Place) -> None:
     """Versions are gapless, and every contribution is in exactly one of them (R17)."""
     each = 3
+    place.desk.mailbox.register(Profile(RIVAL))
     with (
         watching(place.folder, "--auto-compile") as one,
         watching(place.folder, "--auto-compile", "--as", RIVAL) as two,

@@ -4,11 +4,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 from brenner.mail.model import Profile
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk, desk_in
 from session.desks import ANN, BEA, THREAD, project_in
+from session.homes import HOUSINGS, Housing, housed
 
 
 @contextmanager
@@ -18,6 +22,24 @@ def seat(folder: Path) -> Iterator[Desk]:
         for name in (ANN, BEA):
             desk.mailbox.register(Profile(name))
         yield desk
+
+
+class Place(NamedTuple):
+    """A project in some home, and a desk in it for who writes while another watches."""
+
+    folder: Path
+    desk: Desk
+
+
+@pytest.fixture(params=HOUSINGS[1:], ids=lambda housing: housing.home.name)
+def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
+    """In every home that another process can open."""
+    housing: Housing = request.param
+    folder = tmp_path / "project"
+    with housed(housing, folder, monkeypatch), seat(folder) as desk:
+        yield Place(folder, desk)
 
 
 def write(desk: Desk, sender: str, to: tuple[str, ...], subject: str, body: str) -> int:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rounds
 from brenner.cli.folding import columns
 from brenner.cli.session.next_step import Reader
 from brenner.cli.session.status_line import line
@@ -242,25 +243,8 @@ def test_turns_in_words(each: Participant, words: str) -> None:
 
 def a_status(who: tuple[Participant, ...]) -> SessionStatus:
     """One of which nothing is said but who takes part."""
-    return SessionStatus(
-        thread_id=THREAD,
-        kind=ThreadKind.RESEARCH,
-        question="",
-        round=1,
-        phase=Phase.AWAITING_ACKS,
-        version=None,
-        participants=who,
-        open_acks=(),
-        critiques=(),
-        messages=(),
-        refusals=(),
-        unread=0,
-        applies=0,
-        stopped=None,
-        position=1,
-        first_at=NOW,
-        last_at=NOW,
-    )
+    quiet = rounds.status(THREAD, rounds.latest(1))
+    return quiet._replace(round=1, phase=Phase.AWAITING_ACKS, version=None, participants=who)
 
 
 def test_of_several_reasons_a_terminal_shows_one() -> None:

@@ -6,7 +6,7 @@ from itertools import cycle
 from shlex import quote
 from typing import TextIO
 
-from brenner.cli.folding import Piece, fold
+from brenner.cli.folding import PLAIN, Piece, Style, fold
 from brenner.diagnostics.visible import visible
 
 _MOST_NAMES = 7
@@ -14,21 +14,21 @@ _MOST_NAMES = 7
 
 def sentence(text: str, out: TextIO) -> str:
     """What was done or found."""
-    return fold([], _pieces(text), "", out)
+    return fold([], pieces(text), "", out)
 
 
 def advice(text: str, out: TextIO) -> str:
     """What to do next, or what else there is to know."""
-    return fold([Piece("  ")], _pieces(text), "  ", out)
+    return fold([Piece("  ")], pieces(text), "  ", out)
 
 
-def _pieces(text: str) -> list[Piece]:
+def pieces(text: str, style: Style = PLAIN) -> list[Piece]:
     """The text, in which a command between backticks is never folded: one copies it whole."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick that stands for itself
-        return [Piece(text)]
+        return [Piece(text, style)]
     return [
-        Piece(f"`{part}`", is_solid=True) if is_code else Piece(part)
+        Piece(f"`{part}`", style, is_solid=True) if is_code else Piece(part, style)
         for part, is_code in zip(parts, cycle((False, True)), strict=False)
         if part
     ]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import compress
 
-from brenner.session.overview import Overview
+from brenner.session.overview import Overview, is_overdue
 from brenner.session.status import Phase
 
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
@@ -50,12 +50,11 @@ def needs_of(overview: Overview, now: datetime, deadline: timedelta) -> tuple[Ne
 
     What is stopped is not ready.
     """
-    late = now - deadline
     holds = (
         overview.is_stopped,
         overview.blocked > 0,
         overview.questions > 0,
-        any(each.last_sent < late for each in overview.owed),
+        any(is_overdue(each, now, deadline) for each in overview.owed),
         overview.refusals > 0,
         overview.phase is Phase.READY_TO_COMPILE and not overview.is_stopped,
         overview.late > 0,

@@ -2,13 +2,14 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _STANDARD_ERROR = 2
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 class Stopping:
@@ -21,7 +22,7 @@ class Stopping:
         self._depth = 0
         self._wishes = 0
         self._while_held = ""
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Handler] = {}
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
@@ -31,7 +32,7 @@ class Stopping:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.signal(number, handler)
 
     @contextmanager
     def held(self, words: str = "") -> Iterator[None]:

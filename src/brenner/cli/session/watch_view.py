@@ -11,7 +11,7 @@ from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import write_diagnostics
-from brenner.cli.sentences import advise, joined, say, thread_argument
+from brenner.cli.sentences import advise, joined, pieces, say, thread_argument
 from brenner.cli.session.list_rows import lines
 from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.cli.session.watch_line import Line
@@ -126,16 +126,16 @@ class View:
         head = [Piece(f"{stored.id}", QUIET), Piece("  "), agent_piece(message.sender), Piece("  ")]
         out.write(fold(start, [*head, *subject_pieces(message.subject)], _INDENT, out))
         style = QUIET if found.step in _QUIET_STEPS and not found.codes else PLAIN
-        words = [Piece("→ ", QUIET), *self._thread(message.thread_id), *_marked(found.words, style)]
+        words = [Piece("→ ", QUIET), *self._thread(message.thread_id), *pieces(found.words, style)]
         out.write(fold([Piece(_INDENT)], words, _INDENT + "  ", out))
 
     def phase(self, event: PhaseChanged) -> None:
         """From one phase to another, and what that asks for."""
         status, out = event.status, sys.stdout
         before = Piece(PHASE_WORDS[event.before] if event.before else "new session")
-        pieces = [*self._thread(status.thread_id), before, Piece(" → "), phase_piece(status.phase)]
+        change = [*self._thread(status.thread_id), before, Piece(" → "), phase_piece(status.phase)]
         rest = f": {what_follows(status, auto_compile=self._options.auto_compile)}"
-        out.write(fold([Piece(_INDENT)], [*pieces, *_marked(rest, PLAIN)], _INDENT + "  ", out))
+        out.write(fold([Piece(_INDENT)], [*change, *pieces(rest)], _INDENT + "  ", out))
 
     def made(self, event: Made) -> None:
         """What `--auto-compile` did, as `brenner compile` says it, in short."""
@@ -152,7 +152,7 @@ class View:
             ledger = f"`brenner artifact ledger {thread_argument(done.thread_id)}`"
             words.append(f"{counted(refused, 'block is', 'blocks are')} refused: {ledger}.")
         out = sys.stdout
-        out.write(fold([Piece(_INDENT)], _marked(" ".join(words), STRONG), _INDENT + "  ", out))
+        out.write(fold([Piece(_INDENT)], pieces(" ".join(words), STRONG), _INDENT + "  ", out))
         if done.failed:
             write_error(done.failed)
 
@@ -210,18 +210,6 @@ _FORMS: dict[type, Callable[[View, Any], None]] = {
     Lost: View.lost,
     Back: View.back,
 }
-
-
-def _marked(words: str, style: object) -> list[Piece]:
-    """Words with commands in backticks, which are never folded."""
-    parts = words.split("`")
-    if len(parts) % 2 == 0:
-        return [Piece(words, style)]  # type: ignore[arg-type]
-    return [
-        Piece(f"`{part}`", style, is_solid=True) if number % 2 else Piece(part, style)  # type: ignore[arg-type]
-        for number, part in enumerate(parts)
-        if part
-    ]
 
 
 def _clock(at: datetime, now: datetime) -> str:
