@@ -15,6 +15,8 @@ SOURCE = Path(brenner.__file__).parent
 LAYERS = (
     {"__main__"},
     {"cli"},
+    {"server"},
+    {"mcp"},
     {"workflows"},
     {"mail", "persist", "neighbours"},
     {"project"},
@@ -29,7 +31,10 @@ LAYERS = (
     {"diagnostics"},
     {"grammar", "limits", "store_address"},
 )
-EDGE = {"cli", "__main__", "workflows", "mail", "persist", "neighbours", "project"}
+EDGE = {
+    *("cli", "__main__", "server", "mcp", "workflows"),
+    *("mail", "persist", "neighbours", "project"),
+}
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {
     *("asyncio", "getpass", "glob", "http", "io", "logging", "multiprocessing"),

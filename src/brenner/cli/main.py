@@ -16,6 +16,7 @@ from brenner.cli.output import failure, is_done, write_diagnostics, write_json
 from brenner.diagnostics.codes import input as codes
 
 COMMANDS = {
+    "agent": Command("brenner.cli.agent", "command", "Connect agents to this project."),
     "artifact": Command(
         "brenner.cli.artifact", "command", "Show, compare, verify and lint artifacts."
     ),
@@ -28,10 +29,12 @@ COMMANDS = {
     ),
     "init": Command("brenner.cli.init", "command", "Set a project up."),
     "mail": Command("brenner.cli.mail", "command", "Send, read and acknowledge mail."),
+    "mcp": Command("brenner.cli.mcp", "command", "Serve one agent over standard input and output."),
     "new": Command("brenner.cli.new", "command", "Print a message of a type to fill in."),
     "orchestrate": Command("brenner.cli.session", "orchestrate", "The same as `session start`."),
     "refs": Command("brenner.cli.refs", "command", "Say which item comes from which."),
     "roster": Command("brenner.cli.roster", "command", "Say who has which role, and why."),
+    "serve": Command("brenner.cli.serve", "command", "Serve agents and browsers over HTTP."),
     "session": Command("brenner.cli.session", "command", "Start, follow and end a session."),
 }
 _INTERRUPTED, _UNAVAILABLE = 130, 3

@@ -6,10 +6,12 @@ from brenner.diagnostics.codes import (
     archive,
     artifact_commands,
     artifact_text,
+    contributing,
     delta_blocks,
     delta_format,
     following,
     git,
+    identity,
     input,  # noqa: A004  (the file's subject)
     json_text,
     kickoff,
@@ -24,8 +26,10 @@ from brenner.diagnostics.codes import (
     roster,
     search,
     servers,
+    serving,
     store,
     thread_subject,
+    tools,
     versions,
     watching,
 )
@@ -57,6 +61,12 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
     "Stores and settings": store.CODES,
     "Servers": servers.CODES,
     "Neighbours": neighbours.CODES,
+    "Serving agents": (
+        *serving.CODES,
+        *identity.CODES,
+        *tools.CODES,
+        *contributing.CODES,
+    ),
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

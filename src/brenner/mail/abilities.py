@@ -28,6 +28,10 @@ class Ability(StrEnum):
     RECIPIENT_ORDER = "the order of recipients"
     # Whether a sender said that an ACK is wanted, or left it to the type, is kept.
     STATED_ACKS = "stated wishes for an ACK"
+    # Who has a name can have a secret that belongs to it.
+    SECRETS = "secrets of names"
+    # How it is known who sent a message is kept.
+    TRUST = "marks of verified senders"
     # Any text that can be stored at all comes back as it was.
     ANY_TEXT = "any text"
 

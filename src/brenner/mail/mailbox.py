@@ -14,20 +14,26 @@ from typing import Protocol, Self
 
 from brenner.mail.abilities import Lacks
 from brenner.mail.model import (
+    PLAIN,
     Agent,
     Debt,
     Delivery,
+    Envelope,
     InboxFilter,
     InboxPage,
     Profile,
     Record,
     Registered,
+    Released,
+    Reservation,
+    Reserved,
     Restored,
     SearchPage,
     Sent,
     Stored,
     ThreadPage,
     ThreadSummary,
+    Wish,
 )
 from brenner.mail.query import Query
 from brenner.thread.messages import Message
@@ -61,6 +67,17 @@ class Mailbox(Protocol):
         """One of them."""
         ...
 
+    def digest(self, name: str) -> str | None:
+        """What is kept of the secret of a name; None as long as nobody has claimed it."""
+        ...
+
+    def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
+        """Give a name a secret, of which only a digest is kept; whether it got this one.
+
+        A name that has one keeps it, unless `replace` says otherwise.
+        """
+        ...
+
     # Sending
 
     def send(
@@ -70,12 +87,14 @@ class Mailbox(Protocol):
         reply_to: int | None = None,
         key: str | None = None,
         position: int | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Sent:
         """Store a message; when this returns, it is safe.
 
         Its content is not looked at here: that is the check's work. With a `key` a second send by
         the same sender is the first one. With a `position` it is sent only if the thread still has
-        exactly so many messages.
+        exactly so many messages. One that names no thread begins one, which is called after its
+        id.
         """
         ...
 
@@ -149,6 +168,22 @@ class Mailbox(Protocol):
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
         """Mark messages in an inbox, all or none of them; how many that changed."""
+        ...
+
+    # Files that agents are at work on
+
+    def reserve(self, name: str, wish: Wish) -> Reserved:
+        """Reserve files. It is advice: who comes second is told, and gets them all the same."""
+        ...
+
+    def release(
+        self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
+    ) -> Released:
+        """End reservations of one's own; all of them where nothing is said."""
+        ...
+
+    def reservations(self) -> tuple[Reservation, ...]:
+        """Those that hold now, the oldest first."""
         ...
 
     # Following

@@ -1,6 +1,7 @@
 """What a mailbox holds and gives out."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import NamedTuple
 
 from brenner.thread.messages import Message
@@ -34,13 +35,45 @@ class Registered(NamedTuple):
     before: Agent | None
 
 
+class Trust(StrEnum):
+    """How it is known who sent a message; the words are the stable ones of the JSON."""
+
+    LOCAL = "local"  # written by somebody who has access to the store
+    VERIFIED = "verified"  # the sender has shown the secret of the name
+    UNVERIFIED = "unverified"  # by whoever says so; imported mail, too
+
+
+class Importance(StrEnum):
+    """How urgent a sender says that a message is."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+class Envelope(NamedTuple):
+    """What stands on a message, beside what the protocol has in it.
+
+    `cc` are those of its recipients who get it as a copy. `trust` is None where the home does not
+    tell.
+    """
+
+    importance: Importance = Importance.NORMAL
+    cc: tuple[str, ...] = ()
+    trust: Trust | None = Trust.LOCAL
+
+
+PLAIN = Envelope()
+
+
 class Stored(NamedTuple):
     """A message as a mailbox keeps it, for ever the same.
 
     `arrival` counts the messages of the store in the order in which they came in. `origin_id` is
     the id that it had where it was first stored; only import makes it differ. `acknowledges` are
     the messages whose debts it settled when it came in. A message that was imported is not local:
-    nobody has seen who wrote it.
+    its ids are those of another store.
     """
 
     id: int
@@ -52,6 +85,7 @@ class Stored(NamedTuple):
     reply_to: int | None = None
     acknowledges: tuple[int, ...] = ()
     is_local: bool = True
+    envelope: Envelope = PLAIN
 
     @property
     def posted(self) -> Posted:
@@ -168,3 +202,38 @@ class Restored(NamedTuple):
     skipped: int
     renumbered: tuple[tuple[int, int], ...]
     new_agents: tuple[str, ...]
+
+
+class Reservation(NamedTuple):
+    """Files that an agent says to be at work on, until a time; nobody is kept from them."""
+
+    id: int
+    agent: str
+    pattern: str
+    exclusive: bool
+    reason: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class Wish(NamedTuple):
+    """What an agent would like to reserve, and for how long."""
+
+    patterns: tuple[str, ...]
+    seconds: int
+    exclusive: bool = True
+    reason: str = ""
+
+
+class Reserved(NamedTuple):
+    """All that was asked for is granted; `conflicts` are the files that others have, by pattern."""
+
+    granted: tuple[Reservation, ...]
+    conflicts: tuple[tuple[str, tuple[Reservation, ...]], ...]
+
+
+class Released(NamedTuple):
+    """How many reservations ended before their time, and when."""
+
+    count: int
+    at: datetime
