@@ -7,7 +7,7 @@ from brenner.diagnostics.codes.archive import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import Item
-from brenner.mail.model import Agent, Record, Stored
+from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 
@@ -19,8 +19,8 @@ AGENT = Agent("BlueLake", "codex-cli", "gpt-5", "tests", AT)
 def record(number: int = 1, subject: str = "INFO: Hello", body: str = "Hello.\n") -> Record:
     """A message as it comes out of an archive that holds nothing else."""
     message = Message(THREAD, "BlueLake", ("RedCreek", "Operator"), subject, body)
-    stored = Stored(number, AT, message, content_hash(message), 1, number, is_local=False)
-    return Record(stored)
+    stored = Stored(number, AT, message, content_hash(message), 1, number)
+    return Record(stored._replace(is_local=False, envelope=Envelope(trust=Trust.UNVERIFIED)))
 
 
 ANSWER = record(2, "QUESTION: Wie süß?", "No end")
@@ -32,6 +32,7 @@ ANSWER = ANSWER._replace(
         origin_id=7,
         reply_to=1,
         acknowledges=(1, 5),
+        envelope=Envelope(Importance.HIGH, ("Operator",), Trust.UNVERIFIED),
     ),
     read_at=(("RedCreek", AT), ("Operator", AT)),
 )
@@ -40,8 +41,8 @@ BOTH = (record(), ANSWER)
 LINES = r"""
 {"format":"brenner-mail","version":1}
 {"agent":"BlueLake","program":"codex-cli","model":"gpt-5","task":"tests","registered_at":"2025-12-30T14:22:05Z"}
-{"id":1,"origin_id":1,"at":"2025-12-30T14:22:05Z","hash":"HASH 1","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"INFO: Hello","body":"Hello.\n","ack_required":null,"reply_to":null,"acknowledges":[],"read":{},"local":false}
-{"id":2,"origin_id":7,"at":"2025-12-30T14:22:05.000120Z","hash":"HASH 2","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"QUESTION: Wie süß?","body":"No end","ack_required":false,"reply_to":1,"acknowledges":[1,5],"read":{"RedCreek":"2025-12-30T14:22:05Z","Operator":"2025-12-30T14:22:05Z"},"local":false}
+{"id":1,"origin_id":1,"at":"2025-12-30T14:22:05Z","hash":"HASH 1","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"INFO: Hello","body":"Hello.\n","ack_required":null,"reply_to":null,"acknowledges":[],"read":{},"local":false,"trust":"unverified"}
+{"id":2,"origin_id":7,"at":"2025-12-30T14:22:05.000120Z","hash":"HASH 2","thread_id":"RS-20251230-cell-fate","from":"BlueLake","to":["RedCreek","Operator"],"subject":"QUESTION: Wie süß?","body":"No end","ack_required":false,"reply_to":1,"acknowledges":[1,5],"read":{"RedCreek":"2025-12-30T14:22:05Z","Operator":"2025-12-30T14:22:05Z"},"local":false,"importance":"high","cc":["Operator"],"trust":"unverified"}
 {"end":2}
 """  # noqa: E501  (a line is a line)
 MAILS = """
@@ -59,6 +60,7 @@ X-Brenner-Origin-Id: 1
 X-Brenner-At: 2025-12-30T14:22:05Z
 X-Brenner-Hash: HASH 1
 X-Brenner-Thread: RS-20251230-cell-fate
+X-Brenner-Trust: unverified
 MIME-Version: 1.0
 Content-Type: text/plain; charset=utf-8
 Content-Transfer-Encoding: 8bit
@@ -87,6 +89,9 @@ X-Brenner-Acknowledges: 1,
  5
 X-Brenner-Read: RedCreek 2025-12-30T14:22:05Z,
  Operator 2025-12-30T14:22:05Z
+X-Brenner-Importance: high
+X-Brenner-Cc: Operator
+X-Brenner-Trust: unverified
 MIME-Version: 1.0
 Content-Type: text/plain; charset=utf-8
 Content-Transfer-Encoding: 8bit

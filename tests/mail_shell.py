@@ -20,7 +20,7 @@ QUESTION = "## Question\nWhich gradient?\n\n## Urgency\nSoon\n"
 HOSTILE = "\x1b]0;owned\x07 \x1b[2J \x9b31m \u202e \u2028 \x85"
 MESSAGE_KEYS = [
     *("id", "at", "thread_id", "from", "to", "subject", "type", "ack_required", "reply_to"),
-    *("acknowledges", "hash", "origin_id", "local", "body"),
+    *("acknowledges", "hash", "origin_id", "local", "trust", "importance", "cc", "body"),
 ]
 
 

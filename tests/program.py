@@ -14,7 +14,10 @@ _OURS = (
     *("AGENT_NAME", "BRENNER_STORE", "NO_COLOR", "GIT_DIR", "GIT_WORK_TREE"),
     *("BRENNER_ROSTER", "BRENNER_ROSTER_MODE", "BRENNER_ROSTER_NAME", "BRENNER_ROSTER_PRESET"),
     *("AGENT_MAIL_BASE_URL", "AGENT_MAIL_PATH", "AGENT_MAIL_BEARER_TOKEN", "PGPASSWORD"),
+    *("BRENNER_TOKEN", "BRENNER_SECRET"),
 )
+# Where nobody listens: whoever runs the tests may have a server at the usual place.
+_NOWHERE = {"BRENNER_SERVE_URL": "http://127.0.0.1:9/mcp/"}
 # Whoever runs the tests as root may write everywhere; without these powers root may not.
 _POWERS = "-dac_override,-dac_read_search"
 
@@ -55,7 +58,7 @@ def run(command: list[str], cwd: Path, environment: dict[str, str]) -> Run:
         capture_output=True,
         check=False,
         cwd=cwd,
-        env=clean | environment,
+        env=clean | _NOWHERE | environment,
         timeout=120,
     )
     ended = Run(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -27,12 +27,13 @@ from conformance.mail_shorthand import mail_codes
 from conformance.message_files import changed_message
 from conformance.roster_kind import check_roster
 from conformance.server_kind import check_server, servers_of
+from conformance.serving_kind import check_serving, serving_codes
 from conformance.session_kind import check_session
 from conformance.session_shorthand import session_codes
 from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
 from conformance.where import ON_AGENT_MAIL, homes_of, is_able
-from mail.homes import AGENT_MAIL, Home
+from mail.homes import AGENT_MAIL, HOMES, Home
 from servers import agent_mail, postgresql_files
 
 HERE = Path(__file__).parent
@@ -63,6 +64,7 @@ CODES_OF: dict[str, Callable[[Case], list[str]]] = {
     "session": session_codes,
     "following": session_codes,
     "server": session_codes,
+    "serving": serving_codes,
     "store": lambda _: [],
 }
 # Where the servers of the tests are found
@@ -158,6 +160,13 @@ def test_following_case(case: Case, home: Home, tmp_path: Path) -> None:
     check_following(case, home, tmp_path)
 
 
+@played("serving", lambda _: HOMES)
+@pytest.mark.usefixtures("surroundings")
+def test_serving_case(case: Case, home: Home, tmp_path: Path) -> None:
+    """The tools answer as the case says, wherever the mail lives."""
+    check_serving(case, home, tmp_path)
+
+
 @played("server", servers_of)
 @pytest.mark.usefixtures("surroundings")
 def test_server_case(case: Case, home: Home, tmp_path: Path) -> None:
@@ -214,8 +223,8 @@ def _check_deltas(case: Case) -> None:
 
 def test_kinds_are_known() -> None:
     """Every case is played by one of the tests above."""
-    kinds = {"following", "mail", "roster", "server", "session", "store", "thread", *CHECKS}
-    assert {case["kind"] for case in CASES} == kinds
+    scenes = {"following", "mail", "server", "serving", "session", "thread"}
+    assert {case["kind"] for case in CASES} == {"roster", "store", *scenes, *CHECKS}
 
 
 def test_scenes_on_agent_mail() -> None:

@@ -25,7 +25,7 @@ from brenner.grammar import AGENT_NAME
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import Item
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Record, Restored, Stored
+from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, Stored, Trust
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.workflows.transfer import import_archive
@@ -84,6 +84,11 @@ def _records(draw: st.DrawFn) -> Record:
         reply_to=draw(st.none() | _ids),
         acknowledges=tuple(draw(st.lists(_ids, max_size=3, unique=True))),
         is_local=draw(st.booleans()),
+        envelope=Envelope(
+            draw(st.sampled_from(Importance)),
+            tuple(name for name in recipients[::-1] if draw(st.booleans())),
+            draw(st.none() | st.sampled_from(Trust)),
+        ),
     )
     return Record(stored, tuple((name, draw(_times)) for name in recipients if draw(st.booleans())))
 
@@ -112,9 +117,15 @@ in_both_forms = pytest.mark.parametrize("form", [JSONL, MBOX], ids=["jsonl", "mb
 
 
 def arrived(records: Iterable[Record]) -> list[Record]:
-    """The records as they must come back."""
+    """The records as they must come back: nobody here has seen who wrote them."""
     return [
-        record._replace(stored=record.stored._replace(arrival=count, is_local=False))
+        record._replace(
+            stored=record.stored._replace(
+                arrival=count,
+                is_local=False,
+                envelope=record.stored.envelope._replace(trust=Trust.UNVERIFIED),
+            )
+        )
         for count, record in enumerate(records, 1)
     ]
 
@@ -156,7 +167,8 @@ _HEADERS = (
     *("From", "To", "Subject", "Date", "Message-ID", "In-Reply-To", "References"),
     *("X-Brenner-Format", "X-Brenner-Place", "X-Brenner-Id", "X-Brenner-Origin-Id"),
     *("X-Brenner-At", "X-Brenner-Hash", "X-Brenner-Thread", "X-Brenner-Ack-Required"),
-    *("X-Brenner-In-Reply-To", "X-Brenner-Acknowledges", "X-Brenner-Read", "MIME-Version"),
+    *("X-Brenner-In-Reply-To", "X-Brenner-Acknowledges", "X-Brenner-Read"),
+    *("X-Brenner-Importance", "X-Brenner-Cc", "X-Brenner-Trust", "MIME-Version"),
     *("Content-Type", "Content-Transfer-Encoding", "X-Brenner-Final-Line-Feed"),
 )
 

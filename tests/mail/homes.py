@@ -139,6 +139,27 @@ def _agent_mail_client() -> Client:
     return Client(agent_mail.running().url)
 
 
+def brenner_address(folder: Path) -> AgentMailAddress:
+    """Our own server, to which the same adapter goes."""
+    from mail import brenner_server  # the server is slow to import, and few tests need it
+
+    return brenner_server.address(folder)
+
+
+def _brenner(folder: Path, _: Clock) -> Mailbox:
+    return AgentMailMailbox.create(brenner_address(folder), None, own=folder)
+
+
+def _brenner_again(folder: Path, _: Clock) -> Mailbox:
+    return AgentMailMailbox.open(brenner_address(folder), None, own=folder)
+
+
+def _brenner_clear(folder: Path) -> None:
+    from mail import brenner_server
+
+    brenner_server.end(folder)
+
+
 MEMORY = Home(
     "memory",
     _memory,
@@ -153,10 +174,19 @@ AGENT_MAIL = Home(
     lacks=AgentMailMailbox.lacks,
     clear=_agent_mail_clear,
 )
+BRENNER_SERVER = Home(
+    "brenner server",
+    _brenner,
+    _brenner_again,
+    lacks=AgentMailMailbox.lacks,
+    clear=_brenner_clear,
+)
 
-# Those that lack nothing that a mailbox can do, and those that are held to the contract
+# Those that lack nothing that a mailbox can do, both servers that speak as Agent Mail does, and all
+# that are held to the contract
 HOMES = (MEMORY, SQLITE, POSTGRESQL)
-ALL_HOMES = (*HOMES, AGENT_MAIL)
+AGENT_MAILS = (AGENT_MAIL, BRENNER_SERVER)
+ALL_HOMES = (*HOMES, *AGENT_MAILS)
 
 
 class Place:

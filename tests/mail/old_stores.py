@@ -11,12 +11,24 @@ import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import apsw
 import apsw.shell
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Agent, InboxFilter, InboxPage, Profile, Record, Stored
+from brenner.mail.model import (
+    Agent,
+    Envelope,
+    Importance,
+    InboxFilter,
+    InboxPage,
+    Profile,
+    Record,
+    Stored,
+    Trust,
+    Wish,
+)
 from brenner.mail.query import Query, parse_query
 from brenner.mail.sqlite.database import migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -24,10 +36,12 @@ from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 
 STORES = Path(__file__).parent / "stores"
+SOON_AFTER = datetime(2026, 1, 2, tzinfo=UTC)  # when nothing that was reserved has expired yet
 SEARCHES = (
     *("gradient", '"chromatin state"', "type:DELTA from:BlueLake", "item:H2", "§42", "jürgen"),
     *("is:unread", "needs:ack", "thread:brenner_bot-5so.1.4.1", "after:2025-12-31", "nowhere"),
 )
+_A_MONTH = 30 * 24 * 3_600
 _PRAGMAS = ("application_id", "user_version", "journal_mode")
 _ANN, _BEA, _CAT, _BOSS = "BlueLake", "GreenDog", "RedCreek", "Operator"
 _THREAD, _ELSEWHERE = "RS-20251230-cell-fate", "brenner_bot-5so.1.4.1"
@@ -43,7 +57,7 @@ _DELTA = """\
 """
 
 
-class _Clock:
+class Clock:
     """Every look at it is a minute later, and once it is set back."""
 
     def __init__(self) -> None:
@@ -58,7 +72,7 @@ class _Clock:
         self._now -= timedelta(minutes=30)
 
 
-def fill(mailbox: SqliteMailbox, clock: _Clock) -> None:
+def fill(mailbox: Mailbox, clock: Clock) -> None:
     """Something of everything that a store can hold."""
     for name, program in ((_ANN, "claude-code"), (_BEA, "codex"), (_CAT, ""), (_BOSS, "")):
         mailbox.register(Profile(name, program, "opus" if program else "", f"The task of {name}"))
@@ -80,9 +94,23 @@ def fill(mailbox: SqliteMailbox, clock: _Clock) -> None:
     mailbox.mark(_BEA, [1, 2], is_read=True)
     mailbox.mark(_BEA, [2], is_read=False)
     mailbox.register(Profile(_CAT, "gemini", "pro"), update=True)
+    _fill_format_3(mailbox)
 
 
-def _from_elsewhere(clock: _Clock) -> Record:
+def _fill_format_3(mailbox: Mailbox) -> None:
+    """What came with the agents' side: envelopes, secrets, reservations."""
+    urgent = Envelope(Importance.URGENT, (_CAT,), Trust.VERIFIED)
+    copied = Message(_THREAD, _ANN, (_BEA, _CAT), "INFO: A copy for RedCreek", "x")
+    mailbox.send(copied, envelope=urgent)
+    claimed = Message("", _BEA, (_ANN,), "No thread, and nobody vouches for me", "x")
+    mailbox.send(claimed, envelope=Envelope(Importance.LOW, trust=Trust.UNVERIFIED))
+    mailbox.claim(_ANN, "5" * 64)
+    mailbox.reserve(_ANN, Wish(("src/**", "ß/*.md"), _A_MONTH, reason="Jürgen’s"))
+    mailbox.reserve(_BEA, Wish(("src/a.py", "b"), _A_MONTH, exclusive=False))
+    mailbox.release(_BEA, patterns=["b"])
+
+
+def _from_elsewhere(clock: Clock) -> Record:
     message = Message("imported", "Guest", (_BOSS, "Stranger"), "CRITIQUE: H1", "H1 is wrong. H3?")
     at = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
     stored = Stored(3, at, message, content_hash(message), 1, 3)
@@ -105,9 +133,21 @@ def reading_of(mailbox: Mailbox) -> dict[str, object]:
         "debts": mailbox.debts(),
         "searches": {text: _found(mailbox, text) for text in SEARCHES},
         "position": mailbox.position(),
+        "envelopes": {number: mailbox.message(number).envelope for number in ids},
+        "digests": {agent.name: mailbox.digest(agent.name) for agent in agents},
+        "reservations": mailbox.reservations(),
     }
-    decoded: dict[str, object] = json.loads(json.dumps(reading, default=str))
+    decoded: dict[str, object] = json.loads(json.dumps(_as_written(reading), default=str))
     return decoded
+
+
+def _as_written(value: object) -> object:
+    """As the first formats were written down: envelopes are apart from their messages."""
+    if isinstance(value, dict):
+        return {key: _as_written(each) for key, each in value.items()}
+    if isinstance(value, Stored):
+        value = value[: Stored._fields.index("envelope")]
+    return [_as_written(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _inboxes(mailbox: Mailbox, name: str) -> list[list[int]]:
@@ -167,8 +207,23 @@ def kept() -> list[int]:
 
 def expected(version: int) -> dict[str, object]:
     """What must be read from it."""
-    decoded: dict[str, object] = json.loads((STORES / f"v{version}.json").read_text("utf-8"))
-    return decoded
+    decoded: dict[str, Any] = json.loads((STORES / f"v{version}.json").read_text("utf-8"))
+    return _before_format_3(decoded) | decoded
+
+
+def _before_format_3(decoded: dict[str, Any]) -> dict[str, object]:
+    """What a store says of things that its format did not know.
+
+    All was written by who had access to it, but for what was imported.
+    """
+    is_local = Stored._fields.index("is_local")
+    trust = {True: "local", False: "unverified"}
+    messages = decoded["messages"]
+    return {
+        "envelopes": {str(each[0]): ["normal", [], trust[each[is_local]]] for each in messages},
+        "digests": {agent[0]: None for agent in decoded["agents"]},
+        "reservations": [],
+    }
 
 
 def keep() -> None:
@@ -176,7 +231,7 @@ def keep() -> None:
     target = STORES / f"v{len(migrations())}.sql"
     if target.exists():
         sys.exit(f"{target} is there. A format that was released never changes.")
-    clock = _Clock()
+    clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "mail.sqlite3")
         with SqliteMailbox.create(path, clock=clock) as mailbox:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Record, Restored
+from brenner.mail.model import Envelope, Importance, Record, Restored, Trust
 from mail.homes import Clock
 from mail.letters import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
 
@@ -19,7 +19,8 @@ def history() -> Mailbox:
     introduce(mailbox)
     asked = post(mailbox, letter("What of it?", subject=QUESTION))
     clock.move(HOUR)
-    post(mailbox, letter("elsewhere", thread=ELSEWHERE, sender=CAT, to=(ANN,)))
+    copied = Envelope(Importance.URGENT, (ANN,), Trust.VERIFIED)
+    mailbox.send(letter("elsewhere", thread=ELSEWHERE, sender=CAT, to=(ANN,)), envelope=copied)
     again = post(mailbox, asked.message._replace(recipients=(BEA,)), reply_to=asked.id)
     clock.move(-5 * HOUR)
     answer = post(mailbox, letter("This.", sender=BEA, to=(ANN,)), reply_to=again.id)
@@ -42,6 +43,7 @@ def imported(record: Record, ids: dict[int, int], arrivals: int = 0) -> Record:
             reply_to=reply_to,
             acknowledges=tuple(ids.get(number, number) for number in stored.acknowledges),
             is_local=False,
+            envelope=stored.envelope._replace(trust=Trust.UNVERIFIED),
         )
     )
 

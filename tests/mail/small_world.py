@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import InboxFilter, Profile
+from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, Trust, Wish
 from brenner.mail.query import Query
 from brenner.thread.messages import Message
 from mail.homes import Clock
@@ -52,6 +52,32 @@ sound_messages = st.builds(
     stated,
 )
 
+
+Around = tuple[Importance, int, Trust]
+around = st.tuples(
+    st.sampled_from(Importance),
+    st.sampled_from([0, 0, 1, 2, 5, 7]),
+    st.sampled_from([Trust.LOCAL, *Trust]),
+)
+USUAL: Around = (Importance.NORMAL, 0, Trust.LOCAL)
+
+
+def envelope_of(message: Message, drawn: Around) -> Envelope:
+    """An envelope for a message: the number says which of its recipients get it as a copy."""
+    importance, copies, trust = drawn
+    named = dict.fromkeys(message.recipients)
+    some = tuple(name for place, name in enumerate(named) if copies >> place & 1)
+    return Envelope(importance, some, trust)
+
+
+patterns = st.sampled_from(["a", "./a/", "a/*.py", "a/b.py", "**/b.*", "c", ".", "/a", "\x00"])
+wishes = st.builds(
+    Wish,
+    st.lists(patterns, max_size=3).map(tuple),
+    st.sampled_from([1, 59, 3600, 86_400, 0]),
+    exclusive=st.booleans(),
+    reason=st.sampled_from(["", "tests", "\x00"]),
+)
 
 some_mail = st.lists(sound_messages, min_size=2, max_size=5)
 

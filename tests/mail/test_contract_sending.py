@@ -7,7 +7,7 @@ import pytest
 
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import PLAIN, Stored
 from brenner.thread.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
@@ -50,6 +50,7 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
         content_hash=sent.stored.content_hash,
         arrival=1,
         origin_id=sent.stored.id,
+        envelope=PLAIN._replace(trust=sent.stored.envelope.trust),
     )
     assert sent.is_new
     assert sent.stored == expected

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import InboxFilter, Profile, Record, Stored
+from brenner.mail.model import Envelope, InboxFilter, Profile, Record, Stored, Wish
 from brenner.thread.messages import Message
 from mail import small_world as world
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home
@@ -55,7 +55,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.elsewhere: Mailbox = MemoryMailbox(clock=self.clock)
         self.is_changed = True
         self.seen: dict[int, Stored] = {}
-        self.last: tuple[Message, int | None, str | None] | None = None
+        self.last: tuple[Message, int | None, str | None, Envelope] | None = None
 
     def open(self) -> Mailbox:
         assert self.home.again
@@ -78,7 +78,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert answer(request, self.views[0]) == expected
 
     def post(self, message: Message) -> None:
-        """Send it, and nothing more."""
+        """Send it, and nothing more; without a thread it begins one."""
         self.do(lambda mailbox: mailbox.send(message))
 
     @initialize(here=world.some_mail, there=world.some_mail)
@@ -126,20 +126,40 @@ class StoreMachine(RuleBasedStateMachine):
         message=st.one_of(world.sound_messages, world.sound_messages, world.messages),
         reply_to=st.one_of(st.none(), st.none(), world.ids),
         key=world.keys,
+        around=world.around,
         position=st.one_of(st.none(), st.none(), st.none(), st.integers(-1, 6)),
     )
     def send(
-        self, message: Message, reply_to: int | None, key: str | None, position: int | None
+        self,
+        message: Message,
+        reply_to: int | None,
+        key: str | None,
+        around: world.Around,
+        position: int | None,
     ) -> None:
         """Mail of every kind, much of which is refused."""
-        self.last = (message, reply_to, key)
-        self.do(lambda one: one.send(message, reply_to=reply_to, key=key, position=position))
+        envelope = world.envelope_of(message, around)
+        self.last = (message, reply_to, key, envelope)
+        self.do(
+            lambda one: one.send(
+                message, reply_to=reply_to, key=key, position=position, envelope=envelope
+            )
+        )
 
-    @rule(message=world.sound_messages, key=st.sampled_from(["k", "K"]))
-    def send_with_key(self, message: Message, key: str) -> None:
+    @rule(
+        message=world.sound_messages,
+        key=st.sampled_from(["k", "K"]),
+        around=st.just(world.USUAL) | world.around,
+        is_threadless=st.booleans(),
+    )
+    def send_with_key(
+        self, message: Message, key: str, around: world.Around, is_threadless: bool
+    ) -> None:
         """New, known, or refused: her own key decides."""
-        self.last = (message, None, key)
-        self.do(lambda mailbox: mailbox.send(message, key=key))
+        message = message._replace(thread_id="") if is_threadless else message
+        envelope = world.envelope_of(message, around)
+        self.last = (message, None, key, envelope)
+        self.do(lambda mailbox: mailbox.send(message, key=key, envelope=envelope))
 
     @rule(message=world.sound_messages, late=st.sampled_from([0, 0, 1, -1]))
     def send_at_position(self, message: Message, late: int) -> None:
@@ -182,8 +202,12 @@ class StoreMachine(RuleBasedStateMachine):
     def send_again(self, position: int | None) -> None:
         """An answer was lost: the same request once more."""
         if self.last:
-            message, reply_to, key = self.last
-            self.do(lambda one: one.send(message, reply_to=reply_to, key=key, position=position))
+            message, reply_to, key, envelope = self.last
+            self.do(
+                lambda one: one.send(
+                    message, reply_to=reply_to, key=key, position=position, envelope=envelope
+                )
+            )
 
     @rule(name=world.names, ids=st.lists(world.ids, max_size=4), is_read=st.booleans())
     def mark(self, name: str, ids: list[int], is_read: bool) -> None:
@@ -197,12 +221,31 @@ class StoreMachine(RuleBasedStateMachine):
         some = data.draw(st.lists(st.sampled_from(hers), max_size=4)) if hers else []
         self.do(lambda mailbox: mailbox.mark(name, some, is_read=is_read))
 
+    @rule(name=world.names, digest=st.sampled_from(["0" * 64, "1" * 64]), replace=st.booleans())
+    def claim(self, name: str, digest: str, replace: bool) -> None:
+        """A name gets a secret once, unless it is said to be replaced."""
+        self.do(lambda mailbox: mailbox.claim(name, digest, replace=replace))
+
+    @rule(name=world.names, wish=world.wishes)
+    def reserve(self, name: str, wish: Wish) -> None:
+        """Who has what of it is told alike."""
+        self.do(lambda mailbox: mailbox.reserve(name, wish))
+
+    @rule(
+        name=world.names,
+        patterns=st.none() | st.lists(world.patterns, max_size=2),
+        ids=st.none() | st.lists(world.ids, max_size=3),
+    )
+    def release(self, name: str, patterns: list[str] | None, ids: list[int] | None) -> None:
+        """Some of her own, or all."""
+        self.do(lambda mailbox: mailbox.release(name, patterns=patterns, ids=ids))
+
     # Moving
 
-    @rule(message=st.one_of(world.sound_messages, world.acks()))
-    def mail_elsewhere(self, message: Message) -> None:
+    @rule(message=st.one_of(world.sound_messages, world.acks()), around=world.around)
+    def mail_elsewhere(self, message: Message, around: world.Around) -> None:
         """The other store goes on by itself, and gives the same ids to other messages."""
-        self.elsewhere.send(message)
+        self.elsewhere.send(message, envelope=world.envelope_of(message, around))
 
     @rule(messages=world.some_mail)
     def another_store(self, messages: list[Message]) -> None:
@@ -279,12 +322,14 @@ class StoreMachine(RuleBasedStateMachine):
         self.is_changed = True
 
     def all_see_the_same(self) -> None:
-        """Agents, messages, marks, debts, threads."""
+        """Agents and what is theirs, messages, marks, debts, threads."""
         self.ask(lambda mailbox: mailbox.agents())
         self.ask(lambda mailbox: mailbox.records())
         self.ask(lambda mailbox: mailbox.debts())
         self.ask(lambda mailbox: mailbox.threads())
         self.ask(lambda mailbox: mailbox.position())
+        self.ask(lambda mailbox: mailbox.reservations())
+        self.ask(lambda mailbox: [mailbox.digest(agent.name) for agent in mailbox.agents()])
         self.ask(lambda mailbox: [mailbox.unread(agent.name) for agent in mailbox.agents()])
 
     def messages_stay(self) -> None:

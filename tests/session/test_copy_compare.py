@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile
+from brenner.mail.model import Importance, Profile
 from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.copy_compare import (
@@ -23,11 +23,13 @@ from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff
 
 AT = datetime(2025, 12, 30, 9, tzinfo=UTC)
+USUAL = (Importance.NORMAL, frozenset[str]())
 
 
 def message(number: int, content: str, origin: int | None = None, *to: str) -> Seen:
     """A message of some content."""
-    return Seen(number, origin or number, content, THREAD, AT, (frozenset(to), False))
+    delivery = (frozenset(to), False)
+    return Seen(number, origin or number, content, THREAD, AT, delivery, USUAL)
 
 
 @pytest.mark.parametrize(
@@ -58,15 +60,16 @@ def test_pairs(
 
 
 def test_what_is_missing_or_differs() -> None:
-    """A message that is not there; other recipients; another time, where times must stay."""
-    source = [message(1, "a", 1, ANN), message(2, "b"), message(3, "c"), message(4, "d")]
+    """A message that is not there; other recipients; another time or envelope, if these stay."""
+    source = [message(1, "a", 1, ANN), *(message(n, c) for n, c in enumerate("bcde", 2))]
     later = message(3, "c")._replace(at=AT + timedelta(seconds=1))
-    target = [message(1, "a", 1, BEA), later, message(4, "d")]
-    found = compared(source, target, timed=[1, 2, 3, 4])
+    urgent = message(5, "e")._replace(around=(Importance.URGENT, frozenset()))
+    target = [message(1, "a", 1, BEA), later, message(4, "d"), urgent]
+    found = compared(source, target, exact=[1, 2, 3, 4, 5])
     assert [each.id for each in found.missing] == [2]
-    assert [each.id for each in found.differing] == [1, 3]
-    assert [each.id for each in compared(source, target, timed=[]).differing] == [1]
-    assert compared(source, source, timed=[1, 2, 3, 4]) == ({n.id: n for n in source}, (), ())
+    assert [each.id for each in found.differing] == [1, 3, 5]
+    assert [each.id for each in compared(source, target, exact=[]).differing] == [1]
+    assert compared(source, source, exact=[1, 2, 3, 4, 5]) == ({n.id: n for n in source}, (), ())
 
 
 def test_names_of_many() -> None:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.errors import Refused
+from brenner.mail.model import Envelope, Importance, Profile, Trust
+from brenner.mail.open import store_of as mail_store
 from brenner.project import Project
+from brenner.thread.messages import Message
 from brenner.workflows.copy_mail import copy_mail
 from brenner.workflows.demo.steps import THREAD
 from mail_shell import store_of
@@ -30,6 +33,7 @@ from session.copy_homes import (
 )
 
 MESSAGES = 19
+UNVERIFIED = Envelope(trust=Trust.UNVERIFIED)
 PAIRS = [(one, other) for one in KINDS for other in KINDS if one != other or one in KEEPING]
 
 
@@ -94,7 +98,8 @@ def test_as_they_were(homes: Homes, one: str, other: str) -> None:
     done = copied(source, target)
     assert (done.is_anew, done.restored.renumbered, dict(done.lost)) == (False, (), {})
     imported = [
-        record._replace(stored=record.stored._replace(is_local=False)) for record in records(source)
+        record._replace(stored=record.stored._replace(is_local=False, envelope=UNVERIFIED))
+        for record in records(source)
     ]
     assert any(record.read_at for record in imported)
     assert any(record.stored.acknowledges for record in imported)
@@ -102,6 +107,26 @@ def test_as_they_were(homes: Homes, one: str, other: str) -> None:
     with mail_of(target) as mailbox:
         assert mailbox.agents() == agents
         assert [debt.first.id for debt in mailbox.debts()] == [debt.first.id for debt in owed]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_envelopes_travel(homes: Homes, one: str, other: str) -> None:
+    """How urgent it is and for whom it is a copy; who vouches for its sender does not."""
+    source, target = homes.empty(one, "source"), homes.empty(other)
+    message = Message("T-1", "BlueLake", ("GreenDog", "RedCreek"), "INFO: x", "y")
+    with mail_store(source).create() as mailbox:
+        for name in ("BlueLake", "GreenDog", "RedCreek"):
+            mailbox.register(Profile(name))
+        mailbox.send(message, envelope=Envelope(Importance.HIGH, ("RedCreek",), Trust.VERIFIED))
+        mailbox.send(message._replace(thread_id="", body="z"))
+    done = copied(source, target)
+    assert (done.ok, done.restored.added) == (True, 2)
+    urgent, plain = (record.stored.envelope for record in records(target))
+    assert urgent[:2] == (Importance.HIGH, ("RedCreek",))
+    assert plain[:2] == (Importance.NORMAL, ())
+    assert urgent.trust is plain.trust is (None if other == AGENT_MAIL else Trust.UNVERIFIED)
+    assert contents(target) == contents(source)
+    assert copied(source, target).restored.added == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

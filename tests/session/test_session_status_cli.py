@@ -84,7 +84,7 @@ def test_text_and_json_agree(shell: Shell) -> None:
 
 
 def test_document_is_that_of_every_front_end(shell: Shell) -> None:
-    """Only the bead and the references that lead nowhere are added to it."""
+    """Only the bead, references that lead nowhere and unverified mail are added to it."""
     from brenner.session.status_json import status_json
     from brenner.workflows.session_status import load_status
 
@@ -93,8 +93,8 @@ def test_document_is_that_of_every_front_end(shell: Shell) -> None:
     told = shell("session", "status", THREAD, "--json").json
     followed = load_status(stage.desk, THREAD).status
     expected = status_json(followed, stage.at, stage.desk.project.ack_deadline)
-    added = {key: told.pop(key) for key in ("bead", "unresolved")}
-    assert added == {"bead": None, "unresolved": []}
+    added = {key: told.pop(key) for key in ("bead", "unresolved", "unverified")}
+    assert added == {"bead": None, "unresolved": [], "unverified": []}
     overdue = [each.pop("overdue") for each in told["pending"]]
     assert overdue == [True] * 3
     for key in ("attention", "pending"):  # these know of the time

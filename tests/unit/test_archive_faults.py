@@ -99,6 +99,9 @@ FAULTS: dict[str, tuple[object, ...]] = {
     "hash": (None, 5),
     "ack_required": (0, 1, "true", []),
     "local": (0, 1, "true", []),
+    "importance": (None, 5, "", "High", "hugely", ["high"]),
+    "cc": (None, 5, "RedCreek", {}, ["RedCreek", "RedCreek"], ["Stranger"], ["Blue Lake"]),
+    "trust": (None, True, "", "Verified", "none", ["local"]),
 }
 
 
@@ -175,7 +178,7 @@ def test_bytes_that_are_not_utf_8() -> None:
     content = filled(LINES).encode().replace("ß".encode(), b"\xdf")
     assert told(from_lines(content)) == [("INVALID_RECORD", 4, words("it is not UTF-8"))]
     content = filled(MAILS).encode().replace(b"No end", b"Stra\xdfe")
-    assert told(from_mails(content)) == [("INVALID_RECORD", 21, words("its body is not UTF-8"))]
+    assert told(from_mails(content)) == [("INVALID_RECORD", 22, words("its body is not UTF-8"))]
 
 
 def test_edited_messages_are_told() -> None:
@@ -197,7 +200,7 @@ def test_an_id_means_one_message() -> None:
     for other in (record(), record(subject="INFO: Another")):
         for content, decode, line in (
             ("".join(jsonl.encode([], [record(), other])).encode(), from_lines, 3),
-            (b"".join(mbox.encode([], [record(), other])), from_mails, 21),
+            (b"".join(mbox.encode([], [record(), other])), from_mails, 22),
         ):
             items = decode(content)
             assert items[0] == record()

@@ -61,8 +61,8 @@ def test_mails_cut_short() -> None:
     content = filled(MAILS).encode()
     header = content[: content.rindex(b"MIME-Version")]
     broken = "it breaks off in its header; the file was probably cut short"
-    assert told(from_mails(header)) == [("INVALID_RECORD", 21, words(broken))]
-    assert [each[:2] for each in told(from_mails(content[:-4]))] == [("HASH_MISMATCH", 21)]
+    assert told(from_mails(header)) == [("INVALID_RECORD", 22, words(broken))]
+    assert [each[:2] for each in told(from_mails(content[:-4]))] == [("HASH_MISMATCH", 22)]
     assert from_mails(content[:-2]) == list(BOTH)
     missing = "it is not the last mail, but none follows it; the file was probably cut short"
     assert mails(MAIL_1) == [("INVALID_RECORD", 1, words(missing))]
@@ -122,10 +122,10 @@ def test_mails_missing_or_moved() -> None:
         ("INVALID_RECORD", 1, words("it is mail 2 of its archive, but mail 1 belongs here"))
     ]
     three = [each.decode() for each in mbox.encode([], [record(1), record(2), record(3)])]
-    gap = ("INVALID_RECORD", 21, words("it is mail 3 of its archive, but mail 2 belongs here"))
+    gap = ("INVALID_RECORD", 22, words("it is mail 3 of its archive, but mail 2 belongs here"))
     assert mails(three[0], three[2]) == [gap]
     after = "it stands after the last mail; import one archive after the other"
-    assert mails(three[0], three[2], three[1]) == [gap, ("INVALID_RECORD", 41, words(after))]
+    assert mails(three[0], three[2], three[1]) == [gap, ("INVALID_RECORD", 43, words(after))]
     assert len(mails(three[1], three[0], three[2])) == 3
 
 
@@ -134,7 +134,7 @@ def test_joined_mailboxes_are_told() -> None:
     other = "".join(each.decode() for each in mbox.encode([], [record(5), record(6)]))
     items = from_mails((filled(MAILS) + other).encode())
     reason = "it stands after the last mail; import one archive after the other"
-    assert told(items) == [("INVALID_RECORD", 50, words(reason))]
+    assert told(items) == [("INVALID_RECORD", 54, words(reason))]
     assert items[:2] == list(BOTH)
 
 

@@ -15,7 +15,7 @@ from brenner.thread.messages import Message
 from program import Run, brenner, files, git, powerless
 from terminal import in_terminal
 
-PROJECT = ["roster", "source_text", "persisting"]
+PROJECT = ["roster", "source_text", "persisting", "mcp", "serve", "secrets"]
 NEIGHBOURS = ["ntm", "tmux", "bd"]
 ALWAYS = [
     *("python", "brenner", "sqlite", "git", *NEIGHBOURS),
@@ -154,7 +154,7 @@ def test_sound_project(project: Path) -> None:
     assert list(checks) == [*ALWAYS, *INSIDE, *DISK]
     assert {each["status"] for each in checks.values()} == {"ok"}
     assert checks["mail"]["detail"] == "0 messages, 1 agent"
-    assert "format 2" in checks["store"]["detail"]
+    assert "format 3" in checks["store"]["detail"]
     assert store_of(project).read_bytes() == before
     assert files(project) == [".brenner", ".brenner/.gitignore", ".brenner/mail.sqlite3"]
 

@@ -1,15 +1,30 @@
 """Passwords and tokens in files that git would take."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from brenner.project import Project
 from brenner.store_address import AgentMailSettings
+from brenner.workflows.agent_config import CLIENTS, Endpoint, Program, snippet_for
 from brenner.workflows.doctor_secrets import secrets_check
 from program import git
 
 TOKEN = "s3cret-t0ken"  # noqa: S105
+SECRET = "brs_" + "x" * 43
+OWN_TOKEN = "s3cret-of-the-server"  # noqa: S105
+# What `brenner agent config` prints names variables, and is meant to be committed.
+WAYS = (
+    Endpoint("http://127.0.0.1:8765/mcp/", wants_token=True),
+    Program(("brenner",), ("PGPASSWORD",)),
+)
+SNIPPETS = [
+    (snippet.file, snippet.text)
+    for client in CLIENTS
+    for way in WAYS
+    for snippet in (snippet_for(client, way, Path("/")),)
+]
 
 
 @pytest.fixture
@@ -30,20 +45,27 @@ def project(tmp_path: Path) -> Project:
         (".envrc", f"export ANYTHING={TOKEN}\n"),
         (".mcp.json", '{"env": {"HTTP_BEARER_TOKEN": "x"}}\n'),
         (".mcp.json", f'{{"headers": {{"Authorization": "Bearer {TOKEN}"}}}}\n'),
+        (".mcp.json", f'{{"headers": {{"Brenner-Secret": "{SECRET}"}}}}\n'),
+        (".env", f"ANYTHING={OWN_TOKEN}\n"),
+        (".env", "BRENNER_SECRET=x\n"),
+        ("brenner.toml", f'x = {{ BRENNER_TOKEN = "{OWN_TOKEN}" }}\n'),
+        (".mcp.json", '{BRENNER_TOKEN: "x"}\n'),
+        (".envrc", "export BRENNER_TOKEN='x'\n"),
     ],
 )
 def test_a_secret_that_git_would_take(project: Project, name: str, text: str) -> None:
     """Told with the file; not any more when git ignores it, unless it was committed before."""
     file = project.folder / name
     file.write_text(text, "utf-8")
-    found = secrets_check(project)
+    found = secrets_check(project, OWN_TOKEN)
     assert found.status == "warning"
     assert f"`{name}`" in found.detail
     assert TOKEN not in found.detail
+    assert "brs_" not in found.detail
     (project.folder / ".gitignore").write_text(f"{name}\n", "utf-8")
-    assert secrets_check(project).status == "ok"
+    assert secrets_check(project, OWN_TOKEN).status == "ok"
     git("add", "--force", name, cwd=project.folder)
-    assert secrets_check(project).status == "warning"
+    assert secrets_check(project, OWN_TOKEN).status == "warning"
 
 
 @pytest.mark.parametrize(
@@ -54,10 +76,13 @@ def test_a_secret_that_git_would_take(project: Project, name: str, text: str) ->
         (".env", "AGENT_MAIL_BEARER_TOKEN=\nPGPASSWORD=\nAGENT_MAIL_BASE_URL=http://x\n"),
         (".env", ""),
         ("notes.txt", TOKEN),
+        (".env", "BRENNER_SECRET=\nBRENNER_TOKEN=$OTHER\nPGPASSWORD='${OTHER}'\n"),
+        *((re.sub(r"^[~/]+", "", name), text) for name, text in SNIPPETS),
     ],
 )
 def test_nothing_secret(project: Project, name: str, text: str) -> None:
     """Names of variables are none; and only what people keep such things in is looked at."""
+    (project.folder / name).parent.mkdir(exist_ok=True)
     (project.folder / name).write_text(text, "utf-8")
     assert secrets_check(project).status == "ok"
 

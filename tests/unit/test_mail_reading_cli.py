@@ -103,7 +103,7 @@ def test_imported_mail_is_marked(office: Shell) -> None:
     elsewhere.mkdir()
     there = Shell(elsewhere, office.patch)
     there.mail("import", "mail.jsonl")
-    assert "  imported\n" in there.mail("thread", THREAD).out
+    assert "  imported  unverified\n" in there.mail("thread", THREAD).out
     assert "  Origin   imported; it was message 1 there" in there.mail("show", "1").out
     assert "imported" not in office.mail("thread", THREAD).out + office.mail("show", "1").out
 

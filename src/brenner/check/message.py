@@ -4,10 +4,10 @@
 being looked at: each part adds what it finds.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from brenner.check.correct import Inspection, correct
+from brenner.check.meant import meant_type
 from brenner.check.report import CheckedDelta, Report
 from brenner.delta.blocks import could_hold_strays, is_delta_fence, read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock, Stray
@@ -26,7 +26,6 @@ from brenner.thread.subjects import check_subject, parse_subject, repair_subject
 from brenner.thread.types import COMPILED, DELTA, PLACEHOLDER, TYPES, MessageType
 
 _NO_TYPE = "message without a valid prefix"
-_MEANT_FOR_A_DELTA = re.compile(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
 _Finish = Callable[[list[DeltaBlock]], list[DeltaBlock]]
 
 
@@ -41,7 +40,31 @@ def check_stored(message: Message) -> Report:
     """Check a message that is stored already, as other programs' mail may be. Lines count in the
     body; there is no corrected message, but each refused block has its own correction.
     """
-    report = _inspect_file(as_if_filed(message), None, with_repairs).report
+    return _in_body(_inspect_file(as_if_filed(message), None, with_repairs).report)
+
+
+def check_composed(message: Message) -> tuple[Report, Message | None]:
+    """Check a message that is not stored yet and was never a file, with the corrected message.
+
+    Lines count in the body, and `corrected` of the report is the corrected body.
+    """
+    first = _inspect_file(as_if_filed(message), None, with_repairs)
+    mended = message._replace(subject=_repaired(message.subject) or message.subject)
+
+    def again(body: str) -> Inspection:
+        return _inspect_file(as_if_filed(mended._replace(body=body)), None, list)
+
+    is_other = mended != message
+    inspection = again(message.body) if is_other and first.is_mendable else first
+    body = correct(message.body, inspection, again)
+    if body is None and is_other and inspection.report.valid:
+        body = message.body
+    report = _in_body(first.report)._replace(corrected=body)
+    return report, None if body is None else mended._replace(body=body)
+
+
+def _in_body(report: Report) -> Report:
+    """The report without the lines of headers, which the message never had."""
     return report._replace(
         violations=tuple(
             found if found.line else found._replace(line=None) for found in report.violations
@@ -60,7 +83,7 @@ def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
 def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Inspection:
     body = blocks(file.message.body)
     subject = parse_subject(file.message.subject)
-    message_type = _meant_type(file.message.subject)
+    message_type = meant_type(file.message.subject)
     deltas: list[DeltaBlock] = []
     strays: list[Stray] = []
     if message_type is DELTA:
@@ -102,14 +125,6 @@ def _strays(text: str, body: list[Block]) -> list[Stray]:
     from brenner.delta.stray import find_strays
 
     return find_strays(text, body)
-
-
-def _meant_type(subject: str) -> MessageType | None:
-    """The type; also of a subject whose prefix is malformed, so that the body is checked too."""
-    parsed = parse_subject(subject) or parse_subject(repair_subject(subject) or "")
-    if parsed:
-        return TYPES[parsed.type]
-    return DELTA if _MEANT_FOR_A_DELTA.match(subject) else None
 
 
 def _check_text(text: str) -> Diagnostic | None:
@@ -198,8 +213,8 @@ def _edits(file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]) -> 
     """The certain corrections of the file."""
     edits = list(file.edits)
     header = file.headers.get("Subject")
-    repaired = _repaired_subject(file)
-    if header and repaired:
+    repaired = _repaired(file.message.subject)
+    if header and header.line and repaired:  # on line 0 it stands beside the text
         edits.append(Edit(header.start, header.start + len(header.value), repaired))
     if any(block.edits or block.structure for block in deltas):
         index = LineIndex(file.message.body)
@@ -215,8 +230,7 @@ def _moved(edits: Iterable[Edit], by: int) -> list[Edit]:
     return [edit.moved(by) for edit in edits]
 
 
-def _repaired_subject(file: MessageFile) -> str | None:
-    subject = file.message.subject
+def _repaired(subject: str) -> str | None:
     return None if parse_subject(subject) else repair_subject(subject)
 
 
@@ -228,7 +242,7 @@ def _is_mendable(
 ) -> bool:
     """Whether the edits mend every error, as far as one look can tell."""
     mended = {
-        subject_codes.INVALID_SUBJECT_PREFIX.id: _repaired_subject(file) is not None,
+        subject_codes.INVALID_SUBJECT_PREFIX.id: _repaired(file.message.subject) is not None,
         input_codes.INVALID_HEADER.id: bool(file.edits),
         codes.MB_004.id: any(stray.edits for stray in strays),
     }

@@ -9,6 +9,7 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact
 from brenner.artifact.summary import changes, summary
 from brenner.cli.failures import exit_code, indented, write_error
 from brenner.cli.folding import Piece, fold
+from brenner.cli.mail.standing import some_ids
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.sentences import advise, joined, say, thread_argument
@@ -77,6 +78,7 @@ def compiled_json(done: Compiled) -> dict[str, object]:
             for sent in done.notified
         ],
         "left_unread": done.left,
+        "unverified": list(done.unverified),
         "violations": [each.to_json() for each in sorted(found, key=worst_first)],
         "summary": Summary.of(found)._asdict(),
         "valid": done.status is not Status.REFUSED and done.failed is None,
@@ -153,6 +155,7 @@ def _facts(done: Compiled, out: TextIO) -> Iterator[str]:
         ("Blocks", [Piece(_blocks(done.ledger))]),
         ("Linter", [Piece(_linter(done))]),
         ("Conflicts", [Piece(_conflicts(done))] if done.conflicts else []),
+        ("Unverified", [Piece(_unverified(done), ATTENTION)] if done.unverified else []),
         ("Unread", [Piece(f"{done.left} messages, for the next version")] if done.left else []),
     ):
         if pieces:
@@ -187,6 +190,12 @@ def _conflicts(done: Compiled) -> str:
     named = [f"{conflict.item_id}.{conflict.field}" for conflict in done.conflicts]
     more = f" and {len(named) - _MOST_CONFLICTS} more" if len(named) > _MOST_CONFLICTS else ""
     return ", ".join(named[:_MOST_CONFLICTS]) + more
+
+
+def _unverified(done: Compiled) -> str:
+    """What of the version anybody may have sent."""
+    whose = "its sender is" if len(done.unverified) == 1 else "their senders are"
+    return f"{some_ids(done.unverified)}: {whose} not known for certain"
 
 
 def _refused(done: Compiled) -> list[Entry]:

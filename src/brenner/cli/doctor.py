@@ -12,10 +12,13 @@ import click
 from brenner.cli.folding import Piece, Style, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
+from brenner.cli.serve_url import serve_url
 from brenner.project import look_at_project
 from brenner.thread.counting import grouped
+from brenner.workflows.agent_config import TOKEN
 from brenner.workflows.doctor import examine, is_fine
 from brenner.workflows.doctor_mail import Visit
+from brenner.workflows.doctor_serve import Endpoint
 from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status
 
 FINE, CONTENT, UNUSABLE = 0, 1, 3
@@ -30,17 +33,21 @@ _REST = " " * (_STATUS_COLUMNS + _NAME_COLUMNS)
 
 
 @click.command()
+@click.option("--url", metavar="URL", help="The server that agents use (or BRENNER_SERVE_URL).")
 @common_options
-def command(settings: Settings) -> int:
+def command(settings: Settings, *, url: str | None) -> int:
     """Look at everything that a project needs: programs, settings, the store, the clock.
 
     Each line is ok, a warning or a problem, with the way to mend it. A server is tried with a real
-    round trip. Nothing is created, and nothing is left behind in the store. Exit code 0: no
-    problem; 1: the mail itself has one; 3: something cannot be used.
+    round trip; that no `brenner serve` runs is a problem only with --url. Nothing is created, and
+    nothing is left behind in the store. Exit code 0: no problem; 1: the mail itself has one; 3:
+    something cannot be used.
     """
     project = look_at_project(settings.project, os.environ, settings.store)
+    endpoint = Endpoint(serve_url(url), os.environ.get(TOKEN) or None, is_asked=url is not None)
+    visit = Visit(project, settings.actor, datetime.now(UTC), endpoint)
     checks = []
-    for check in _patiently(examine(Visit(project, settings.actor, datetime.now(UTC)))):
+    for check in _patiently(examine(visit)):
         checks.append(check)
         if not settings.as_json:
             _write(check)

@@ -7,6 +7,7 @@ import click
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.codes.roster import MALFORMED_ROSTER
+from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.visible import visible
 
@@ -17,6 +18,8 @@ _USAGE = {
     codes.INVALID_SETTINGS.id,
     codes.UNKNOWN_STORE.id,
     MALFORMED_ROSTER.id,
+    TOKEN_NEEDED.id,
+    UNUSABLE_TOKEN.id,
 }
 _GIVEN = "The message that does it, from here to the end:"
 _IN_SETTINGS = {codes.INVALID_SETTINGS.id, codes.UNKNOWN_SETTING.id}

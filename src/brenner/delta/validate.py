@@ -88,11 +88,13 @@ def validate(value: object) -> tuple[Delta | None, list[Problem]]:
     payload = value.get("payload")
     rationale = value.get("rationale")
     local_id = value.get("local_id")
+    # What an ADD of the research thread lacks is no second fault: the EDIT that is meant needs less
+    filled = Operation.EDIT if section is RESEARCH_THREAD else operation
     delta = Delta(
         operation,
         section.id,
         _target(value.get("target_id"), operation, section, problems),
-        edit_fields(payload, operation, section, problems)
+        edit_fields(payload, filled, section, problems)
         if type(payload) is dict and operation is not KILL
         else _payload(payload, rationale, operation, section, problems),
         rationale

@@ -12,20 +12,21 @@ from typing import Self
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
-from brenner.mail import registering, rules
+from brenner.mail import rules
 from brenner.mail.abilities import NOTHING_LACKS, Lacks
 from brenner.mail.clock import Clock, system_clock
 from brenner.mail.mailbox import EVERYTHING
+from brenner.mail.memory_agents import MemoryAgents
 from brenner.mail.model import (
+    PLAIN,
     Agent,
     Debt,
     Delivery,
+    Envelope,
     InboxFilter,
     InboxPage,
-    Profile,
     Received,
     Record,
-    Registered,
     Restored,
     SearchPage,
     Sent,
@@ -46,16 +47,15 @@ from brenner.thread.types import wants_ack
 _CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")
 
 
-class MemoryMailbox:
+class MemoryMailbox(MemoryAgents):
     """A mailbox that ends with the program.
 
     It lacks nothing; one that stands in for a home which is still to be made says what that lacks.
     """
 
     def __init__(self, clock: Clock = system_clock, lacks: Lacks = NOTHING_LACKS) -> None:
+        super().__init__(clock)
         self.lacks = lacks
-        self._clock = clock
-        self._agents: dict[str, Agent] = {}
         self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
         self._kept: dict[str, str] = {}
         self._last_time: datetime | None = None
@@ -63,24 +63,7 @@ class MemoryMailbox:
         self._read_at: dict[tuple[int, str], datetime] = {}
         self._owed: set[tuple[int, str]] = set()
         self._acknowledged_by: dict[tuple[int, str], int] = {}
-        self._news = threading.Condition(threading.RLock())
-
-    def register(self, profile: Profile, *, update: bool = False) -> Registered:
-        known = self._agents.get(profile.name)
-        if known and not update:
-            registering.check_same_agent(profile, known, self._agents)
-        kept = registering.registration(profile, known, self._agents)
-        agent = Agent(*kept, known.registered_at if known else self._clock())
-        self._agents[agent.name] = agent
-        return Registered(agent, known)
-
-    def agents(self) -> tuple[Agent, ...]:
-        return tuple(sorted(self._agents.values()))
-
-    def agent(self, name: str) -> Agent:
-        if name not in self._agents:
-            raise rules.no_such_agent(name, self._agents)
-        return self._agents[name]
+        self._news = threading.Condition(self._lock)
 
     def send(
         self,
@@ -89,20 +72,23 @@ class MemoryMailbox:
         reply_to: int | None = None,
         key: str | None = None,
         position: int | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Sent:
         message = rules.prepared(message)
+        envelope = rules.prepared_envelope(envelope, message)
         rules.check_storable(message, self._agents, key)
         with self._news:
             if key is not None and (message.sender, key) in self._keys:
                 first = self._messages[self._keys[message.sender, key]]
-                rules.check_same(key, first, message, reply_to)
+                rules.check_same(key, first, message, reply_to, envelope)
                 return Sent(first, is_new=False)
+            new_id = max(self._messages, default=0) + 1
+            message = rules.in_thread(message, new_id)
             if reply_to is not None:
                 rules.check_reply(self.message(reply_to), message)
             rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
-            new_id = max(self._messages, default=0) + 1
             at = rules.next_time(self._clock(), self._last_time)
-            stored = self._stored(message, new_id, at, reply_to)
+            stored = self._stored(message, new_id, at, reply_to)._replace(envelope=envelope)
             self._add(stored)
             self._last_time = stored.at
             if key is not None:

@@ -81,6 +81,11 @@ def suggestions(name: str, known: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in (*found, *_fresh(name, taken)))
 
 
+def fresh_name(known: Iterable[str], seed: str) -> str:
+    """A name of ours that is free, for who asks for none; another seed gives another one."""
+    return _fresh(seed, {skeleton(other) for other in (*known, UNFILLED_NAME)})[0]
+
+
 def _fresh(name: str, taken: set[str]) -> list[str]:
     """Names of ours, always the same ones for a name, though others for another one."""
     start = crc32(name.encode("utf-8", "surrogatepass"))

@@ -186,7 +186,7 @@ class _Reader:
         )
 
     def _set_time(self, name: str, written: str) -> None:
-        at = _instant(written)
+        at = instant(written)
         if at is not None and at == self.times.setdefault(name, at):
             return
         expected = _TIME if at is None else "one date or time only"
@@ -219,7 +219,7 @@ def _alternatives(value: list[_Piece]) -> list[str]:
     return ["".join(parts) for parts in values]
 
 
-def _instant(written: str) -> datetime | None:
+def instant(written: str) -> datetime | None:
     """The start of a day, or a time; in UTC unless it says otherwise."""
     if not ISO_TIME.fullmatch(written.upper()):
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from brenner.mail.model import Agent, Restored, Stored
+from brenner.mail.model import Agent, Restored, Stored, Trust
 
 # New messages get the ids above the highest. One record with the last id that there is would
 # leave none for them; up to here there are more than any store will use, and more stay above.
@@ -46,6 +46,7 @@ class Landing:
                 self._here[target] for target in stored.acknowledges if target in self._here
             ),
             is_local=False,
+            envelope=stored.envelope._replace(trust=Trust.UNVERIFIED),
         )
         self._here[stored.id] = new_id  # from now on: a message has no link to itself
         return landed

@@ -9,7 +9,7 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
-from brenner.mail.model import Debt, InboxFilter, Received, Stored
+from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Stored, Trust
 from brenner.mail.query import Query
 from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
@@ -27,6 +27,24 @@ def next_time(now: datetime, last: datetime | None) -> datetime:
 def prepared(message: Message) -> Message:
     """The message as it is stored: each recipient once."""
     return message._replace(recipients=tuple(dict.fromkeys(message.recipients)))
+
+
+def prepared_envelope(envelope: Envelope, message: Message) -> Envelope:
+    """The envelope as it is stored. Copies go to recipients, and what is not told is not trusted.
+
+    A copy for anybody else would be lost in silence: that is a mistake of the program.
+    """
+    copies = tuple(dict.fromkeys(envelope.cc))
+    strangers = [name for name in copies if name not in message.recipients]
+    if strangers:
+        reason = f"copies for {', '.join(strangers)}, to whom the message does not go"
+        raise ValueError(reason)
+    return envelope._replace(cc=copies, trust=envelope.trust or Trust.UNVERIFIED)
+
+
+def in_thread(message: Message, message_id: int) -> Message:
+    """The message as the one of that id: without a thread it begins one, called after it."""
+    return message if message.thread_id else message._replace(thread_id=str(message_id))
 
 
 def check_storable(message: Message, known: Collection[str], key: str | None = None) -> None:
@@ -104,10 +122,24 @@ def check_reply(reply_to: Stored, message: Message) -> None:
         raise Refused(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
 
 
-def check_same(key: str, first: Stored, message: Message, reply_to: int | None) -> None:
-    """A key that was used before must come with the same message."""
-    if (first.message, first.reply_to) != (message, reply_to):
+def check_same(
+    key: str, first: Stored, message: Message, reply_to: int | None, envelope: Envelope
+) -> None:
+    """A key that was used before must come with the same message.
+
+    How urgent it is and for whom it is a copy belong to it. How its sender is known does not: who
+    repeats a send may have shown a secret meanwhile.
+    """
+    again = in_thread(message, first.id)
+    if not is_same(first, again, envelope) or first.reply_to != reply_to:
         raise Refused(codes.KEY_REUSED.at(key=key, id=first.id))
+
+
+def is_same(first: Stored, message: Message, envelope: Envelope) -> bool:
+    """Whether it is that message, with the same on its envelope."""
+    return first.message == message and first.envelope == envelope._replace(
+        trust=first.envelope.trust
+    )
 
 
 def check_position(thread_id: str, expected: int | None, position: int) -> None:

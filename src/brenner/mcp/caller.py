@@ -10,39 +10,43 @@ _MOST_CONNECTIONS = 10_000
 class Bindings:
     """Which names a connection has shown the secret of, or was given it.
 
-    One connection may speak for several names: a program that runs several agents has one. The
-    oldest are forgotten where there are too many; then the secret has to be shown again.
+    One connection may speak for several names: a program that runs several agents has one. What is
+    remembered of a secret is its digest: once a name has another one, whichever process gave it,
+    nobody speaks for it any more. The oldest connections are forgotten where there are too many;
+    then the secret has to be shown again.
     """
 
     def __init__(self) -> None:
-        self._names: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self._digests: OrderedDict[str, dict[str, str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def bind(self, connection: str | None, name: str) -> bool:
+    def bind(self, connection: str | None, name: str, digest: str) -> bool:
         """Remember that a connection speaks for a name; False where each request stands alone."""
         if connection is None:
             return False
         with self._lock:
-            self._names[connection] = self._names.pop(connection, frozenset()) | {name}
-            while len(self._names) > _MOST_CONNECTIONS:
-                self._names.popitem(last=False)
+            known = self._digests.pop(connection, {})
+            self._digests[connection] = {**known, name: digest}
+            while len(self._digests) > _MOST_CONNECTIONS:
+                self._digests.popitem(last=False)
         return True
 
-    def speaks_for(self, connection: str | None, name: str) -> bool:
-        """Whether it does."""
+    def speaks_for(self, connection: str | None, name: str, digest: str) -> bool:
+        """Whether it does, if this is the digest of the secret that the name has now."""
         with self._lock:
-            return connection is not None and name in self._names.get(connection, ())
+            known = {} if connection is None else self._digests.get(connection, {})
+        return known.get(name) == digest
 
     def names(self, connection: str | None) -> frozenset[str]:
-        """All the names that it speaks for."""
+        """All the names that it has spoken for. It is a hint: a secret may have changed since."""
         with self._lock:
-            return frozenset() if connection is None else self._names.get(connection, frozenset())
+            return frozenset(() if connection is None else self._digests.get(connection, ()))
 
     def forget(self, name: str) -> None:
-        """A name has a new secret: nobody speaks for it any more."""
+        """Nobody speaks for a name any more."""
         with self._lock:
-            for connection, names in self._names.items():
-                self._names[connection] = names - {name}
+            for known in self._digests.values():
+                known.pop(name, None)
 
 
 class Fetched:
@@ -74,7 +78,7 @@ class Caller(NamedTuple):
 
     `secret` is one that came with the connection rather than with a call. With `is_strict` nobody
     is believed without a secret. `is_checked` says that the caller is a program of ours, which has
-    looked at what it sends: then the mail is stored as it is.
+    looked at what it sends: then the mail is stored as it is. Its secret is never shown.
     """
 
     bindings: Bindings
@@ -83,3 +87,6 @@ class Caller(NamedTuple):
     secret: str | None = None
     is_strict: bool = False
     is_checked: bool = False
+
+    def __repr__(self) -> str:
+        return f"Caller(connection={self.connection!r}, is_strict={self.is_strict})"

@@ -21,7 +21,7 @@ class Kind(StrEnum):
     FLAG = "flag"
     TEXTS = "texts"  # a list; one text counts as a list of it
     NUMBERS = "numbers"
-    OBJECTS = "objects"  # a list of JSON objects
+    DELTAS = "deltas"  # a list of JSON objects; the tool itself reads what else was given for one
 
 
 class Argument(NamedTuple):
@@ -39,12 +39,16 @@ class Call(NamedTuple):
     """One call: where it happens, who calls, and with what.
 
     The desk is the operator's. Nobody acts in her name for that: who sends is what the tool is
-    told, and `brenner.mcp.identity` says how far that is believed.
+    told, and `brenner.mcp.identity` says how far that is believed. Arguments may hold a secret, so
+    that only their names are ever shown.
     """
 
     desk: Desk
     caller: Caller
     arguments: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return f"Call({', '.join(self.arguments)})"
 
     def text(self, name: str) -> str:
         """An argument that is a text; empty where it was left out."""

@@ -4,12 +4,13 @@ Status is a function of the thread, so this is the only way, whatever command or
 """
 
 from hashlib import sha256
+from typing import NamedTuple
 
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Sent, Stored
 from brenner.mail.rules import check_recipient
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
@@ -18,14 +19,30 @@ from brenner.thread.types import ACK_STATUSES, PLACEHOLDER
 RECEIVED = "Received"
 
 
+class Acknowledgement(NamedTuple):
+    """Who acknowledges which message, with which words, and how it is known that it is she."""
+
+    name: str
+    message_id: int
+    status: str = RECEIVED
+    notes: str = ""
+    envelope: Envelope = PLAIN
+
+
 def acknowledge(
     mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
 ) -> Sent:
+    """Acknowledge a message on this machine."""
+    return send_ack(mailbox, Acknowledgement(name, message_id, status, notes))
+
+
+def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Sent:
     """Send the ACK, and mark the message and its copies as read: who acknowledges has read.
 
     Where a home keeps no such marks, the ACK is all: it must not fail after it was sent. The same
     ACK is sent once. Whatever was interrupted is finished by doing it again.
     """
+    name, message_id, status, notes, _ = said
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
         words = {"section": "Status", "value": status, "expected": expected}
@@ -40,25 +57,26 @@ def acknowledge(
     if before and (status, notes) == (RECEIVED, ""):
         sent = Sent(before, is_new=False)
     else:
-        sent = _send(mailbox, name, stored, status, notes)
+        sent = _send(mailbox, stored, said)
     if Ability.READ_MARKS not in mailbox.lacks:
         mailbox.mark(name, {message_id, *sent.stored.acknowledges}, is_read=True)
     return sent
 
 
-def _send(mailbox: Mailbox, name: str, stored: Stored, status: str, notes: str) -> Sent:
+def _send(mailbox: Mailbox, stored: Stored, said: Acknowledgement) -> Sent:
     # The status can go on from Received to Completed; saying the same again says nothing new.
-    said = sha256(f"{status}\n{notes}".encode(errors="surrogatepass")).hexdigest()[:16]
+    words = f"{said.status}\n{said.notes}".encode(errors="surrogatepass")
     return mailbox.send(
         Message(
             thread_id=stored.message.thread_id,
-            sender=name,
+            sender=said.name,
             recipients=(stored.message.sender,),
             subject=compose_subject("ACK", stored.message.subject),
-            body=_body(stored, status, notes),
+            body=_body(stored, said.status, said.notes),
         ),
         reply_to=stored.id,
-        key=f"ack {stored.id} {said}",
+        key=f"ack {stored.id} {sha256(words).hexdigest()[:16]}",
+        envelope=said.envelope,
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.diff import Diff, diff
-from brenner.artifact.ledger import Entry
+from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes import publish as codes
@@ -54,6 +54,7 @@ from brenner.workflows.references import (
 from brenner.workflows.refusals import notify
 from brenner.workflows.session_status import load_status
 from brenner.workflows.source_text import source_text_of
+from brenner.workflows.trusting import unverified
 from brenner.workflows.version_texts import version_texts
 
 
@@ -82,6 +83,7 @@ class Compiled(NamedTuple):
     version, or the one that would have been published.
 
     `failed` is what went wrong after the version was posted: it is published all the same.
+    `unverified` are the messages with blocks that apply which anybody may have sent.
     """
 
     thread_id: str
@@ -105,6 +107,7 @@ class Compiled(NamedTuple):
     persisted: Persisted | None = None
     notified: tuple[Sent, ...] = ()
     failed: BrennerError | None = None
+    unverified: tuple[int, ...] = ()
 
 
 def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compiled:
@@ -304,4 +307,9 @@ class _Compile:
             notes=self.chain.new_others(),
             persistence=Persistence("Draft", cross_reference(self.chain.thread_id).artifact_path),
             left=proposal.left,
+            unverified=self._unverified(proposal),
         )
+
+    def _unverified(self, proposal: Proposal) -> tuple[int, ...]:
+        applied = (each for each in proposal.ledger if each.state is Outcome.APPLIED)
+        return unverified(self.desk.mailbox, (each.message_id for each in applied))

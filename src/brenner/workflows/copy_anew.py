@@ -59,7 +59,8 @@ def send_anew(
     for count, record in enumerate(sorted(records, key=_order), 1):
         stored = record.stored
         try:
-            renumbered.append((stored.id, to.mailbox.send(stored.message).stored.id))
+            sent = to.mailbox.send(stored.message, envelope=stored.envelope)
+            renumbered.append((stored.id, sent.stored.id))
         except Refused as refusal:
             diagnostic = _not_taken(to, record, refusal)
             if not to.must_go_on:

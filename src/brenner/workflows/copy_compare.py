@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Record
+from brenner.mail.model import Importance, Record
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.ids import is_valid
 from brenner.thread.types import wants_ack
@@ -22,7 +22,11 @@ _MOST_NAMED = 8
 
 
 class Seen(NamedTuple):
-    """What is compared of a message; `delivery` is who got it, and whether an ACK was asked for."""
+    """What is compared of a message; `delivery` is who got it, and whether an ACK was asked for.
+
+    `around` is how urgent it is, and who got it as a copy. Who vouches for its sender does not
+    travel, and is not compared.
+    """
 
     id: int
     origin_id: int
@@ -30,6 +34,7 @@ class Seen(NamedTuple):
     thread_id: str
     at: datetime
     delivery: tuple[frozenset[str], bool]
+    around: tuple[Importance, frozenset[str]]
 
 
 class Fact(NamedTuple):
@@ -67,6 +72,7 @@ def seen(records: Iterable[Record]) -> Iterator[Seen]:
         stored = record.stored
         message = stored.message
         delivery = (frozenset(message.recipients), wants_ack(message))
+        around = (stored.envelope.importance, frozenset(stored.envelope.cc))
         yield Seen(
             stored.id,
             stored.origin_id,
@@ -74,6 +80,7 @@ def seen(records: Iterable[Record]) -> Iterator[Seen]:
             message.thread_id,
             stored.at,
             delivery,
+            around,
         )
 
 
@@ -114,9 +121,12 @@ def diverged(
 
 
 def compared(
-    source: Collection[Seen], target: Collection[Seen], timed: Collection[int]
+    source: Collection[Seen], target: Collection[Seen], exact: Collection[int]
 ) -> Compared:
-    """What is missing in the target, or differs; `timed` are the ids whose time must be the same"""
+    """What is missing in the target, or differs.
+
+    `exact` are the ids of those whose time and envelope must be the same, too: that had to be kept.
+    """
     pairs = paired(source, target)
     return Compared(
         pairs,
@@ -124,13 +134,15 @@ def compared(
         tuple(
             each
             for each in source
-            if each.id in pairs and _differs(each, pairs[each.id], is_timed=each.id in timed)
+            if each.id in pairs and _differs(each, pairs[each.id], is_exact=each.id in exact)
         ),
     )
 
 
-def _differs(one: Seen, other: Seen, *, is_timed: bool) -> bool:
-    return one.delivery != other.delivery or (is_timed and one.at != other.at)
+def _differs(one: Seen, other: Seen, *, is_exact: bool) -> bool:
+    return one.delivery != other.delivery or (
+        is_exact and (one.at, one.around) != (other.at, other.around)
+    )
 
 
 def facts(desk: Desk) -> Iterator[Fact]:

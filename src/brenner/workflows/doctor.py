@@ -25,6 +25,8 @@ from brenner.mail.store_option import store_option
 from brenner.project import SETTINGS_FILE, Project
 from brenner.workflows.doctor_mail import Visit, identity
 from brenner.workflows.doctor_neighbours import neighbour_checks
+from brenner.workflows.doctor_secrets import secrets_check
+from brenner.workflows.doctor_serve import serve_checks
 from brenner.workflows.left_behind import left_behind
 from brenner.workflows.project_files import persisting_check, roster_check, source_text_check
 from brenner.workflows.surroundings import (
@@ -66,6 +68,8 @@ def _checks(visit: Visit) -> Iterator[Check]:
         yield roster_check(project)
         yield source_text_check(project)
         yield persisting_check(project)
+    if visit.endpoint:
+        yield from serve_checks(project, visit.endpoint)
     if isinstance(store, Check):
         yield store
         yield identity(visit, None)
@@ -81,14 +85,11 @@ def is_fine(checks: tuple[Check, ...]) -> bool:
 
 def _home(visit: Visit, store: Store) -> Iterator[Check]:
     """What is looked at where the mail is; each home is imported when it is used."""
+    yield secrets_check(visit.project, visit.endpoint.token if visit.endpoint else None)
     if isinstance(store, SqliteStore):
         from brenner.workflows.doctor_sqlite import examine_file
 
         yield from examine_file(visit, store.path)
-        return
-    from brenner.workflows.doctor_secrets import secrets_check
-
-    yield secrets_check(visit.project)
     if isinstance(store, PostgresStore):
         from brenner.workflows.doctor_postgresql import examine_database
 

@@ -15,6 +15,7 @@ from brenner.mail.store_option import store_option
 from brenner.project import OPERATOR, SETTINGS_FILE, Project
 from brenner.thread.counting import grouped
 from brenner.thread.posted import iso
+from brenner.workflows.doctor_serve import Endpoint
 from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending
 from brenner.workflows.surroundings import OK, WARNING, Check
@@ -29,11 +30,12 @@ Explain = Callable[[str, Diagnostic], Check]
 
 
 class Visit(NamedTuple):
-    """Whose project is looked at, for whom, and when."""
+    """Whose project is looked at, for whom, and when; and where a server of it may be."""
 
     project: Project
     actor: str | None
     now: datetime
+    endpoint: Endpoint | None = None
 
 
 def looked_at(looks: Mapping[str, Look], explain: Explain = Check.of) -> Iterator[Check]:

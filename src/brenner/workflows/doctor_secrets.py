@@ -8,17 +8,27 @@ from brenner.store_address import PostgresAddress, parse_store
 from brenner.workflows.surroundings import OK, WARNING, Check, would_take
 
 # Files in which people keep what their programs need to know, at the top of a project
-_FILES = (SETTINGS_FILE, ".env", ".envrc", ".mcp.json")
+_FILES = (
+    *(SETTINGS_FILE, ".env", ".envrc"),
+    *(".mcp.json", ".codex/config.toml", ".gemini/settings.json"),
+)
 _MOST_BYTES = 1024 * 1024
 _SHORTEST = 8  # characters of a token that can be told from a word
+# A variable that gets a value; one that stands for another variable is none.
 _NAMED = re.compile(
-    r"\b(?:AGENT_MAIL_BEARER_TOKEN|HTTP_BEARER_TOKEN|PGPASSWORD)\b[\"' \t]*[=:][ \t]*[\"']?[^\s\"']"
+    r"(?<!\$\{)(?<![\w$])(?:AGENT_MAIL_BEARER_TOKEN|HTTP_BEARER_TOKEN|PGPASSWORD"
+    r"|BRENNER_TOKEN|BRENNER_SECRET)\b"
+    r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
 )
+_OF_A_NAME = re.compile(r"\bbrs_[\w-]{40,}")  # a secret that `register_agent` has given
 
 
-def secrets_check(project: Project) -> Check:
-    """What is secret belongs into the surroundings, or into a file that stays here."""
-    found = [name for name in _FILES if _holds_secret(project, name)]
+def secrets_check(project: Project, token: str | None = None) -> Check:
+    """What is secret belongs into the surroundings, or into a file that stays here.
+
+    `token` is the one of a server of ours.
+    """
+    found = [name for name in _FILES if _holds_secret(project, name, token or "")]
     taken = [name for name in found if would_take(project.folder / name)]
     if taken:
         names = ", ".join(f"`{name}`" for name in taken)
@@ -27,18 +37,21 @@ def secrets_check(project: Project) -> Check:
             WARNING,
             f"A password or token is in {names}, and git would commit it for everybody to read.",
             "Take it out, or let git ignore the file. A password belongs into `PGPASSWORD` or "
-            "`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN`. One that was committed already "
-            "must be changed.",
+            "`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN` or `BRENNER_TOKEN`, the secret of "
+            "a name into `BRENNER_SECRET`. One that was committed already must be changed "
+            "(`brenner agent secret NAME --new`).",
         )
     if found:
         return Check("secrets", OK, f"in {', '.join(found)}, which git does not take")
     return Check("secrets", OK, "no file of the project that was looked at holds one")
 
 
-def _holds_secret(project: Project, name: str) -> bool:
+def _holds_secret(project: Project, name: str, own_token: str) -> bool:
     text = _text(project.folder / name)
-    token = project.agent_mail.token or ""
-    if len(token) >= _SHORTEST and token in text:
+    tokens = (project.agent_mail.token or "", own_token)
+    if any(len(token) >= _SHORTEST and token in text for token in tokens):
+        return True
+    if _OF_A_NAME.search(text):
         return True
     if name == SETTINGS_FILE:
         return any(_has_password(each) for each in re.findall(r"[\"']([^\"'\n]*)[\"']", text))

@@ -14,13 +14,13 @@ def way_check(words: str, host: str, *, is_encrypted: bool, mend: str) -> Check:
     """Whether others can read what goes to a server; on this machine nobody is in between."""
     if is_encrypted:
         return Check("server", OK, f"{words}; encrypted (TLS)")
-    if _is_here(host):
+    if is_here(host):
         return Check("server", OK, f"{words}; not encrypted, on this machine")
     detail = f"{words}. It is not encrypted: mail and passwords can be read on the way."
     return Check("server", WARNING, detail, mend)
 
 
-def _is_here(host: str) -> bool:
+def is_here(host: str) -> bool:
     """Whether a host, or the path of a socket, is on this machine."""
     try:
         return host == "localhost" or host.startswith("/") or ipaddress.ip_address(host).is_loopback

@@ -48,8 +48,8 @@ def resend(mailbox: Mailbox, overdue: Iterable[Pending]) -> tuple[Sent, ...]:
     """Send each message again, to those who still owe an ACK for it.
 
     The copy has the same content, so acknowledging either settles both. Running it twice at once
-    sends one copy: the key says which sending it is, and to whom. Imported mail is not resent:
-    nobody here has seen who wrote it.
+    sends one copy: the key says which sending it is, and to whom. Its sender is known as well as
+    that of the first, no better. Imported mail is not resent: nobody here has seen who wrote it.
     """
     debtors: dict[str, list[Debt]] = {}
     for each in overdue:
@@ -62,10 +62,12 @@ def _resend(mailbox: Mailbox, debts: list[Debt]) -> Sent:
     first = min((debt.first for debt in debts), key=lambda stored: stored.id)
     last = max((debt.last for debt in debts), key=lambda stored: stored.id)
     names = tuple(sorted(debt.debtor for debt in debts))
+    copies = tuple(name for name in names if name in first.envelope.cc)
     return mailbox.send(
         first.message._replace(recipients=names),
         reply_to=first.id,
         key=f"resend after {last.id} to {_digest(names)}",
+        envelope=first.envelope._replace(cc=copies),
     )
 
 

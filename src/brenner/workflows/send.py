@@ -7,7 +7,7 @@ go through.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.message import check_message
+from brenner.check.message import check_composed, check_message
 from brenner.check.report import Report
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import mail as codes
@@ -20,7 +20,7 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Sent, Stored, type_of
+from brenner.mail.model import PLAIN, Envelope, Sent, Stored, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.project import OPERATOR, Project
 from brenner.session.acknowledgements import UNREADABLE, named_messages
@@ -41,6 +41,7 @@ class SendOptions(NamedTuple):
     position: int | None = None
     operator: str = OPERATOR
     project: Project | None = None
+    envelope: Envelope = PLAIN
 
 
 class Outcome(NamedTuple):
@@ -53,9 +54,25 @@ class Outcome(NamedTuple):
 def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     """Send the message in the text of a message file."""
     report = check_message(text, options.actor)
-    message = parse_message_file(text).message
+    file = parse_message_file(text)
     if not options.check:
-        return Outcome(report, _store(mailbox, message, options))
+        return Outcome(report, _store(mailbox, file.message, options))
+    return _send(mailbox, file.message, report, options, file.body_line - 1)
+
+
+def send_composed(
+    mailbox: Mailbox, message: Message, options: SendOptions
+) -> tuple[Outcome, Message | None]:
+    """Send a message that was never a file, or say how it has to be. Lines count in the body."""
+    report, corrected = check_composed(message)
+    outcome = _send(mailbox, message, report, options)
+    return outcome, corrected if outcome.report.corrected is not None else None
+
+
+def _send(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
+) -> Outcome:
+    """Store what was checked, if it may be sent."""
     # What is advice before sending is an error now, and one fault is told once.
     kept = [found for found in report.violations if found.code is not input_codes.NO_RECIPIENT]
     report = _filled_in(report._replace(violations=tuple(kept)))
@@ -64,22 +81,21 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
         report = _with(report, strangers)._replace(corrected=None)
     if not report.valid:
         return Outcome(report, None)
-    report = _with(report, _foreseen(mailbox, text, options))
+    found = _foreseen(mailbox, message, options)
+    report = _with(report, [each.moved(lines_before) for each in found])
     sent = _store(mailbox, message, options)
     if sent.is_new and type_of(message) == "ACK":
         report = _advised(report, mailbox, sent.stored)
     return Outcome(report, sent)
 
 
-def _foreseen(mailbox: Mailbox, text: str, options: SendOptions) -> list[Diagnostic]:
-    """What would be refused in a DELTA as its thread stands, with the lines of its file."""
-    file = parse_message_file(text)
-    if type_of(file.message) != "DELTA":
+def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
+    """What would be refused in a DELTA as its thread stands."""
+    if type_of(message) != "DELTA":
         return []
     from brenner.workflows.preview import foreseen  # only who contributes pays
 
-    found = foreseen(mailbox, file.message, options.operator, options.project)
-    return [each.moved(file.body_line - 1) for each in found]
+    return list(foreseen(mailbox, message, options.operator, options.project))
 
 
 def _filled_in(report: Report) -> Report:
@@ -113,7 +129,11 @@ def _advised(report: Report, mailbox: Mailbox, ack: Stored) -> Report:
 
 def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
     return mailbox.send(
-        message, reply_to=options.reply_to, key=options.key, position=options.position
+        message,
+        reply_to=options.reply_to,
+        key=options.key,
+        position=options.position,
+        envelope=options.envelope,
     )
 
 

@@ -24,9 +24,13 @@ def thread_archive(mailbox: Mailbox, version: VersionText) -> bytes:
     last = mailbox.message(version.message_id)
     arrived = mailbox.thread_arrivals(version.thread_id, 0)
     messages = [stored for stored in arrived if stored.arrival <= last.arrival]
-    # Whoever reads an archive has not seen who wrote the mail, so it does not matter who has.
-    records = (Record(stored._replace(is_local=False)) for stored in messages)
+    records = (Record(_for_all(stored)) for stored in messages)
     return "".join(encode(_agents(mailbox, messages), records)).encode()
+
+
+def _for_all(stored: Stored) -> Stored:
+    """Whoever reads an archive has not seen who wrote the mail, so it does not matter who has."""
+    return stored._replace(is_local=False, envelope=stored.envelope._replace(trust=None))
 
 
 def _agents(mailbox: Mailbox, messages: list[Stored]) -> list[Agent]:

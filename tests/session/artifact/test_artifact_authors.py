@@ -110,10 +110,11 @@ def test_ledger_of_all_versions(shell: Shell, at_once: Played) -> None:
     entries = [entry for each in at_once.versions for entry in each.ledger]
     expected = ledger_json(tuple(entries))
     without = [
-        {key: value for key, value in entry.items() if key != "version"}
+        {key: value for key, value in entry.items() if key not in ("version", "trust")}
         for entry in document["entries"]
     ]
     assert without == expected["entries"]
+    assert {entry["trust"] for entry in document["entries"]} == {"local"}
     assert document["versions"] == [1, 2]
     assert [document[key] for key in ("applied", "refused", "duplicate")] == [
         expected[key] for key in ("applied", "refused", "duplicate")

@@ -1,6 +1,7 @@
 """Who set what in a version, row by row, and as JSON."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.artifact.blame import Blame, Change, Path
@@ -8,8 +9,10 @@ from brenner.artifact.json_form import plain
 from brenner.artifact.merging.opened import LISTS, MAPS, shown
 from brenner.artifact.model import Artifact, Item, order_of
 from brenner.delta.schema import SCORE_PARTS, Section
+from brenner.mail.model import Trust
 
 _KILLED: Path = ("killed",)
+_NOTHING: Mapping[int, Trust | None] = MappingProxyType({})
 _PARTS = {part: number for number, part in enumerate(SCORE_PARTS)}
 
 
@@ -17,7 +20,8 @@ class Row(NamedTuple):
     """One field, key of a map or element of a list, with its value and the change that set it.
 
     The value is None where it was taken away. The change is None where the mail does not say who:
-    in a version that was adopted from another program.
+    in a version that was adopted from another program. `trusts` are those of the messages of its
+    thread, by id.
     """
 
     item_id: str
@@ -25,6 +29,11 @@ class Row(NamedTuple):
     path: Path
     value: object
     change: Change | None
+    trusts: Mapping[int, Trust | None] = _NOTHING
+
+    def trust_in(self, change: Change | None) -> Trust | None:
+        """How it is known who sent the message of a change of it."""
+        return self.trusts.get(change.source.message_id) if change else None
 
     @property
     def field(self) -> str:
@@ -93,11 +102,17 @@ def row_json(row: Row, *, with_history: bool) -> dict[str, object]:
         "path": list(row.path),
         "value": plain(row.value),
         **_change_json(row.change),
+        "trust": row.trust_in(row.change),
     }
     if with_history:
         chain = row.change.history() if row.change else ()
         document["history"] = [
-            {"value": plain(change.value), **_change_json(change)} for change in chain
+            {
+                "value": plain(change.value),
+                **_change_json(change),
+                "trust": row.trust_in(change),
+            }
+            for change in chain
         ]
     return document
 

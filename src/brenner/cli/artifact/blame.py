@@ -13,12 +13,13 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.table import Cell, Column, table
 from brenner.cli.mail.table import Row as TableRow
-from brenner.cli.marks import agent_piece
+from brenner.cli.marks import ATTENTION, agent_piece
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
     from brenner.artifact.blame import Change
@@ -31,6 +32,7 @@ _COLUMNS = (
     Column("In"),
     Column("Value", least=20),
 )
+_SENDER = Column("Sender")
 _NOT_KNOWN = "not known"
 _TAKEN_AWAY = "(taken away)"
 _BELOW = "    "
@@ -62,13 +64,15 @@ def blame(
     """
     from brenner.cli.artifact.authorship import row_json
     from brenner.cli.artifact.known import with_authors
+    from brenner.workflows.trusting import trusts
 
     with Reader(settings) as reader:
         read = reader.read(target, with_state=True)
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
         loaded = with_authors(reader, read)
-    found = _found(loaded, place)
+        known = trusts(reader.desk.mailbox, loaded.thread_id or "")
+    found = [row._replace(trusts=known) for row in _found(loaded, place)]
     if settings.as_json:
         fields = [row_json(row, with_history=with_history) for row in found]
         write_json({**loaded.to_json(), "fields": fields, **notes_json([loaded])})
@@ -109,7 +113,9 @@ def _lines(
             yield "\n" + "".join(_whole(row, out, with_history=with_history))
     else:
         yield "\n"
-        yield from table(_COLUMNS, [_table_row(row) for row in found], out)
+        heads = (*_COLUMNS, _SENDER) if any(map(_unverified, found)) else _COLUMNS
+        rows = [_table_row(row) for row in found]
+        yield from table(heads, [row._replace(cells=row.cells[: len(heads)]) for row in rows], out)
 
 
 # All fields in a table, what each replaced under it
@@ -119,7 +125,7 @@ def _table_row(row: "Row") -> TableRow:
     change, value = row.change, [_value_piece(row.value, is_gone=row.value is None)]
     name = [Piece(f"{row.item_id}.", DIM), Piece(row.field)]
     if change is None:
-        return TableRow((name, [Piece(_NOT_KNOWN, DIM)], [], [], value))
+        return TableRow((name, [Piece(_NOT_KNOWN, DIM)], [], [], value, []))
     source = change.source
     cells: tuple[Cell, ...] = (
         name,
@@ -127,8 +133,15 @@ def _table_row(row: "Row") -> TableRow:
         [Piece(str(source.message_id))],
         [Piece(f"v{source.version}")],
         value,
+        _unverified(row),
     )
     return TableRow(cells, [_replaced(change)] if change.replaced is not None else ())
+
+
+def _unverified(row: "Row") -> list[Piece]:
+    """The word for a value that anybody may have set."""
+    is_open = row.change is not None and row.trust_in(row.change) is Trust.UNVERIFIED
+    return [Piece("unverified", ATTENTION)] if is_open else []
 
 
 def _replaced(change: "Change") -> list[Piece]:
@@ -166,7 +179,8 @@ def _whole(row: "Row", out: TextIO, *, with_history: bool) -> Iterator[str]:
         return
     chain = list(change.history()) if with_history else [change]
     for each in chain:
-        yield fold([Piece(_BELOW)], _source_pieces(each), _BELOW, out)
+        mark = _unverified(row._replace(change=each))
+        yield fold([Piece(_BELOW)], [*_source_pieces(each), *_after(mark)], _BELOW, out)
         yield _text(each.value, out)
     last = chain[-1]
     if last.replaced is not None:
@@ -183,6 +197,10 @@ def _source_pieces(change: "Change") -> list[Piece]:
     block = f", block {source.block}" if source.block else ""
     words = f"  {source.operation}, message {source.message_id}{block}, in v{source.version}"
     return [agent_piece(source.agent), Piece(words, DIM)]
+
+
+def _after(mark: list[Piece]) -> list[Piece]:
+    return [Piece("  "), *mark] if mark else []
 
 
 def _text(value: object, out: TextIO) -> str:

@@ -21,6 +21,7 @@ from brenner.cli.sentences import advice
 from brenner.diagnostics.codes.merge import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.diagnostics.visible import visible
+from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
     from brenner.workflows.ledgers import VersionLedger
@@ -33,6 +34,7 @@ _COLUMNS = (
     Column("Agent", least=10),
     Column("Block says", least=16),
     Column("Item"),
+    Column("Sender"),
 )
 _STYLES: dict[Severity, Style] = {
     Severity.ERROR: ATTENTION,
@@ -42,10 +44,17 @@ _STYLES: dict[Severity, Style] = {
 
 
 class _Line(NamedTuple):
-    """A block, and the version that has read it."""
+    """A block, the version that has read it, and how it is known who sent it."""
 
     version: int
     entry: Entry
+    trust: Trust | None = None
+
+    @property
+    def unverified(self) -> list[Piece]:
+        """The word for it, where anybody may have sent it."""
+        is_open = self.trust is Trust.UNVERIFIED
+        return [Piece("unverified", ATTENTION)] if is_open else []
 
 
 @click.command(
@@ -87,10 +96,16 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
         from brenner.cli.artifact.known import with_authors
+        from brenner.workflows.trusting import trusts
 
         loaded = with_authors(reader, read)
         found = _found(reader, loaded, of_all=of_all)
-    lines = [_Line(each.number, entry) for each in found for entry in each.entries]
+        known = trusts(reader.desk.mailbox, loaded.thread_id or "")
+    lines = [
+        _Line(each.number, entry, known.get(entry.message_id))
+        for each in found
+        for entry in each.entries
+    ]
     if settings.as_json:
         write_json(_document(loaded, [each.number for each in found], lines))
         return FINE
@@ -111,12 +126,14 @@ def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLed
 
 
 def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> dict[str, object]:
-    """As `ledger_json` has it, each entry with its version."""
+    """As `ledger_json` has it, each entry with its version and the trust in its message."""
     return {
         **loaded.to_json(),
         "versions": versions,
         **counts(tuple(line.entry for line in lines)),
-        "entries": [{**line.entry.to_json(), "version": line.version} for line in lines],
+        "entries": [
+            {**line.entry.to_json(), "version": line.version, "trust": line.trust} for line in lines
+        ],
         **notes_json([loaded]),
     }
 
@@ -138,8 +155,13 @@ def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool)
         yield from (_duplicate(line, out, of_all=of_all) for line in of[Outcome.DUPLICATE])
     if of[Outcome.APPLIED]:
         yield "\n" + fold([], [Piece("Applied", BOLD)], INDENT, out)
-        heads = _COLUMNS if of_all else _COLUMNS[1:]
-        yield from table(heads, [_row(line, of_all=of_all) for line in of[Outcome.APPLIED]], out)
+        applied = of[Outcome.APPLIED]
+        # Which version only where there are several; who sent it only where that is not certain.
+        last = None if any(line.unverified for line in applied) else -1
+        shown = slice(0 if of_all else 1, last)
+        rows = [_row(line) for line in applied]
+        rows = [row._replace(cells=row.cells[shown]) for row in rows]
+        yield from table(list(_COLUMNS)[shown], rows, out)
 
 
 def _headline(name: str, lines: Sequence[_Line]) -> Iterator[Piece]:
@@ -180,7 +202,8 @@ def _place(line: _Line, *, of_all: bool) -> list[Piece]:
     entry = line.entry
     where = f"v{line.version}, " * of_all
     where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
-    return [Piece(where, BOLD), Piece("  "), agent_piece(entry.agent), Piece(f"  {_says(entry)}")]
+    who = [agent_piece(entry.agent), Piece(" " * bool(line.unverified)), *line.unverified]
+    return [Piece(where, BOLD), Piece("  "), *who, Piece(f"  {_says(entry)}")]
 
 
 def _says(entry: Entry) -> str:
@@ -189,7 +212,7 @@ def _says(entry: Entry) -> str:
     return " ".join(word for word in words if word) or "not readable"
 
 
-def _row(line: _Line, *, of_all: bool) -> Row:
+def _row(line: _Line) -> Row:
     entry = line.entry
     cells: list[Cell] = [
         [Piece(f"v{line.version}", DIM)],
@@ -198,8 +221,9 @@ def _row(line: _Line, *, of_all: bool) -> Row:
         [agent_piece(entry.agent)],
         [Piece(_says(entry))],
         [Piece(entry.assigned_id or entry.item_id or "", BOLD)],
+        line.unverified,
     ]
-    return Row(cells if of_all else cells[1:], list(_notes(entry)))
+    return Row(cells, list(_notes(entry)))
 
 
 def _notes(entry: Entry) -> Iterator[Cell]:

@@ -10,7 +10,16 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.mail.json_form import next_before, received_json
-from brenner.cli.mail.rows import COLUMNS, OWED, UNREAD, before_option, legend, limit_option, row
+from brenner.cli.mail.rows import (
+    COLUMNS,
+    OWED,
+    UNREAD,
+    before_option,
+    legend,
+    limit_option,
+    row,
+    standing_marks,
+)
 from brenner.cli.mail.table import table
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
@@ -71,7 +80,8 @@ def inbox(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """List what was sent to you, newest first.
 
-    The first column marks what is unread and what you owe an ACK (an acknowledgement) for.
+    The first column marks what is unread, what you owe an ACK (an acknowledgement) for, and what
+    anybody may have sent.
     Nothing is marked as read by looking. In a terminal subjects are cut to its width; into a pipe
     everything goes whole. Exit code 0, also where there is nothing.
     """
@@ -195,7 +205,8 @@ def _lines(answer: _Answer, ask: _Ask) -> Iterator[str]:
 
 
 def _marks(received: Received) -> str:
-    return UNREAD * (received.is_read is False) + OWED * received.owes_ack
+    marks = UNREAD * (received.is_read is False) + OWED * received.owes_ack
+    return marks + standing_marks(received.stored)
 
 
 def _headline(answer: _Answer, ask: _Ask) -> str:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from brenner.mail.model import Agent, Delivery, Received, Stored
+from brenner.mail.model import Agent, Delivery, Received, Stored, Trust
 from brenner.thread.posted import iso
 from brenner.thread.types import wants_ack
 
 
 def stored_json(stored: Stored) -> dict[str, object]:
-    """A message as the store has it."""
-    message = stored.message
+    """A message as the store has it. `cc` are those of `to` who get it as a copy."""
+    message, envelope = stored.message, stored.envelope
     return {
         "id": stored.id,
         "at": iso(stored.at),
@@ -23,7 +23,10 @@ def stored_json(stored: Stored) -> dict[str, object]:
         "acknowledges": list(stored.acknowledges),
         "hash": stored.content_hash,
         "origin_id": stored.origin_id,
-        "local": stored.is_local,
+        "local": envelope.trust is Trust.LOCAL,
+        "trust": envelope.trust,
+        "importance": envelope.importance,
+        "cc": list(envelope.cc),
         "body": message.body,
     }
 

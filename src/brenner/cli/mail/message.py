@@ -7,6 +7,7 @@ from typing import TextIO
 
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.rows import when
+from brenner.cli.mail.standing import importance_pieces, trust_pieces
 from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import width_of
@@ -46,7 +47,7 @@ def message_lines(
 
 
 def head(stored: Stored, out: TextIO, *, is_exact: bool, is_copy: bool) -> str:
-    """`12  BlueLake → Operator  3 h ago  ↳ 11`."""
+    """`12  BlueLake → Operator  3 h ago  ↳ 11  urgent  unverified`."""
     message = stored.message
     pieces = [agent_piece(message.sender), Piece(" → "), *names(message.recipients)]
     time = both_times(stored.at) if is_exact else when(stored.at, out)
@@ -56,6 +57,8 @@ def head(stored: Stored, out: TextIO, *, is_exact: bool, is_copy: bool) -> str:
         pieces += [Piece("  "), Piece(link, is_solid=True)]
     if not stored.is_local:
         pieces.append(Piece("  imported", QUIET))
+    for piece in (*importance_pieces(stored), *trust_pieces(stored)):
+        pieces += [Piece("  "), piece]
     number = str(stored.id)
     gap = " " * max(2, len(INDENT) - len(number))
     return fold([Piece(number, STRONG), Piece(gap)], pieces, INDENT, out)

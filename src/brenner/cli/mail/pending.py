@@ -11,6 +11,7 @@ from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk, desk_to_try
 from brenner.cli.mail.json_form import stored_json
 from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
+from brenner.cli.mail.standing import is_unverified, trust_pieces
 from brenner.cli.mail.table import Column, Row, table
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, agent_piece, subject_pieces
@@ -153,12 +154,13 @@ def _row(each: Pending, now: datetime) -> Row:
     debt = each.debt
     message = debt.first.message
     times = f" ({debt.times_sent}×)" if debt.times_sent > 1 else ""
+    unverified = [Piece(" "), *trust_pieces(debt.first)] if is_unverified(debt.first) else []
     return Row(
         (
             [agent_piece(debt.debtor)],
             [_due(each, now)],
             [Piece(str(debt.first.id) + times)],
-            [agent_piece(message.sender)],
+            [agent_piece(message.sender), *unverified],
             subject_pieces(message.subject),
             [Piece(message.thread_id)],
         )

@@ -8,6 +8,7 @@ from typing import TextIO
 import click
 
 from brenner.cli.folding import Piece
+from brenner.cli.mail.standing import importance_pieces, is_unverified
 from brenner.cli.mail.table import Cell, Column, Row
 from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
@@ -15,10 +16,11 @@ from brenner.cli.options import MESSAGE_ID, Number
 from brenner.cli.sentences import sentence
 from brenner.mail.model import Stored
 
-UNREAD, OWED = "•", "!"
+UNREAD, OWED, UNVERIFIED = "•", "!", "?"
 _LEGEND = {
     UNREAD: "unread (`brenner mail mark ID{actor}` marks it as read)",
     OWED: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
+    UNVERIFIED: "unverified: anybody may have sent it",
 }
 WIDE = 100
 
@@ -38,22 +40,28 @@ before_option = click.option(
 
 
 def row(stored: Stored, marks: str = "", below: Iterable[Cell] = ()) -> Row:
-    """One message."""
+    """One message. How urgent it is stands before the subject; `standing_marks` says more."""
     message = stored.message
+    importance = [piece for each in importance_pieces(stored) for piece in (each, Piece(" "))]
     cells = (
         mark_cell(marks),
         [Piece(str(stored.id))],
         [agent_piece(message.sender)],
-        subject_pieces(message.subject),
+        [*importance, *subject_pieces(message.subject)],
         [Piece(message.thread_id)],
         [Piece(when(stored.at, sys.stdout), QUIET)],
     )
     return Row(cells, tuple(below))
 
 
+def standing_marks(stored: Stored) -> str:
+    """What a row marks of a message, whoever looks at it."""
+    return UNVERIFIED * is_unverified(stored)
+
+
 def mark_cell(marks: str) -> Cell:
     """The marks, each in its style; the legend has the words."""
-    return [Piece(mark, ATTENTION if mark == OWED else STRONG) for mark in marks]
+    return [Piece(mark, STRONG if mark == UNREAD else ATTENTION) for mark in marks]
 
 
 def when(at: datetime, out: TextIO) -> str:

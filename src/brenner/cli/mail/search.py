@@ -9,7 +9,14 @@ from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import CONTENT, FINE, desk
 from brenner.cli.mail.excerpt import excerpt
 from brenner.cli.mail.json_form import next_before, stored_json
-from brenner.cli.mail.rows import COLUMNS, before_option, limit_option, row
+from brenner.cli.mail.rows import (
+    COLUMNS,
+    before_option,
+    legend,
+    limit_option,
+    row,
+    standing_marks,
+)
 from brenner.cli.mail.table import table
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_diagnostics, write_json
@@ -92,10 +99,14 @@ def _lines(page: SearchPage, query: Query) -> Iterator[str]:
         yield advice(f"{what}; fewer find more. {more}", sys.stdout)
         return
     rows = []
-    for stored in page.messages:
+    marks = [standing_marks(stored) for stored in page.messages]
+    first = 0 if any(marks) else 1  # the column of marks, where there are some
+    for stored, mark in zip(page.messages, marks, strict=True):
         found = excerpt(stored.message.body, query.phrases, sys.stdout)
-        whole = row(stored, below=[found] if found else [])
-        rows.append(whole._replace(cells=whole.cells[1:]))
-    yield from table(COLUMNS[1:], rows, sys.stdout)
+        whole = row(stored, mark, below=[found] if found else [])
+        rows.append(whole._replace(cells=whole.cells[first:]))
+    yield from table(COLUMNS[first:], rows, sys.stdout)
+    notes = legend(marks, "")
     if page.has_more:
-        yield f"\nMore: the same with `--before {page.messages[-1].id}`.\n"
+        notes.append(f"More: the same with `--before {page.messages[-1].id}`.\n")
+    yield from ["\n", *notes] if notes else []

@@ -17,6 +17,7 @@ from brenner.cli.mail.message import (
     labelled,
     names,
 )
+from brenner.cli.mail.standing import importance_pieces, trust_pieces
 from brenner.cli.marks import STRONG, agent_piece, subject_pieces
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
@@ -25,6 +26,8 @@ from brenner.diagnostics.visible import visible
 from brenner.mail.model import Delivery, Stored
 from brenner.thread.messages import render_message_file
 from brenner.thread.types import wants_ack
+
+_ALWAYS = ("From", "To", "Sent", "Subject")
 
 
 @click.command(
@@ -58,15 +61,18 @@ def show(settings: Settings, message_id: int, raw: bool, pager: bool) -> int:
 
 
 def _lines(stored: Stored, deliveries: Sequence[Delivery], *, is_repeated: bool) -> Iterator[str]:
-    out, message = sys.stdout, stored.message
+    out, message, copies = sys.stdout, stored.message, stored.envelope.cc
     title = f"Message {stored.id} in {visible(message.thread_id)}"
     yield fold([], [Piece(title, STRONG)], "  ", out)
     fields: list[tuple[str, list[Piece]]] = [
-        ("From", [agent_piece(message.sender)]),
-        ("To", list(names(message.recipients))),
+        ("From", [agent_piece(message.sender), *_after(trust_pieces(stored))]),
+        ("To", list(names(name for name in message.recipients if name not in copies))),
+        ("Cc", list(names(copies))),
         ("Sent", [Piece(both_times(stored.at))]),
         ("Subject", list(subject_pieces(message.subject))),
+        ("Importance", importance_pieces(stored)),
     ]
+    fields = [(label, pieces) for label, pieces in fields if pieces or label in _ALWAYS]
     if stored.reply_to is not None:
         link = "Copy of" if is_repeated else "Reply to"
         fields.append((link, [Piece(f"message {stored.reply_to}")]))
@@ -83,3 +89,8 @@ def _lines(stored: Stored, deliveries: Sequence[Delivery], *, is_repeated: bool)
     yield from labelled(fields, out)
     yield "\n"
     yield from body_lines(message.body, out)
+
+
+def _after(pieces: Sequence[Piece]) -> list[Piece]:
+    """What stands after a name, if anything does."""
+    return [Piece("  "), *pieces] if pieces else []

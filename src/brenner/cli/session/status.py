@@ -24,7 +24,7 @@ _MOST_LISTED = 10
 @click.command(
     "status",
     cls=Reporting,
-    always={"thread_id": None, "phase": None, "bead": None, "unresolved": []},
+    always={"thread_id": None, "phase": None, "bead": None, "unresolved": [], "unverified": []},
     epilog=examples(
         "brenner session status",
         "brenner session status RS-20251230-cell-fate",
@@ -92,15 +92,19 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.cli.session.status_view import Screen
+    from brenner.mail.model import Trust
     from brenner.session.refusal_replies import told_of_refusals
     from brenner.workflows.neighbours import bead_of
     from brenner.workflows.references import unresolved
     from brenner.workflows.session_status import load_status
+    from brenner.workflows.trusting import trusts
 
     found = load_status(here, thread_id)
     nowhere = unresolved(here, found.chain.state.artifact)
     bead = bead_of(thread_id, here.project.folder)
-    return Screen(found.status, nowhere, bead, told_of_refusals(found.messages))
+    known = trusts(here.mailbox, thread_id).items()
+    unverified = tuple(each for each, trust in known if trust is Trust.UNVERIFIED)
+    return Screen(found.status, nowhere, bead, told_of_refusals(found.messages), unverified)
 
 
 def _reader(here: Desk) -> "Reader":

@@ -7,6 +7,7 @@ from typing import NamedTuple, TextIO
 from brenner.cli.folding import PLAIN, Piece, Style, columns, fold
 from brenner.cli.mail.message import labelled
 from brenner.cli.mail.rows import WIDE, when
+from brenner.cli.mail.standing import some_ids
 from brenner.cli.mail.table import Column, Row, cut, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
@@ -53,13 +54,15 @@ _AGENTS = (
 class Screen(NamedTuple):
     """What is shown: the status, and what only the surroundings know.
 
-    `told` are the messages whose authors have been mailed what is refused in them.
+    `told` are the messages whose authors have been mailed what is refused in them, `unverified`
+    those that anybody may have sent.
     """
 
     status: SessionStatus
     unresolved: tuple[Diagnostic, ...] = ()
     bead: Bead | None = None
     told: frozenset[int] = frozenset()
+    unverified: tuple[int, ...] = ()
 
 
 def document(screen: Screen, reader: Reader) -> dict[str, object]:
@@ -67,6 +70,7 @@ def document(screen: Screen, reader: Reader) -> dict[str, object]:
     return status_json(screen.status, reader.now, reader.deadline) | {
         "bead": bead_json(screen.bead),
         "unresolved": [each.to_json() for each in screen.unresolved],
+        "unverified": list(screen.unverified),
     }
 
 
@@ -125,6 +129,8 @@ def _facts(screen: Screen, out: TextIO) -> Iterator[tuple[str, Sequence[Piece]]]
         yield "Bead", bead_pieces(screen.bead)
     if not status.phase:
         yield "Messages", [Piece(str(status.position))]
+    if screen.unverified:
+        yield "Unverified", [Piece(some_ids(screen.unverified), ATTENTION)]
 
 
 _LABELLED = 14  # columns before what a field says

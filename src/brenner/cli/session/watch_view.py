@@ -8,6 +8,7 @@ from typing import Any
 from brenner.cli.compile_report import what_happened
 from brenner.cli.failures import write_error
 from brenner.cli.folding import PLAIN, Piece, fold
+from brenner.cli.mail.standing import importance_pieces, trust_pieces
 from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import write_diagnostics
@@ -124,6 +125,8 @@ class View:
         self._note(after, message.thread_id, stored.at)
         start = [Piece(f"{self._time(stored.at):<8}  ", QUIET)]
         head = [Piece(f"{stored.id}", QUIET), Piece("  "), agent_piece(message.sender), Piece("  ")]
+        for piece in (*trust_pieces(stored), *importance_pieces(stored)):
+            head += [piece, Piece("  ")]
         out.write(fold(start, [*head, *subject_pieces(message.subject)], _INDENT, out))
         style = QUIET if found.step in _QUIET_STEPS and not found.codes else PLAIN
         words = [Piece("→ ", QUIET), *self._thread(message.thread_id), *pieces(found.words, style)]

@@ -1,5 +1,76 @@
 """Codes about who is who: names, and the secrets that belong to them."""
 
-from brenner.diagnostics.model import Code
+from brenner.diagnostics.model import ERROR, Code, Example
 
-CODES: tuple[Code, ...] = ()
+_SPEC = "design, Identity"
+_SEND = 'send_message(sender_name="{name}", …)'
+
+WRONG_SECRET = Code(
+    id="WRONG_SECRET",
+    severity=ERROR,
+    title="The secret is not the one of that name",
+    message="The secret that was shown is not the one of `{name}`. Nothing was done.",
+    fix="Show the secret that registering `{name}` gave, or use the name that your secret belongs "
+    "to. A name that nobody has claimed has none: register it without. Who has lost a secret asks "
+    "the operator for a new one (`brenner agent secret {name} --new`).",
+    why="Who shows a secret wants to be believed. To go on without it would mark the message as "
+    "somebody else's.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        'send_message(sender_name="BlueLake", sender_token="brs_… of RedStone", …)',
+        'send_message(sender_name="BlueLake", sender_token="brs_… of BlueLake", …)',
+    ),
+)
+OPERATOR_NEEDS_SECRET = Code(
+    id="OPERATOR_NEEDS_SECRET",
+    severity=ERROR,
+    title="Nobody acts as the operator without the operator's secret",
+    message="`{name}` is the operator, and no secret was shown. Nothing was done.",
+    fix="Use a name of your own: `register_agent` without a name gives you one. {advice}",
+    why="The operator decides what a session asks and what becomes of it. Whoever could use the "
+    "name would decide that too.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        _SEND.format(name="Operator"),
+        _SEND.format(name="BlueLake"),
+    ),
+)
+SECRET_NEEDED = Code(
+    id="SECRET_NEEDED",
+    severity=ERROR,
+    title="This server believes nobody without a secret",
+    message="No secret of `{name}` was shown, and this server wants one. Nothing was done.",
+    fix="{advice}",
+    why="A server that others can reach must know who sends. On loopback, without "
+    "`--strict-identity`, the same is taken and marked as unverified.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        _SEND.format(name="BlueLake"),
+        'send_message(sender_name="BlueLake", sender_token="brs_…", …)',
+    ),
+)
+OTHER_PROJECT = Code(
+    id="OTHER_PROJECT",
+    severity=ERROR,
+    title="This server serves another project",
+    message="`{key}` is not the project of this server, which is `{folder}`. Nothing was done.",
+    fix="Use `{folder}` as the key of the project, or leave it out. Another project has a server "
+    "of its own: `brenner serve --project FOLDER`.",
+    why="Mail that lands in the wrong project is read by nobody who expects it.",
+    spec="agent_mail, project keys",
+    example=Example(
+        "text",
+        'fetch_inbox(project_key="/home/me/other", agent_name="BlueLake")',
+        'fetch_inbox(project_key="/home/me/project", agent_name="BlueLake")',
+    ),
+)
+
+CODES: tuple[Code, ...] = (
+    WRONG_SECRET,
+    OPERATOR_NEEDS_SECRET,
+    SECRET_NEEDED,
+    OTHER_PROJECT,
+)

@@ -1,5 +1,124 @@
-"""Codes of the tools that agents call: their arguments, and what became of what they sent."""
+"""Codes of the tools for mail: what cannot be asked for, and what became of what was sent."""
 
-from brenner.diagnostics.model import Code
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
-CODES: tuple[Code, ...] = ()
+_TOOLS = "agent_mail, The subset that agents use"
+_SENDING = "rulings, Small decisions; agent_mail, The subset that agents use"
+
+INVALID_ARGUMENT = Code(
+    id="INVALID_ARGUMENT",
+    severity=ERROR,
+    title="An argument cannot have this value",
+    message="`{name}` cannot be `{value}`. Nothing was done.",
+    fix="Give {expected}.",
+    why="A value that is dropped or bent until it fits does something else than was asked for: an "
+    "inbox from a time that nobody can read would be the whole inbox.",
+    spec=_TOOLS,
+    example=Example(
+        "text",
+        'fetch_inbox(…, since_ts="yesterday")',
+        'fetch_inbox(…, since_ts="2025-12-30T12:00:00+00:00")',
+    ),
+)
+BLIND_COPIES = Code(
+    id="BLIND_COPIES",
+    severity=ERROR,
+    title="There are no blind copies",
+    message="`bcc` names {names}, but there are no blind copies here. The message was not sent.",
+    fix="Name them in `cc`, or send them a message of their own.",
+    why="In a research group everybody sees who got what; who answers must know who reads it.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        'send_message(to=["BlueLake"], bcc=["RedSky"], …)',
+        'send_message(to=["BlueLake"], cc=["RedSky"], …)',
+    ),
+)
+NO_ATTACHMENTS = Code(
+    id="NO_ATTACHMENTS",
+    severity=ERROR,
+    title="There are no attachments",
+    message="`attachment_paths` names {paths}, but messages here have no attachments. The message "
+    "was not sent.",
+    fix="Put the text into `body_md`, or name the file there by its path in the repository, and "
+    "leave `attachment_paths` out.",
+    why="A message is what is merged, archived and rebuilt. A file beside it would be lost.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        'send_message(…, attachment_paths=["figure.png"])',
+        'send_message(…, body_md="The figure is in results/figure.png.")',
+    ),
+)
+SEARCH_OPERATOR = Code(
+    id="SEARCH_OPERATOR",
+    severity=ERROR,
+    title="The search does not know this operator",
+    message="The search does not know `{operator}`.",
+    fix='{instead} All words must be there, in any order; a `"phrase"` in this order. To look '
+    "for the text itself, put it in quotation marks.",
+    why="Taken as a word it would find nothing, which would look as if there were nothing.",
+    spec="agent_mail, The subset that agents use; design, Commands",
+    example=Example("text", "gradient OR wave", "gradient"),
+)
+
+# What became of a message
+
+NO_THREAD_NAMED = Code(
+    id="NO_THREAD_NAMED",
+    severity=ERROR,
+    title="Mail of the protocol that names no thread",
+    message="The subject `{subject}` is the protocol's, and no thread is named. The message was "
+    "not sent.",
+    fix="Give `thread_id`, the ID of the session or work item that it belongs to: what you answer "
+    "has it. For mail that belongs to none, use a subject without the prefix.",
+    why="Each message of the protocol belongs to a thread. One that begins a thread of its own is "
+    "compiled by nobody, and settles nothing.",
+    spec="R1; thread_subject_conventions_v0.1, Thread ID Conventions",
+    example=Example(
+        "text",
+        'send_message(subject="DELTA[gpt]: H2 is refuted", …)',
+        'send_message(subject="DELTA[gpt]: H2 is refuted", thread_id="RS-20251230-cell-fate", …)',
+    ),
+)
+NOT_COMPILED = Code(
+    id="NOT_COMPILED",
+    severity=WARNING,
+    title="Mail of a session that contributes nothing",
+    message="The message is stored as mail. Nothing in it will be compiled{held}: its subject has "
+    "no prefix of the protocol.",
+    fix="{unless}To contribute, send it again {where} under the subject `{subject}`{role}.",
+    why="Only messages whose subject begins with a valid `DELTA[role]:` contribute. Who answers a "
+    "kickoff under `Re: KICKOFF: …` is read by people, and is missing in the artifact.",
+    spec="R4",
+    example=Example(
+        "text", "Subject: Re: KICKOFF: Cell fate", "Subject: DELTA[opus]: H2 is refuted"
+    ),
+)
+
+NO_SESSION_YET = Code(
+    id="NO_SESSION_YET",
+    severity=WARNING,
+    title="A contribution to a thread that nobody has written to",
+    message="Nobody has written to the thread `{thread}` before. The message is stored, and begins "
+    "it.",
+    fix="Check the thread ID: if another one was meant, send the message again there.{suggestion}",
+    why="A session begins with a KICKOFF. Under a mistyped ID a contribution is compiled by "
+    "nobody.",
+    spec="R1; R15",
+    example=Example(
+        "text",
+        "Thread: RS-20251230-cel-fate    (the session is RS-20251230-cell-fate)",
+        "Thread: RS-20251230-cell-fate",
+    ),
+)
+
+CODES: tuple[Code, ...] = (
+    INVALID_ARGUMENT,
+    BLIND_COPIES,
+    NO_ATTACHMENTS,
+    SEARCH_OPERATOR,
+    NO_THREAD_NAMED,
+    NOT_COMPILED,
+    NO_SESSION_YET,
+)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple, NoReturn
 
-from brenner.mail.model import Agent
+from brenner.mail.model import Agent, Envelope, Importance, Trust
 from brenner.thread.messages import Message
 from brenner.thread.types import wants_ack
 
@@ -12,7 +12,6 @@ Fields = Mapping[str, object]
 
 # Servers want a program and a model of everybody. Who names none, an operator, is shown as this.
 UNSAID = "unknown"
-_RECIPIENTS = ("to", "cc", "bcc")
 
 
 class Unreadable(Exception):
@@ -22,7 +21,8 @@ class Unreadable(Exception):
 class Item(NamedTuple):
     """A message in a list. Not every list has the bodies, and few tell the recipients.
 
-    A mention is no delivery: a server may show in an inbox what only speaks of its owner.
+    A mention is no delivery: a server may show in an inbox what only speaks of its owner. Who is
+    shown a copy there knows that of herself, not of others.
     """
 
     id: int
@@ -31,6 +31,8 @@ class Item(NamedTuple):
     at: datetime
     tells_recipients: bool
     is_mention: bool
+    envelope: Envelope
+    is_copy: bool
 
 
 def fields_of(document: object, what: str) -> Fields:
@@ -68,11 +70,11 @@ def item_of(document: object) -> Item:
     fields = fields_of(document, "a message")
     number = number_of(fields, "id")
     # A message that was sent into no thread begins one, which is called after it.
-    thread_id = str(number) if fields.get("thread_id") is None else text_of(fields, "thread_id")
+    thread_id = text_of(fields, "thread_id") if fields.get("thread_id") else str(number)
     message = Message(
         thread_id=thread_id,
         sender=text_of(fields, "from"),
-        recipients=_recipients(fields),
+        recipients=_named(fields, "to", "cc", "bcc"),
         subject=text_of(fields, "subject"),
         body=text_of(fields, "body_md") if "body_md" in fields else "",
         ack_required=bool(fields.get("ack_required")),
@@ -81,16 +83,18 @@ def item_of(document: object) -> Item:
         id=number,
         project=None if fields.get("project_id") is None else number_of(fields, "project_id"),
         message=as_kept(message),
-        at=_time(fields, "created_ts"),
+        at=time_of(fields, "created_ts"),
         tells_recipients="to" in fields,
         is_mention="source" in fields,
+        envelope=_envelope(fields),
+        is_copy=fields.get("kind") == "cc",
     )
 
 
 def agent_of(document: object) -> Agent:
     """An agent. One that was only written to has said nothing of itself yet."""
     fields = fields_of(document, "an agent")
-    name, at = text_of(fields, "name"), _time(fields, "inception_ts")
+    name, at = text_of(fields, "name"), time_of(fields, "inception_ts")
     if fields.get("is_placeholder") is True:
         return Agent(name, "", "", "", at)
     said = [text_of(fields, each) for each in ("program", "model")]
@@ -109,14 +113,30 @@ def as_kept(message: Message) -> Message:
     return unsaid if wants_ack(unsaid) == wanted else unsaid._replace(ack_required=wanted)
 
 
-def _recipients(fields: Fields) -> tuple[str, ...]:
+def envelope_as_kept(envelope: Envelope) -> Envelope:
+    """The envelope as a server has it: in its own order, and without who vouches for the sender."""
+    return envelope._replace(cc=tuple(sorted(envelope.cc)), trust=None)
+
+
+def _envelope(fields: Fields) -> Envelope:
+    """What stands on it, as far as that is told. Words that we do not have say nothing to us."""
+    importance, trust = str(fields.get("importance")), str(fields.get("trust"))
+    return Envelope(
+        Importance(importance) if importance in tuple(Importance) else Importance.NORMAL,
+        tuple(sorted(_named(fields, "cc"))),
+        Trust(trust) if trust in tuple(Trust) else None,
+    )
+
+
+def _named(fields: Fields, *kinds: str) -> tuple[str, ...]:
     """Openly, as a copy, or unseen by others: all of them have got it."""
-    named = [list_of(fields.get(kind) or [], f"`{kind}`") for kind in _RECIPIENTS]
+    named = [list_of(fields.get(kind) or [], f"`{kind}`") for kind in kinds]
     everybody = [each for names in named for each in names]
     return tuple(dict.fromkeys(text_of({"name": each}, "name") for each in everybody))
 
 
-def _time(fields: Fields, name: str) -> datetime:
+def time_of(fields: Fields, name: str) -> datetime:
+    """A time; one that says nothing of its zone is UTC."""
     try:
         at = datetime.fromisoformat(text_of(fields, name))
     except ValueError:

@@ -12,9 +12,10 @@ from typing import Self
 
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.mail import reserving as rules_of_files
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
-from brenner.mail.agent_mail import introducing, moving, sending
+from brenner.mail.agent_mail import introducing, moving, reserving, sending
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.project_mail import Identity, find, make
@@ -22,20 +23,26 @@ from brenner.mail.agent_mail.tokens import Tokens
 from brenner.mail.agent_mail.view import View
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
+    PLAIN,
     Agent,
     Debt,
     Delivery,
+    Envelope,
     InboxFilter,
     InboxPage,
     Profile,
     Record,
     Registered,
+    Released,
+    Reservation,
+    Reserved,
     Restored,
     SearchPage,
     Sent,
     Stored,
     ThreadPage,
     ThreadSummary,
+    Wish,
 )
 from brenner.mail.query import Query
 from brenner.store_address import AgentMailAddress
@@ -60,6 +67,8 @@ _LACKS: Lacks = MappingProxyType(
         Ability.OUR_CLOCK: "the server's clock gives the times",
         Ability.RECIPIENT_ORDER: "the server tells recipients in an order of its own",
         Ability.STATED_ACKS: "the server keeps whether an ACK is wanted, not whether that was said",
+        Ability.SECRETS: "the server tells nobody what it keeps of the secrets of names",
+        Ability.TRUST: "the server does not tell how it knows who sent a message",
     }
 )
 
@@ -132,6 +141,15 @@ class AgentMailMailbox:
                 raise rules.no_such_agent(name, self._view.registered)
             return self._view.registered[name]
 
+    def digest(self, name: str) -> str | None:
+        """Nobody has one here that we could know of."""
+        self.agent(name)
+        return None
+
+    def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:  # noqa: ARG002
+        self.agent(name)
+        raise _cannot(Ability.SECRETS)
+
     def send(
         self,
         message: Message,
@@ -139,9 +157,14 @@ class AgentMailMailbox:
         reply_to: int | None = None,
         key: str | None = None,
         position: int | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Sent:
+        """Who vouches for the sender is the server's word, not ours."""
+        message = rules.prepared(message)
+        envelope = rules.prepared_envelope(envelope, message)
+        given = sending.Conditions(reply_to, key, position)
         with self._view.lock:
-            return sending.send(self._view, rules.prepared(message), reply_to, key, position)
+            return sending.send(self._view, message, given, envelope)
 
     def message(self, message_id: int) -> Stored:
         """One that is known never changes."""
@@ -227,6 +250,22 @@ class AgentMailMailbox:
                     raise
                 raise self._view.uncertain(lost, f"marks after the first {count}") from lost
         return len(wanted)
+
+    def reserve(self, name: str, wish: Wish) -> Reserved:
+        wish = rules_of_files.checked(wish)
+        with self._view.lock:
+            self.agent(name)
+            return reserving.reserve(self._view, name, wish)
+
+    def release(
+        self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
+    ) -> Released:
+        with self._view.lock:
+            self.agent(name)
+            return reserving.release(self._view, name, patterns, ids)
+
+    def reservations(self) -> tuple[Reservation, ...]:
+        return reserving.holding(self._view)
 
     def position(self) -> int:
         with self._view.fresh() as mirror:

@@ -33,7 +33,7 @@ class Mirror(MemoryMailbox):
 
     def take_in(self, item: Item) -> Stored:
         """The next message."""
-        stored = self._stored(item.message, item.id, item.at)
+        stored = self._stored(item.message, item.id, item.at)._replace(envelope=item.envelope)
         self._welcome(strangers(stored, self._agents))
         self._add(stored)
         self.newest = max(self.newest or item.at, item.at)

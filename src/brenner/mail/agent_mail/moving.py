@@ -55,7 +55,7 @@ def _sent(view: View, missing: Iterable[Stored]) -> Iterator[tuple[int, int]]:
     """Send them; the old and the new id of each."""
     for count, stored in enumerate(missing):
         try:
-            new = post(view, stored.message)
+            new = post(view, stored.message, stored.envelope)
         except Unavailable as lost:
             if not count:
                 raise

@@ -8,6 +8,7 @@ import re
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from brenner.diagnostics.codes.servers import SERVER_NONSENSE
 from brenner.diagnostics.errors import Refused, Unavailable
@@ -17,7 +18,15 @@ from brenner.mail.agent_mail.project_mail import Directory, ProjectMail
 _A_LITTLE = timedelta(seconds=1)
 _WORD = re.compile(r"\b[A-Za-z0-9]+\b")  # which is one in every engine's eyes
 
-Recipients = dict[int, tuple[str, ...]]
+
+class Told(NamedTuple):
+    """To whom a message went, and for whom of them it is a copy."""
+
+    recipients: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+Recipients = dict[int, Told]
 
 
 def news(
@@ -36,8 +45,7 @@ def news(
     fresh = _fresh(mail, items, known)
     told = _told(mail, directory, [item for item in fresh if not item.tells_recipients])
     return [
-        _sent_to(item, told.get(item.id, item.message.recipients), directory.collector)
-        for item in fresh
+        _sent_to(item, told.get(item.id, _told_by(item)), directory.collector) for item in fresh
     ]
 
 
@@ -55,9 +63,15 @@ def _fresh(mail: ProjectMail, items: Iterable[Item], known: Container[int]) -> l
     return sorted(found.values(), key=lambda item: item.id)
 
 
-def _sent_to(item: Item, names: Iterable[str], collector: str | None) -> Item:
-    recipients = tuple(sorted(name for name in names if name != collector))
-    return item._replace(message=item.message._replace(recipients=recipients))
+def _sent_to(item: Item, told: Told, collector: str | None) -> Item:
+    """The message with those to whom it went; who gets a copy of everything does not count."""
+    recipients, copies = (
+        tuple(sorted(name for name in names if name != collector)) for names in told
+    )
+    return item._replace(
+        message=item.message._replace(recipients=recipients),
+        envelope=item.envelope._replace(cc=copies),
+    )
 
 
 def _told(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
@@ -90,16 +104,21 @@ def _from_search(mail: ProjectMail, _: Directory, items: list[Item]) -> Recipien
 
 def _from_inboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -> Recipients:
     """What nobody can tell is known as far as recipients are still here."""
-    told: Recipients = {item.id: () for item in items}
+    told: Recipients = {item.id: Told() for item in items}
     for name in directory.agents:
         for item in mail.inbox(name, _before(items)):
             if item.id in told and not item.is_mention:
-                told[item.id] += (name,)
+                got, copies = told[item.id]
+                told[item.id] = Told((*got, name), (*copies, *[name] * item.is_copy))
     return told
 
 
 def _recipients(items: Iterable[Item]) -> Recipients:
-    return {item.id: item.message.recipients for item in items if item.tells_recipients}
+    return {item.id: _told_by(item) for item in items if item.tells_recipients}
+
+
+def _told_by(item: Item) -> Told:
+    return Told(item.message.recipients, item.envelope.cc)
 
 
 def _before(items: Iterable[Item]) -> datetime:

@@ -3,15 +3,25 @@
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
 from brenner.mail import rules
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.introducing import check_at_home
-from brenner.mail.agent_mail.items import Item, Unreadable, as_kept, fields_of, item_of, list_of
+from brenner.mail.agent_mail.items import (
+    Item,
+    Unreadable,
+    as_kept,
+    envelope_as_kept,
+    fields_of,
+    item_of,
+    list_of,
+)
+from brenner.mail.agent_mail.mirror import Mirror
 from brenner.mail.agent_mail.view import View
-from brenner.mail.model import Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Importance, Sent, Stored
 from brenner.thread.messages import Message
 from brenner.thread.types import wants_ack
 
@@ -20,47 +30,69 @@ _LOOK_FOR = 5.0  # seconds
 _LOOK_EVERY = 0.5
 _SHOWN = 60  # characters of a text in a sentence
 _ACKNOWLEDGE = "acknowledge_message"
+_SEND = "send_message"
 
 
-def send(
-    view: View, message: Message, reply_to: int | None, key: str | None, position: int | None
-) -> Sent:
-    """Send a message, if the thread is as it should be when one looks."""
-    mirror = view.refresh()
+class Conditions(NamedTuple):
+    """What a send is bound to: what it answers, its key, the position of its thread."""
+
+    reply_to: int | None = None
+    key: str | None = None
+    position: int | None = None
+
+
+def send(view: View, message: Message, given: Conditions, envelope: Envelope) -> Sent:
+    """Send a message, if the thread is as it should be when one looks.
+
+    Nobody knows yet how a thread will be called that it begins: nothing is in that one.
+    """
+    mirror, reply_to = view.refresh(), given.reply_to
     if message.sender not in view.registered:
         check_at_home(view, [message.sender])
-    rules.check_storable(message, view.registered, key)
-    first = _same(mirror.thread(message.thread_id).messages, message) if key is not None else None
+    rules.check_storable(message, view.registered, given.key)
+    first = _same(mirror, message, _offered(view, envelope)) if given.key is not None else None
     if first:
         return Sent(first._replace(reply_to=reply_to), is_new=False)
     if reply_to is not None:
         rules.check_reply(mirror.message(reply_to), message)
-    rules.check_position(message.thread_id, position, mirror.thread(message.thread_id).position)
-    stored = post(view, message)
+    now_there = mirror.thread(message.thread_id).position if message.thread_id else 0
+    rules.check_position(message.thread_id, given.position, now_there)
+    stored = post(view, message, envelope)
     _acknowledge(view, stored)
     return Sent(stored._replace(reply_to=reply_to), is_new=True)
 
 
-def post(view: View, message: Message) -> Stored:
+def post(view: View, message: Message, envelope: Envelope = PLAIN) -> Stored:
     """Hand a message over to the server, once, and look at what it has made of it."""
     before = view.mirror.highest
+    offered = _offered(view, envelope)
     try:
-        sent = _sent(view, view.client.call("send_message", _arguments(view, message)))
+        sent = _sent(view, view.client.call(_SEND, _arguments(view, message, offered)))
     except MaybeReached as lost:
-        return _checked(view, message, _looked_for(view, message, before, lost))
-    return _checked(view, message, _read_back(view, sent))
+        return _checked(view, message, offered, _looked_for(view, message, before, lost))
+    return _checked(view, message, offered, _read_back(view, sent))
 
 
-def _arguments(view: View, message: Message) -> dict[str, object]:
+def _offered(view: View, envelope: Envelope) -> Envelope:
+    """As much of it as the server has a place for. Who gets a copy gets the message in any case."""
+    importance, cc = (view.client.offers(_SEND, name) for name in ("importance", "cc"))
+    return Envelope(
+        envelope.importance if importance else Importance.NORMAL, envelope.cc if cc else (), None
+    )
+
+
+def _arguments(view: View, message: Message, envelope: Envelope) -> dict[str, object]:
     """What the server's list does not have is left out."""
     return {
         "project_key": view.mail.identity.key,
         "sender_name": message.sender,
-        "to": list(message.recipients),
+        "to": [name for name in message.recipients if name not in envelope.cc],
+        "cc": list(envelope.cc) or None,
+        "importance": str(envelope.importance),
         "subject": message.subject,
         "body_md": message.body,
         "ack_required": wants_ack(message),
-        "thread_id": message.thread_id,
+        "thread_id": message.thread_id or None,
         "sender_token": view.tokens.of(message.sender),
         "convert_images": False,  # which would change the body
         "auto_contact_if_blocked": True,  # who is registered here may write to all others here
@@ -129,21 +161,27 @@ def _found(news: Iterable[Stored], message: Message) -> Stored | None:
         each
         for each in news
         if kept.subject.startswith(each.message.subject)
-        and each.message._replace(subject=kept.subject) == kept
+        and each.message._replace(subject=kept.subject) == rules.in_thread(kept, each.id)
     ]
-    return _same(cut, message) or next(iter(cut), None)
+    whole = (each for each in cut if each.message.subject == kept.subject)
+    return next(whole, None) or next(iter(cut), None)
 
 
-def _same(thread: Iterable[Stored], message: Message) -> Stored | None:
+def _same(mirror: Mirror, message: Message, envelope: Envelope) -> Stored | None:
     """The same message, sent before: what a key stands for where there are none."""
-    kept = as_kept(message)
-    return next((stored for stored in thread if stored.message == kept), None)
+    kept, around = as_kept(message), envelope_as_kept(envelope)
+    found = mirror.thread(kept.thread_id).messages if kept.thread_id else mirror.arrivals(0)
+    return next(
+        (each for each in found if rules.is_same(each, rules.in_thread(kept, each.id), around)),
+        None,
+    )
 
 
-def _checked(view: View, message: Message, stored: Stored) -> Stored:
+def _checked(view: View, message: Message, envelope: Envelope, stored: Stored) -> Stored:
     """What was stored, if it is what was sent."""
-    wanted, got = as_kept(message), stored.message
-    if wanted == got:
+    wanted, got = rules.in_thread(as_kept(message), stored.id), stored.message
+    around = envelope_as_kept(envelope)
+    if rules.is_same(stored, wanted, around):
         return stored
     texts = (
         ("the thread is", wanted.thread_id, got.thread_id),
@@ -151,6 +189,8 @@ def _checked(view: View, message: Message, stored: Stored) -> Stored:
         ("the recipients are", ", ".join(wanted.recipients), ", ".join(got.recipients)),
         ("the subject is", wanted.subject, got.subject),
         ("the body is", wanted.body, got.body),
+        ("the importance is", around.importance, stored.envelope.importance),
+        ("copies are for", ", ".join(around.cc), ", ".join(stored.envelope.cc)),
     )
     changes = [f"{what} `{_short(now)}`" for what, then, now in texts if then != now]
     raise _altered(view, stored.id, "; ".join(changes) or "whether an ACK is wanted is not kept")

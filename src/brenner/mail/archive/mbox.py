@@ -27,7 +27,7 @@ from brenner.mail.archive.mail_text import (
     to_header,
 )
 from brenner.mail.archive.record import HOPELESS, VERSION, Item, Reader, UnsoundError, unsound
-from brenner.mail.model import Agent, Record
+from brenner.mail.model import Agent, Envelope, Importance, Record
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 
@@ -93,6 +93,20 @@ def _headers(record: Record, place: str) -> dict[str, str | None]:
         "X-Brenner-In-Reply-To": None if stored.reply_to is None else str(stored.reply_to),
         "X-Brenner-Acknowledges": _folded(map(str, stored.acknowledges)),
         "X-Brenner-Read": _folded(f"{_local(name)} {iso(at)}" for name, at in record.read_at),
+        **_envelope_headers(stored.envelope),
+    }
+
+
+def _envelope_headers(envelope: Envelope) -> dict[str, str | None]:
+    """What is as on most messages is left out.
+
+    Who gets a copy stands in `To`, too: so earlier versions read all recipients, in their order.
+    """
+    is_normal = envelope.importance is Importance.NORMAL
+    return {
+        "X-Brenner-Importance": None if is_normal else str(envelope.importance),
+        "X-Brenner-Cc": _folded(map(_local, envelope.cc)),
+        "X-Brenner-Trust": None if envelope.trust is None else str(envelope.trust),
     }
 
 
@@ -240,7 +254,13 @@ def _fields(headers: Headers, body: bytes) -> dict[str, object]:
             for part in headers.parts("X-Brenner-Acknowledges")
         ],
         "read": _read(headers.parts("X-Brenner-Read")),
+        "cc": headers.parts("X-Brenner-Cc"),
+        **{key: value for key in ("importance", "trust") if (value := _word(headers, key))},
     }
+
+
+def _word(headers: Headers, key: str) -> str | None:
+    return headers.find(f"X-Brenner-{key.capitalize()}")
 
 
 def _name(address: str, header: str) -> str:

@@ -13,7 +13,7 @@ from brenner.diagnostics.codes import archive as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.limits import MOST_BODY_BYTES, MOST_PROFILE_BYTES
-from brenner.mail.model import Agent, Record, Stored
+from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
@@ -71,7 +71,20 @@ def record_fields(record: Record) -> dict[str, object]:
         "acknowledges": list(stored.acknowledges),
         "read": {name: iso(at) for name, at in record.read_at},
         "local": stored.is_local,
+        **_envelope_fields(stored.envelope),
     }
+
+
+def _envelope_fields(envelope: Envelope) -> dict[str, object]:
+    """What is as on most messages, or nobody can tell, is left out."""
+    fields: dict[str, object] = {}
+    if envelope.importance is not Importance.NORMAL:
+        fields["importance"] = str(envelope.importance)
+    if envelope.cc:
+        fields["cc"] = list(envelope.cc)
+    if envelope.trust is not None:
+        fields["trust"] = str(envelope.trust)
+    return fields
 
 
 # Reading
@@ -146,6 +159,7 @@ def _record(fields: Fields, arrival: int) -> Record:
         reply_to=None if reply_to is None else _id(reply_to, "reply_to"),
         acknowledges=_acknowledges(fields),
         is_local=False,
+        envelope=_envelope(fields, message.recipients),
     )
     return Record(stored, _read_at(fields, message.recipients))
 
@@ -206,6 +220,23 @@ def _recipients(fields: Fields) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         unsound("`to` holds a name twice")
     return tuple(names)
+
+
+def _envelope(fields: Fields, recipients: tuple[str, ...]) -> Envelope:
+    """What stands on it. That a sender was verified elsewhere is somebody else's word."""
+    words = tuple(Importance)
+    importance = fields.get("importance", Importance.NORMAL)
+    if not (isinstance(importance, str) and importance in words):
+        unsound(f"`importance` is none of {', '.join(words)}")
+    if "trust" in fields and fields["trust"] not in tuple(Trust):
+        unsound(f"`trust` is none of {', '.join(Trust)}")
+    copies = [_name(value, "cc") for value in _list(fields.get("cc", []), "cc")]
+    if len(set(copies)) < len(copies):
+        unsound("`cc` holds a name twice")
+    for name in copies:
+        if name not in recipients:
+            unsound(f"`cc` names `{name}`, who did not get the message")
+    return Envelope(Importance(importance), tuple(copies), Trust.UNVERIFIED)
 
 
 def _acknowledges(fields: Fields) -> tuple[int, ...]:

@@ -6,26 +6,33 @@ from datetime import datetime
 from typing import Generic, Self, TypeVar
 
 from brenner.mail import registering, rules
+from brenner.mail import reserving as rules_of_files
 from brenner.mail.abilities import NOTHING_LACKS
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.model import (
+    PLAIN,
     Agent,
     Debt,
     Delivery,
+    Envelope,
     InboxFilter,
     InboxPage,
     Profile,
     Record,
     Registered,
+    Released,
+    Reservation,
+    Reserved,
     Restored,
     SearchPage,
     Sent,
     Stored,
     ThreadPage,
     ThreadSummary,
+    Wish,
 )
 from brenner.mail.query import Query
-from brenner.mail.sql import moving, reading, rows, searching, writing
+from brenner.mail.sql import moving, reading, reserving, rows, searching, secrets, writing
 from brenner.mail.sql.database import Database
 from brenner.thread.messages import Message
 
@@ -72,6 +79,14 @@ class SqlMailbox(ABC, Generic[D]):
             raise rules.no_such_agent(name, known)
         return known[name]
 
+    def digest(self, name: str) -> str | None:
+        with self.database.reading():
+            return secrets.digest(self.database, name)
+
+    def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
+        with self.database.writing("the claim"):
+            return secrets.claim(self.database, name, digest, replace=replace)
+
     def send(
         self,
         message: Message,
@@ -79,22 +94,27 @@ class SqlMailbox(ABC, Generic[D]):
         reply_to: int | None = None,
         key: str | None = None,
         position: int | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Sent:
         message = rules.prepared(message)
+        envelope = rules.prepared_envelope(envelope, message)
         with self.database.writing("the message"):
             known = rows.names(self.database)
             rules.check_storable(message, known, key)
             sender = known[message.sender]
             first = self._sent_before(sender, key)
             if first is not None and key is not None:
-                rules.check_same(key, first, message, reply_to)
+                rules.check_same(key, first, message, reply_to, envelope)
                 return Sent(first, is_new=False)
+            if not message.thread_id:
+                message = rules.in_thread(message, writing.next_id(self.database))
             if reply_to is not None:
                 rules.check_reply(rows.message_row(self.database, reply_to), message)
             if position is not None:
                 now_there = reading.thread_position(self.database, message.thread_id)
                 rules.check_position(message.thread_id, position, now_there)
             stored = writing.new_message(self.database, message, self._now(), reply_to, sender)
+            stored = stored._replace(envelope=envelope)
             writing.add(self.database, stored, known)
             if key is not None:
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
@@ -182,6 +202,27 @@ class SqlMailbox(ABC, Generic[D]):
                     ).fetchall()
                 )
         return changed
+
+    def reserve(self, name: str, wish: Wish) -> Reserved:
+        """What others have is looked at afterwards, when nobody waits for us.
+
+        Of two who reserve at once one comes second, and hears of the other.
+        """
+        wish = rules_of_files.checked(wish)
+        with self.database.writing("the reservations"):
+            granted = reserving.reserve(self.database, name, wish, self._now())
+        return Reserved(granted, rules_of_files.conflicts(granted, self.reservations()))
+
+    def release(
+        self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
+    ) -> Released:
+        with self.database.writing("the release"):
+            now = self._now()
+            return Released(reserving.release(self.database, name, now, patterns, ids), now)
+
+    def reservations(self) -> tuple[Reservation, ...]:
+        with self.database.reading():
+            return reserving.holding(self.database, self._now())
 
     def position(self) -> int:
         with self.database.reading():

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.errors import Refused
-from brenner.mail.model import Agent, Stored
+from brenner.mail.model import Agent, Envelope, Importance, Stored, Trust
 from brenner.mail.rules import no_such_agent, unknown_thread
 from brenner.mail.sql.database import Damaged, Row, Statements
 from brenner.thread.messages import Message
@@ -15,10 +15,11 @@ ALL = 2**62  # more than any store has
 
 COLUMNS = """
     m.id, m.at, m.thread_id, m.sender, m.recipients, m.subject, m.body, m.ack_required,
-    m.hash, m.arrival, m.origin_id, m.reply_to, m.acknowledges, m.is_local
+    m.hash, m.arrival, m.origin_id, m.reply_to, m.acknowledges, m.is_local,
+    m.importance, m.cc, m.trust
 """
 SELECT = f"SELECT {COLUMNS} FROM messages m"
-COLUMN_COUNT = 14
+COLUMN_COUNT = 17
 
 
 def microseconds(at: datetime) -> int:
@@ -57,7 +58,7 @@ def stored_of(row: Row) -> Stored:
     message = Message(
         thread_id=str(row[2]),
         sender=str(row[3]),
-        recipients=tuple(filter(None, str(row[4]).split(","))),
+        recipients=_names(row[4]),
         subject=str(row[5]),
         body=str(row[6]),
         ack_required=None if ack_required is None else bool(ack_required),
@@ -72,7 +73,24 @@ def stored_of(row: Row) -> Stored:
         reply_to=None if row[11] is None else whole(row[11]),
         acknowledges=tuple(map(int, filter(None, str(row[12]).split(",")))),
         is_local=bool(row[13]),
+        envelope=_envelope(row),
     )
+
+
+def _envelope(row: Row) -> Envelope:
+    """What stands on a message. Mail that was imported is unverified, also from before that was
+    written down.
+    """
+    try:
+        trust = Trust(str(row[16])) if row[13] else Trust.UNVERIFIED
+        return Envelope(Importance(str(row[14])), _names(row[15]), trust)
+    except ValueError as error:
+        message = str(error)
+        raise Damaged(message) from error
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(filter(None, str(value).split(",")))
 
 
 def joined(parts: tuple[str, ...] | tuple[int, ...]) -> str:

@@ -21,6 +21,11 @@ from brenner.thread.messages import Message
 from brenner.thread.types import wants_ack
 
 
+def next_id(database: Statements) -> int:
+    """The id that the next message gets."""
+    return whole(database.execute("SELECT max(id) FROM messages").fetchall()[0][0] or 0) + 1
+
+
 def new_message(
     database: Statements, message: Message, now: datetime, reply_to: int | None, sender: int
 ) -> Stored:
@@ -75,12 +80,13 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
     thread = _thread_with(database, stored, at)
     sender = numbers[message.sender]
     database.execute(
-        "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(stored.arrival, stored.id, at, thread, message.thread_id, message.sender),
             *(joined(message.recipients), message.subject, message.body, message.ack_required),
             *(bytes.fromhex(stored.content_hash), stored.origin_id, stored.reply_to),
             *(joined(stored.acknowledges), stored.is_local),
+            *(stored.envelope.importance, joined(stored.envelope.cc), stored.envelope.trust),
         ),
     )
     name = type_of(message)

@@ -1,0 +1,159 @@
+"""`brenner agent config`: what the settings of an agent's program need."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import write_json
+from brenner.cli.sentences import advise, say
+from brenner.cli.serve_url import serve_url
+from brenner.diagnostics.errors import Refused
+from brenner.mail.names import name_refusal
+from brenner.project import Project, find_project
+from brenner.workflows.agent_config import (
+    CLIENTS,
+    SECRET,
+    SECRET_HEADER,
+    TOKEN,
+    Connection,
+    Endpoint,
+    Program,
+    Snippet,
+    first_words,
+    snippet_for,
+)
+from brenner.workflows.doctor_way import is_here
+from brenner.workflows.stage import store_of_panes
+
+FINE = 0
+# What a home of the mail may need, and a client may keep from a program that it starts
+_OF_HOMES = (
+    *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"),
+    *("AGENT_MAIL_BEARER_TOKEN", "AGENT_MAIL_BASE_URL", "AGENT_MAIL_PATH"),
+)
+
+
+@click.command(
+    "config",
+    epilog=examples(
+        "brenner agent config --client claude-code --as BlueLake",
+        "brenner agent config --client codex >> ~/.codex/config.toml",
+        "brenner agent config --client gemini --stdio",
+    ),
+)
+@click.option("--client", metavar="NAME", help=f"One of {', '.join(CLIENTS)}.")
+@click.option("--url", metavar="URL", help="Where the server is (or BRENNER_SERVE_URL).")
+@click.option("--stdio", is_flag=True, help="The client starts `brenner mcp` itself.")
+@click.option("--token", is_flag=True, help=f"The server wants {TOKEN} (always but on loopback).")
+@common_options
+def config(
+    settings: Settings, *, client: str | None, url: str | None, stdio: bool, token: bool
+) -> int:
+    """Print what the settings of a client need, so that its agent can take part.
+
+    The snippet goes to the standard output, and nothing else does: where it belongs, the command of
+    the client that does the same, and what to tell the agent are said beside it. Secrets are not
+    printed; the snippet names variables of the environment.
+    """
+    if client not in CLIENTS:
+        _refuse_client(client)
+    if stdio and (url is not None or token):
+        message = "--stdio needs neither --url nor --token: the client starts the program itself."
+        raise click.UsageError(message)
+    project = find_project(settings.project, os.environ, settings.store)
+    found = name_refusal(settings.actor, ()) if settings.actor else None
+    if found:
+        raise Refused(found)
+    connection = _program(project) if stdio else _endpoint(url, wants_token=token)
+    snippet = snippet_for(client or "", connection, project.folder)
+    _check_text(snippet.text)
+    if settings.as_json:
+        write_json(_to_json(snippet, connection, settings.actor))
+    else:
+        _write(snippet, connection, settings.actor)
+    return FINE
+
+
+def _refuse_client(client: str | None) -> None:
+    said = f"There is no client `{client}`" if client is not None else "Name the --client"
+    message = f"{said}; those known are {', '.join(CLIENTS)}."
+    raise click.UsageError(message)
+
+
+def _endpoint(url: str | None, *, wants_token: bool) -> Endpoint:
+    """Whoever has the token in the environment has a server that wants it."""
+    whole = serve_url(url)
+    is_far = not is_here(urlsplit(whole).hostname or "")
+    return Endpoint(whole, wants_token or is_far or bool(os.environ.get(TOKEN)))
+
+
+def _program(project: Project) -> Program:
+    """The program that runs here, so that it is found from everywhere."""
+    store = store_of_panes(project).get("BRENNER_STORE")
+    said = ("--store", store) if store else ()
+    command = (*_own_program(), "mcp", "--project", str(project.folder), *said)
+    return Program(command, tuple(name for name in _OF_HOMES if os.environ.get(name)))
+
+
+def _own_program() -> tuple[str, ...]:
+    """The one beside the interpreter, else the package itself, wherever it is called."""
+    beside = shutil.which("brenner", path=str(Path(sys.executable).parent))
+    return (beside,) if beside else (sys.executable, "-P", "-m", "brenner")
+
+
+def _check_text(text: str) -> None:
+    """A path may be of any bytes; what is JSON or TOML may not."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = "A path in it is not UTF-8, and cannot be written into such a file."
+        raise click.UsageError(message) from None
+
+
+def _write(snippet: Snippet, connection: Connection, actor: str | None) -> None:
+    """The snippet alone goes out; all around it is for people."""
+    err = sys.stderr
+    say(f"This belongs into `{snippet.file}`, beside what is there:", err)
+    err.flush()
+    sys.stdout.write(snippet.text)
+    sys.stdout.flush()
+    say("The client's own command for it:", err)
+    advise(f"`{snippet.typed}`", err)
+    for note in (*snippet.notes, *_variables(connection).values()):
+        advise(note, err)
+    say("Tell the agent:", err)
+    advise(first_words(actor), err)
+
+
+def _variables(connection: Connection) -> dict[str, str]:
+    """What to set in the environment of the client, by name, and why."""
+    way = f"the header {SECRET_HEADER}" if isinstance(connection, Endpoint) else "the environment"
+    known = {
+        SECRET: f"{SECRET}, set where the client is started, is the agent's secret (its "
+        f"registration_token, or `brenner agent secret NAME`), and goes along in {way}. Without it "
+        "the agent gives it to the tools itself, or its mail is unverified."
+    }
+    if isinstance(connection, Endpoint) and connection.wants_token:
+        known[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."
+    return known
+
+
+def _to_json(snippet: Snippet, connection: Connection, actor: str | None) -> dict[str, object]:
+    is_http = isinstance(connection, Endpoint)
+    return {
+        "client": snippet.client,
+        "transport": "http" if is_http else "stdio",
+        "file": snippet.file,
+        "format": snippet.form,
+        "snippet": snippet.text,
+        "command": snippet.typed,
+        "notes": list(snippet.notes),
+        "variables": _variables(connection),
+        "tell": first_words(actor),
+    }

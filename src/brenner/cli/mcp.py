@@ -1,0 +1,46 @@
+"""`brenner mcp`: the server for one agent, on the standard input and output."""
+
+import os
+import sys
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import note_done
+from brenner.cli.sentences import say
+
+SECRET = "BRENNER_SECRET"  # noqa: S105  (the name of a variable)
+_BY_HAND = "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
+
+
+@click.command(
+    "mcp",
+    epilog=examples(
+        "brenner mcp", "brenner mcp --project ~/lab --strict-identity", "brenner agent config"
+    ),
+)
+@click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
+@common_options
+def command(settings: Settings, *, strict_identity: bool) -> int:
+    """Serve one agent over the standard input and output, by the Model Context Protocol.
+
+    An agent's program starts it; `brenner agent config` prints the entry for its configuration.
+    The agent's secret may be in BRENNER_SECRET. It ends when the input does, and finishes what is
+    under way. Exit code 3: the store is unavailable, or answers were lost.
+    """
+    with desk(settings._replace(actor=None), create=True) as here:
+        from brenner.mcp.caller import Bindings, Fetched
+        from brenner.mcp.protocol import Brain, build  # takes most of a second
+        from brenner.mcp.stdio import serve
+
+        secret = os.environ.get(SECRET) or None
+        brain = Brain(here, Bindings(), Fetched(), is_strict=strict_identity, secret=secret)
+        if sys.stdin is not None and sys.stdin.isatty():
+            say(_BY_HAND, sys.stderr)
+        note_done()
+        ended = serve(build(brain))
+    if ended.lost is not None:
+        raise ended.lost
+    return ended.code

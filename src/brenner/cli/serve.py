@@ -1,0 +1,157 @@
+"""`brenner serve`: the server for agents and browsers, over HTTP."""
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import note_done, write_diagnostics
+from brenner.cli.sentences import advise, say
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import visible
+from brenner.mail.abilities import Ability
+from brenner.mail.open import store_of
+from brenner.project import Project, find_project
+from brenner.server.listening import Place, find, listen
+from brenner.server.settings import HOST, PORT, ServeSettings
+from brenner.server.tokens import read_token
+
+_OPEN = "Agents without a secret are let in, and what they send is marked unverified."
+_STRICT = "Identity is strict: nobody sends anything without the secret of the name."
+_HIGHEST_PORT = 65_535
+
+
+@click.command(
+    "serve",
+    epilog=examples(
+        "brenner serve",
+        "brenner serve --port 0 --json",
+        "brenner serve --host 0.0.0.0 --token-file ~/.brenner-token --allow-host lab.example",
+    ),
+)
+@click.option("--host", default=HOST, show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, _HIGHEST_PORT),
+    default=PORT,
+    show_default=True,
+    help="The port; 0 takes a free one.",
+)
+@click.option("--token-file", metavar="FILE", help="The token of all requests (or BRENNER_TOKEN).")
+@click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A further name of this server; may be repeated.",
+)
+@common_options
+def command(  # noqa: PLR0913  (one parameter per option)
+    settings: Settings,
+    *,
+    host: str,
+    port: int,
+    token_file: str | None,
+    strict_identity: bool,
+    hosts: tuple[str, ...],
+) -> int:
+    """Serve the mail of the project to agents, by the Model Context Protocol over HTTP.
+
+    Agents connect to /mcp (or /api); `brenner agent config` prints the entry for the configuration
+    of their programs. Ctrl-C ends it, and what is under way is finished. Anywhere but on loopback
+    a token is needed, and identity is strict. Exit code 2: no token where one is needed; 3: the
+    port is taken, or the store is unavailable.
+    """
+    if not host.strip():
+        message = "--host needs an address; leave it out for this machine only."
+        raise click.UsageError(message)
+    token = read_token(token_file, os.environ)
+    place = find(host, port)
+    if token.value is None and not place.is_loopback:
+        raise Refused(codes.TOKEN_NEEDED.at(host=place.shown))
+    is_strict = strict_identity or not place.is_loopback
+    project = find_project(settings.project, os.environ, settings.store)
+    if is_strict:
+        _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
+    listening, place = listen(place)
+    with listening, desk(settings._replace(actor=None), create=True) as here:
+        with _uncollected():
+            from brenner.server.run import serve  # takes about a second
+
+        if not settings.as_json:
+            write_diagnostics(token.warnings, "brenner", sys.stderr)
+        served = ServeSettings(*place.address, token.value, is_strict, hosts)
+        note_done()
+        ready = _Ready(project, served, place, token.warnings)
+        return serve(here, served, listening, ready.tell_json if settings.as_json else ready.tell)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is imported stays. To look through it for garbage takes a sixth of the start."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _check_secrets(project: Project, because: str) -> None:
+    """Strict identity where nobody can have a secret would keep everybody out."""
+    store = store_of(project)
+    reason = store.lacks.get(Ability.SECRETS)
+    if reason is not None:
+        found = codes.STRICT_NEEDS_SECRETS.at(because=because, store=store.shown, reason=reason)
+        raise Refused(found)
+
+
+class _Ready(NamedTuple):
+    """What is said once requests are answered."""
+
+    project: Project
+    served: ServeSettings
+    place: Place
+    warnings: tuple[Diagnostic, ...]
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.place.shown}"
+
+    def tell_json(self) -> None:
+        """The stable form, on one line; keys are only ever added."""
+        document = {
+            "address": self.address,
+            "endpoint": f"{self.address}/mcp",
+            "port": self.place.address[1],
+            "project": str(self.project.folder),
+            "store": store_of(self.project).shown,
+            "identity": "strict" if self.served.is_strict else "open",
+            "token": self.served.token is not None,
+            "pid": os.getpid(),
+            "violations": [found.to_json() for found in self.warnings],
+        }
+        sys.stdout.write(json.dumps(document) + "\n")
+        sys.stdout.flush()
+
+    def tell(self) -> None:
+        """For people."""
+        folder, store = visible(str(self.project.folder)), visible(store_of(self.project).shown)
+        say(f"Serving {folder} at {self.address}/mcp.")
+        advise(f"Mail: {store}.")
+        identity = _STRICT if self.served.is_strict else _OPEN
+        token = "" if self.served.token is None else " Every request needs the token."
+        advise(f"{identity}{token}")
+        advise("`brenner agent config` connects an agent. Ctrl-C ends it.")
+        sys.stdout.flush()

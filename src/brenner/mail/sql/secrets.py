@@ -1,0 +1,22 @@
+"""What is kept of the secrets of names."""
+
+from brenner.mail.sql.database import Statements
+from brenner.mail.sql.rows import number_of_agent
+
+
+def digest(database: Statements, name: str) -> str | None:
+    """The digest of a name's secret; None where nobody has claimed it."""
+    agent = number_of_agent(database, name)
+    row = database.execute("SELECT digest FROM secrets WHERE agent = ?", (agent,)).fetchone()
+    return str(row[0]) if row else None
+
+
+def claim(database: Statements, name: str, digest: str, *, replace: bool) -> bool:
+    """Keep a digest; whoever writes comes alone, so that of several who claim one is first."""
+    agent = number_of_agent(database, name)
+    conflict = "UPDATE SET digest = excluded.digest" if replace else "NOTHING"
+    kept = database.execute(
+        f"INSERT INTO secrets VALUES (?, ?) ON CONFLICT (agent) DO {conflict} RETURNING agent",
+        (agent, digest),
+    )
+    return bool(kept.fetchall())

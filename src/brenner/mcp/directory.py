@@ -1,0 +1,63 @@
+"""Agents as tools and resources answer them, in the form of Agent Mail."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Agent
+from brenner.mail.query import Query
+from brenner.mcp.project_key import PROJECT_ID
+
+
+def written(at: datetime) -> str:
+    """A time as every answer has it."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def numbers(agents: Iterable[Agent]) -> dict[str, int]:
+    """The number of each agent: the how manieth it was to register."""
+    by_age = sorted(agents, key=lambda agent: (agent.registered_at, agent.name))
+    return {agent.name: number for number, agent in enumerate(by_age, 1)}
+
+
+def agent_shape(mailbox: Mailbox, agent: Agent, number: int) -> dict[str, object]:
+    """One agent. It was active when it sent something last, or registered: more is not known."""
+    sent = mailbox.search(Query(senders=(agent.name,)), limit=1).messages
+    last = max([agent.registered_at, *(each.at for each in sent)])
+    return {
+        "id": number,
+        "name": agent.name,
+        "program": agent.program,
+        "model": agent.model,
+        "task_description": agent.task,
+        "inception_ts": written(agent.registered_at),
+        "last_active_ts": written(last),
+        "project_id": PROJECT_ID,
+        "attachments_policy": "auto",
+        "contact_policy": "auto",
+        "is_active": True,
+        "deleted_ts": None,
+        "is_placeholder": False,
+    }
+
+
+def one(mailbox: Mailbox, agent: Agent) -> dict[str, object]:
+    """One agent with its number among all."""
+    return agent_shape(mailbox, agent, numbers(mailbox.agents())[agent.name])
+
+
+def everybody(mailbox: Mailbox, *, with_unread: bool = False) -> list[dict[str, object]]:
+    """All agents, who was active last first.
+
+    How much somebody has not read is left out where the home does not tell.
+    """
+    agents = mailbox.agents()
+    known = numbers(agents)
+    tells = with_unread and Ability.READ_MARKS not in mailbox.lacks
+    shapes = [
+        agent_shape(mailbox, agent, known[agent.name])
+        | ({"unread_count": mailbox.unread(agent.name)} if tells else {})
+        for agent in agents
+    ]
+    return sorted(shapes, key=lambda shape: str(shape["last_active_ts"]), reverse=True)

@@ -1,0 +1,56 @@
+"""`brenner_explain`: what a code means, why it exists, how to mend it."""
+
+from brenner.diagnostics.catalogue import find_code, nearest_code
+from brenner.diagnostics.codes.input import UNKNOWN_CODE
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Code
+from brenner.diagnostics.nearest import perhaps
+from brenner.mcp.tool import Answer, Argument, Call, Tool
+
+
+def run(call: Call) -> Answer:
+    """Explain it; all words are ours."""
+    written = call.text("code")
+    found = find_code(written)
+    if found is None:
+        near = nearest_code(written)
+        unknown = UNKNOWN_CODE.at(code=written, suggestion=perhaps(near))
+        fix = f"Give a code as a violation has it under `id`.{perhaps(near)}"
+        raise Refused(unknown._replace(fix=fix))
+    return Answer(explained(found), _text(found))
+
+
+def explained(code: Code) -> dict[str, object]:
+    """The entry of the catalogue; its messages have their open places as {name}."""
+    return {
+        "id": code.id,
+        "severity": code.severity.value,
+        "title": code.title,
+        "message": code.message,
+        "fix": code.fix,
+        "why": code.why,
+        "spec": code.spec,
+        "also": list(code.also),
+        "example": {"wrong": code.example.wrong, "right": code.example.right},
+    }
+
+
+def _text(code: Code) -> str:
+    parts = (
+        f"{code.id} ({code.severity.value}): {code.title}.",
+        f"Says: {code.message}",
+        f"Fix: {code.fix}",
+        f"Why: {code.why}",
+        f"Wrong:\n{code.example.wrong}",
+        f"Right:\n{code.example.right}",
+    )
+    return "\n".join(parts)
+
+
+TOOL = Tool(
+    "brenner_explain",
+    "What a code of a violation means, why, and how to fix it, with an example.",
+    (Argument("code", required=True),),
+    run,
+    is_read_only=True,
+)

@@ -1,0 +1,59 @@
+"""Who acts: how far it is believed that a caller is the one whom it names."""
+
+from brenner.diagnostics.codes import identity as codes
+from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
+from brenner.diagnostics.errors import Refused
+from brenner.mail.abilities import Ability
+from brenner.mail.model import Trust
+from brenner.mcp.tool import Call
+from brenner.workflows.identity import is_secret_of, kept_digest
+
+_SHOW = (
+    "Show the secret that registering gave you, as `sender_token` or `registration_token`. A name "
+    "that nobody has claimed is claimed by `register_agent`."
+)
+_OPERATORS = (
+    "The operator makes the secret with `brenner agent secret`, and shows it as `sender_token` or "
+    "`registration_token`."
+)
+_NO_SECRETS = "The store of this project keeps no secrets: {reason}."
+
+
+def acting(call: Call, name: str, token: str = "") -> Trust:
+    """How far the caller is believed to be the one of that name; where not at all, it is refused.
+
+    A secret that is wrong is always refused. One that is right, now or earlier on the same
+    connection, is believed as long as it is the name's: a new one ends what the old one began.
+    """
+    kept = _kept(call, name)
+    caller = call.caller
+    if token and not is_secret_of(kept, token):
+        raise Refused(codes.WRONG_SECRET.at(name=name))
+    if kept is not None and (
+        token
+        or caller.bindings.speaks_for(caller.connection, name, kept)
+        or (caller.secret and is_secret_of(kept, caller.secret))
+    ):
+        caller.bindings.bind(caller.connection, name, kept)
+        return Trust.VERIFIED
+    if name == call.desk.project.operator:
+        raise Refused(codes.OPERATOR_NEEDS_SECRET.at(name=name, advice=_advice(call, _OPERATORS)))
+    if caller.is_strict:
+        raise Refused(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
+    return Trust.UNVERIFIED
+
+
+def _kept(call: Call, name: str) -> str | None:
+    """What is kept of the name's secret; of the operator's, also before a store knows her."""
+    try:
+        return kept_digest(call.desk.mailbox, name)
+    except Refused as refused:
+        if refused.diagnostic.code != NO_SUCH_AGENT or name != call.desk.project.operator:
+            raise
+        return None
+
+
+def _advice(call: Call, advice: str) -> str:
+    """What to do, or why nothing can be done."""
+    reason = call.desk.mailbox.lacks.get(Ability.SECRETS)
+    return advice if reason is None else _NO_SECRETS.format(reason=reason)

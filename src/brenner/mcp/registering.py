@@ -1,0 +1,152 @@
+"""Names for agents: who comes first gets a secret with it, and nobody is given another's name."""
+
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import identity as codes
+from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
+from brenner.diagnostics.errors import Refused
+from brenner.mail.abilities import Ability
+from brenner.mail.model import Agent, Profile, Trust
+from brenner.mail.names import fresh_name, name_refusal, suggestions
+from brenner.mail.registering import registration
+from brenner.mcp.identity import acting
+from brenner.mcp.project_key import slug
+from brenner.mcp.tool import Call
+from brenner.workflows.identity import claim, digest_of, kept_digest
+
+_TAKEN = (
+    "Register another name, such as {suggestions}. If it is you, with another program or model, "
+    "show the secret of the name as `registration_token`."
+)
+_NOTHING_SAID = "one that has named no program"
+_COLLECTOR = "it is what Agent Mail calls the one who gets a copy of everything"
+_MOST_TRIES = 20
+
+
+class Registration(NamedTuple):
+    """An agent under its name. The secret is there only for who has claimed the name just now."""
+
+    agent: Agent
+    is_verified: bool
+    secret: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Registration({self.agent.name}, is_verified={self.is_verified})"
+
+
+def register(call: Call, profile: Profile, token: str = "") -> Registration:
+    """Register a name as asked for, or not at all; without a name, a new one.
+
+    A name that nobody has claimed is claimed: also one that a session was started with. Without
+    its secret, one that is claimed can only be registered as it is.
+    """
+    if not profile.name:
+        return register_new(call, profile)
+    known = _known(call)
+    if profile.name != call.desk.project.operator:
+        first = _first(call, profile, token, known)
+        if first:
+            return first
+    trust = acting(call, profile.name, token)
+    try:
+        updated = call.desk.mailbox.register(profile, update=trust is Trust.VERIFIED)
+    except Refused as refused:
+        if refused.diagnostic.code != NAME_TAKEN:
+            raise
+        raise _taken(call, profile.name) from None
+    return Registration(updated.agent, trust is Trust.VERIFIED)
+
+
+def register_new(call: Call, profile: Profile) -> Registration:
+    """Register a name that nobody has: the one asked for, else one of ours.
+
+    Of two who are given the same one in the same moment, one tries again.
+    """
+    if profile.name:
+        if profile.name == call.desk.project.operator:
+            acting(call, profile.name)
+        added = None if profile.name in _known(call) else _added(call, profile)
+        if added is None:
+            raise _taken(call, profile.name)
+        return added
+    for _ in range(_MOST_TRIES):
+        name = fresh_name((*_known(call), call.desk.project.operator), secrets.token_hex())
+        added = _added(call, profile._replace(name=name))
+        if added:
+            return added
+    raise _taken(call, name)
+
+
+def _first(
+    call: Call, profile: Profile, token: str, known: Mapping[str, Agent]
+) -> Registration | None:
+    """The registration of who is the first to claim a name; None where it is claimed already."""
+    mailbox, name = call.desk.mailbox, profile.name
+    is_claimed = name in known and kept_digest(mailbox, name) is not None
+    if token and not is_claimed:
+        raise Refused(codes.WRONG_SECRET.at(name=name))
+    if name not in known:
+        return _added(call, profile)
+    if is_claimed:
+        return None
+    # What cannot be kept is refused before the name is claimed: the secret would be lost.
+    registration(profile, known[name], known)
+    secret = _claimed(call, name)
+    if secret is None:
+        return None
+    return Registration(
+        mailbox.register(profile, update=True).agent, is_verified=True, secret=secret
+    )
+
+
+def _added(call: Call, profile: Profile) -> Registration | None:
+    """The registration of a name that nobody has; None where somebody has it by now."""
+    mailbox = call.desk.mailbox
+    _check_new(call, profile.name)
+    has_secrets = Ability.SECRETS not in mailbox.lacks
+    if not has_secrets:
+        acting(call, profile.name)  # where nobody is believed without one, nobody comes in
+    try:
+        agent, before = mailbox.register(profile)
+    except Refused as refused:
+        if refused.diagnostic.code != NAME_TAKEN:
+            raise
+        return None
+    secret = None if before else _claimed(call, profile.name)
+    if before or (has_secrets and secret is None):
+        return None
+    return Registration(agent, secret is not None, secret)
+
+
+def _claimed(call: Call, name: str) -> str | None:
+    """The secret of a name that nobody had claimed; from now on the connection speaks for it."""
+    secret = claim(call.desk.mailbox, name)
+    if secret is not None:
+        call.caller.bindings.bind(call.caller.connection, name, digest_of(secret))
+    return secret
+
+
+def _check_new(call: Call, name: str) -> None:
+    """Refuse what cannot be a name beside the known ones, and the operator's, known or not."""
+    names = {*_known(call), call.desk.project.operator}
+    found = name_refusal(name, names)
+    if found is None and name == f"global-inbox-{slug(call.desk.project)}":
+        others = suggestions("", names)
+        found = INVALID_NAME.at(name=name, reason=_COLLECTOR, suggestions=others)
+    if found:
+        raise Refused(found)
+
+
+def _known(call: Call) -> dict[str, Agent]:
+    return {agent.name: agent for agent in call.desk.mailbox.agents()}
+
+
+def _taken(call: Call, name: str) -> Refused:
+    """Who has a name keeps it, and others are told what else to call themselves."""
+    known = _known(call)
+    others = suggestions(name, {*known, call.desk.project.operator})
+    owner = " ".join(filter(None, known[name][1:3])) if name in known else ""
+    found = NAME_TAKEN.at(name=name, owner=owner or _NOTHING_SAID, suggestions=others)
+    return Refused(found._replace(fix=_TAKEN.format(suggestions=others)))

@@ -1,0 +1,184 @@
+"""What can be read by address, in the form of Agent Mail. Reading needs no identity."""
+
+from datetime import datetime
+
+from brenner.diagnostics.codes.tools import INVALID_ARGUMENT
+from brenner.diagnostics.errors import Refused
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Reservation, Stored
+from brenner.mail.query import Query
+from brenner.mail.rules import order
+from brenner.mcp import directory, project_key
+from brenner.mcp.directory import written
+from brenner.mcp.inboxes import InboxWish, inbox, since_time
+from brenner.mcp.shapes import Shape, message_shape, payload_shape
+from brenner.mcp.tool import Call, Resource
+
+_MOST, _LONGEST_NUMBER = 20, 18
+_FLAGS = {"": False, "true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_NOTICE = "This server has one project: these are all its agents."
+
+
+def _project(call: Call) -> object:
+    project_key.check(call, call.text("slug"))
+    return project_key.shape(call) | {"agents": directory.everybody(call.desk.mailbox)}
+
+
+def _projects(call: Call) -> object:
+    return [project_key.shape(call)]
+
+
+def _agents(call: Call) -> object:
+    """The agents of a project. A new message changes it: somebody was active."""
+    project_key.check(call, call.text("project_key"))
+    project = project_key.shape(call)
+    return {
+        "_notice": _NOTICE,
+        "project": {name: project[name] for name in ("slug", "human_key")},
+        "agents": directory.everybody(call.desk.mailbox, with_unread=True),
+    }
+
+
+def _all_agents(call: Call) -> object:
+    project = project_key.shape(call)
+    home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
+    everybody = directory.everybody(call.desk.mailbox, with_unread=True)
+    return {"agents": [agent | home for agent in everybody]}
+
+
+def _inbox(call: Call) -> object:
+    project_key.check(call, call.text("project"))
+    name = call.text("agent")
+    wish = InboxWish(
+        name,
+        _limit(call),
+        urgent_only=_flag(call, "urgent_only"),
+        include_bodies=_flag(call, "include_bodies"),
+        since=since_time(call.text("since_ts")),
+    )
+    return _listed(call, name, inbox(call.desk.mailbox, wish))
+
+
+def _outbox(call: Call) -> object:
+    project_key.check(call, call.text("project"))
+    name, bodies = call.text("agent"), _flag(call, "include_bodies")
+    mailbox = call.desk.mailbox
+    known = directory.numbers(mailbox.agents())
+    sent = _sent(mailbox, name, _limit(call), since_time(call.text("since_ts")))
+    shapes = [payload_shape(each, known, with_body=bodies) | {"commit": None} for each in sent]
+    return _listed(call, name, shapes)
+
+
+def _sent(mailbox: Mailbox, name: str, limit: int, since: datetime | None) -> list[Stored]:
+    """What somebody sent after a time, newest first; a search counts from that time on."""
+    mailbox.agent(name)
+    found = mailbox.search(Query(senders=(name,), after=since), limit=limit).messages
+    newer = [each for each in found if since is None or each.at > since]
+    return sorted(newer, key=order, reverse=True)
+
+
+def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
+    return {
+        "project": project_key.key_of(call.desk.project),
+        "agent": name,
+        "count": len(messages),
+        "messages": messages,
+    }
+
+
+def _thread(call: Call) -> object:
+    """A thread by its ID and nothing else: a number there is no message's."""
+    project_key.check(call, call.text("project"))
+    thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
+    mailbox = call.desk.mailbox
+    known = directory.numbers(mailbox.agents())
+    messages = mailbox.thread(thread_id).messages
+    return {
+        "project": project_key.key_of(call.desk.project),
+        "thread_id": thread_id,
+        "messages": [message_shape(each, known, with_body=bodies) for each in messages],
+    }
+
+
+def _message(call: Call) -> object:
+    project_key.check(call, call.text("project"))
+    mailbox = call.desk.mailbox
+    stored = mailbox.message(_number(call, "message_id"))
+    return payload_shape(stored, directory.numbers(mailbox.agents()))
+
+
+def _reservations(call: Call) -> object:
+    """Those that hold now. What has ended is not kept, so `active_only` changes nothing."""
+    project_key.check(call, call.text("slug"))
+    _flag(call, "active_only")
+    return [_reservation(each) for each in call.desk.mailbox.reservations()]
+
+
+def _reservation(one: Reservation) -> Shape:
+    return {
+        "id": one.id,
+        "agent": one.agent,
+        "path_pattern": one.pattern,
+        "exclusive": one.exclusive,
+        "reason": one.reason,
+        "created_ts": written(one.created_at),
+        "expires_ts": written(one.expires_at),
+        "released_ts": None,
+        "stale": False,
+        "stale_reasons": [],
+    }
+
+
+def _limit(call: Call) -> int:
+    return max(0, _number(call, "limit")) if call.text("limit") else _MOST
+
+
+def _number(call: Call, name: str) -> int:
+    text = call.text(name).strip()
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_NUMBER:
+        raise _invalid(call, name, "a whole number, such as `20`")
+    return int(text)
+
+
+def _flag(call: Call, name: str) -> bool:
+    value = _FLAGS.get(call.text(name).strip().lower())
+    if value is None:
+        raise _invalid(call, name, "`true` or `false`")
+    return value
+
+
+def _invalid(call: Call, name: str, expected: str) -> Refused:
+    return Refused(INVALID_ARGUMENT.at(name=name, value=call.text(name), expected=expected))
+
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource("resource://projects", "projects", "The project.", _projects),
+    Resource("resource://project/{slug}", "project", "The project and its agents.", _project),
+    Resource("resource://agents", "all-agents", "Who is known.", _all_agents),
+    Resource("resource://agents/{project_key}", "agents", "Who is known.", _agents),
+    Resource(
+        "resource://inbox/{agent}{?project,since_ts,urgent_only,include_bodies,limit}",
+        "inbox",
+        "What an agent got, newest first.",
+        _inbox,
+    ),
+    Resource(
+        "resource://outbox/{agent}{?project,since_ts,include_bodies,limit}",
+        "outbox",
+        "What an agent sent, newest first.",
+        _outbox,
+    ),
+    Resource(
+        "resource://thread/{thread_id*}{?project,include_bodies}",
+        "thread",
+        "A thread, oldest first.",
+        _thread,
+    ),
+    Resource("resource://message/{message_id}{?project}", "message", "One message.", _message),
+    Resource(
+        "resource://file_reservations/{slug}{?active_only}",
+        "file_reservations",
+        "Files that agents are at work on.",
+        _reservations,
+    ),
+)

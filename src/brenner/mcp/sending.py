@@ -1,0 +1,133 @@
+"""Mail that agents send: from the arguments of a call to what became of the message."""
+
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import tools as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Envelope, Importance, Stored
+from brenner.mail.rules import unknown_sender
+from brenner.mcp import identity, project_key, told
+from brenner.mcp.directory import numbers
+from brenner.mcp.shapes import Shape, arguments_shape, payload_shape
+from brenner.mcp.tool import Answer, Call
+from brenner.thread.messages import Message
+from brenner.thread.subjects import parse_subject
+from brenner.thread.types import wants_ack
+from brenner.workflows.receive import Letter, Receipt, receive
+
+
+class _Kept(NamedTuple):
+    """A message that is stored, and what there is to say of it."""
+
+    payload: Shape
+    said: Shape
+
+
+def send_message(call: Call) -> Answer:
+    """Send a message to somebody."""
+    project_key.check(call, call.text("project_key"))
+    message = Message(
+        thread_id=call.text("thread_id"),
+        sender=call.text("sender_name"),
+        recipients=(*call.texts("to"), *call.texts("cc")),
+        subject=call.text("subject"),
+        body=call.text("body_md"),
+        ack_required=call.flag("ack_required"),
+    )
+    kept = _send(call, message, Importance(call.text("importance") or Importance.NORMAL))
+    if isinstance(kept, Answer):
+        return kept
+    return Answer({**_delivered(call, kept), "attachments": [], **kept.said})
+
+
+def reply_message(call: Call) -> Answer:
+    """Answer a message, in its thread."""
+    project_key.check(call, call.text("project_key"))
+    original = call.desk.mailbox.message(call.number("message_id") or 0)
+    subject = _answering(original, call.text("subject_prefix"))
+    message = Message(
+        thread_id=original.message.thread_id,
+        sender=call.text("sender_name"),
+        recipients=(*(call.texts("to") or _readers(original, call)), *call.texts("cc")),
+        subject=subject,
+        body=call.text("body_md"),
+        # A reply takes over the wish for an ACK, unless it has a type, which decides.
+        ack_required=None if parse_subject(subject) else wants_ack(original.message),
+    )
+    kept = _send(call, message, original.envelope.importance, original.id)
+    if isinstance(kept, Answer):
+        return kept
+    delivered = _delivered(call, kept)
+    return Answer({**kept.payload, "reply_to": original.id, **delivered, **kept.said})
+
+
+def _answering(original: Stored, prefix: str) -> str:
+    """The subject of an answer; what stands before it is not put there twice."""
+    subject = original.message.subject
+    is_there = subject.casefold().startswith(prefix.strip().casefold())
+    return subject if is_there else f"{prefix.strip()} {subject}".strip()
+
+
+def _readers(original: Stored, call: Call) -> tuple[str, ...]:
+    """To whom an answer goes: to the writer; to her readers, if she goes on herself."""
+    message = original.message
+    if message.sender != call.text("sender_name"):
+        return (message.sender,)
+    return tuple(name for name in message.recipients if name != message.sender) or (message.sender,)
+
+
+def _send(
+    call: Call, message: Message, importance: Importance, reply_to: int | None = None
+) -> _Kept | Answer:
+    """Store a message in the name of its sender, if she may; an answer where nothing was stored."""
+    faults = _not_offered(call) or _stranger(call, message.sender)
+    if faults:
+        return _not_sent(told.refused(faults))
+    trust = identity.acting(call, message.sender, call.text("sender_token"))
+    copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
+    letter = Letter(message, Envelope(importance, copies, trust), reply_to)
+    receipt = receive(call.desk, letter._replace(is_checked=call.caller.is_checked))
+    corrected = _corrected(call, receipt, letter.envelope)
+    if receipt.sent is None:
+        return _not_sent(told.refused(receipt.violations, corrected))
+    found = [told.in_tools(each).to_json() for each in receipt.violations]
+    said = {"violations": found, "corrected": corrected}
+    known = numbers(call.desk.mailbox.agents())
+    payload = payload_shape(receipt.sent.stored, known)
+    return _Kept(payload, {name: value for name, value in said.items() if value})
+
+
+def _not_sent(answer: Answer) -> Answer:
+    """The answer that begins with what an agent must not miss."""
+    return answer._replace(text=f"Nothing was sent.\n{answer.text}")
+
+
+def _not_offered(call: Call) -> list[Diagnostic]:
+    """What Agent Mail has and we have not; to leave it away in silence would be a lie."""
+    found = []
+    if blind := call.texts("bcc"):
+        found.append(codes.BLIND_COPIES.at(names=", ".join(blind)))
+    if paths := call.texts("attachment_paths"):
+        found.append(codes.NO_ATTACHMENTS.at(paths=", ".join(paths)))
+    return found
+
+
+def _stranger(call: Call, name: str) -> list[Diagnostic]:
+    """That nobody has this name. Of the operator only her secret tells more."""
+    if name == call.desk.project.operator:
+        return []
+    found = unknown_sender(name, {agent.name for agent in call.desk.mailbox.agents()})
+    return [found] if found else []
+
+
+def _delivered(call: Call, kept: _Kept) -> Shape:
+    project = project_key.key_of(call.desk.project)
+    return {"deliveries": [{"project": project, "payload": kept.payload}], "count": 1}
+
+
+def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> Shape | None:
+    """The arguments of `send_message` that send the message as it should be."""
+    if receipt.corrected is None:
+        return None
+    key = project_key.key_of(call.desk.project)
+    return {"project_key": key, **arguments_shape(receipt.corrected, envelope)}

@@ -1,0 +1,194 @@
+"""The server on the standard input and output: one agent, one connection.
+
+The input ends when the agent's program ends, or closes it on purpose after its last request: so
+what is under way is finished, and answered, before we end too.
+"""
+
+import json
+import signal
+from collections.abc import Iterable
+from errno import ETIME
+from typing import Any, NamedTuple, NoReturn
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.server import Server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from brenner.mcp.logs import tell_places_only
+from brenner.mcp.pipes import Lines, Pipes
+
+FINE, INTERRUPTED = 0, 130
+_MOST_LINE_BYTES = 16 * 1024 * 1024
+_MOST_UNDER_WAY = 1_000
+_GRACE_SECONDS = 30
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_CANCELLED = "notifications/cancelled"
+_TOO_LONG = f"The line is longer than {_MOST_LINE_BYTES} bytes; nothing of it was read."
+_NOT_JSON = "The line is not JSON."
+_NOT_RPC = "The line is JSON, but no single JSON-RPC request or notification."
+
+_TOO_LATE = "an answer came too long after the end"
+
+Message = types.JSONRPCMessage
+
+
+class Ended(NamedTuple):
+    """How it ended: the exit code, and why answers were lost, if any were."""
+
+    code: int
+    lost: OSError | None = None
+
+
+def serve(server: Server[Any], grace_seconds: float = _GRACE_SECONDS) -> Ended:
+    """Serve until the input ends, or somebody says so. Then nobody waits longer than that."""
+    tell_places_only()
+    with Pipes() as pipes:
+        return anyio.run(_Connection(server, pipes, grace_seconds).run)
+
+
+class UnderWay:
+    """The requests that have no answer yet."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []  # nobody keeps a client from using one twice
+        self._changed = anyio.Event()
+
+    def note(self, message: Message) -> None:
+        """A message has come in. A request that is called off gets no answer."""
+        if isinstance(message, types.JSONRPCRequest):
+            self._ids.append(str(message.id))
+        elif isinstance(message, types.JSONRPCNotification) and message.method == _CANCELLED:
+            self._forget((message.params or {}).get("requestId"))
+
+    def answered(self, message: Message) -> None:
+        """A message has gone out."""
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self._forget(message.id)
+
+    @property
+    def are_some(self) -> bool:
+        """Whether there is any."""
+        return bool(self._ids)
+
+    async def are_fewer(self, than: int) -> None:
+        """Wait until there are fewer."""
+        while len(self._ids) >= than:
+            await self._changed.wait()
+
+    def _forget(self, number: object) -> None:
+        if str(number) in self._ids:
+            self._ids.remove(str(number))
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+
+class _Connection:
+    """The one connection of the process."""
+
+    def __init__(self, server: Server[Any], pipes: Pipes, grace_seconds: float) -> None:
+        self._server = server
+        self._pipes = pipes
+        self._grace_seconds = grace_seconds
+        self._code = FINE
+        self._lost: OSError | None = None
+
+    async def run(self) -> Ended:
+        """Read, serve and write at the same time."""
+        self._under_way = UnderWay()
+        to_server, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        answers, to_client = anyio.create_memory_object_stream[SessionMessage](0)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen, to_server, answers.clone())
+            tasks.start_soon(self._speak, to_client)
+            watch = anyio.CancelScope()
+            tasks.start_soon(self._watch, watch)
+            options = self._server.create_initialization_options()
+            await self._server.run(received, answers, options)
+            watch.cancel()
+        if self._lost is None and self._under_way.are_some:
+            self._lost = TimeoutError(ETIME, _TOO_LATE)
+        return Ended(self._code, self._lost)
+
+    async def _watch(self, scope: anyio.CancelScope) -> None:
+        """A first signal ends it when all is done and read; a second one at once."""
+        wanted = [each for each in _SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
+        with scope:
+            with anyio.open_signal_receiver(*wanted) as signals:
+                number = await anext(signals)
+            self._code = INTERRUPTED if number == signal.SIGINT else FINE
+            self._pipes.read_no_more()
+            await anyio.sleep(self._grace_seconds)
+            self._pipes.wait_no_more()
+
+    async def _listen(
+        self,
+        server: ObjectSendStream[SessionMessage | Exception],
+        answers: ObjectSendStream[SessionMessage],
+    ) -> None:
+        lines = Lines(_MOST_LINE_BYTES)
+        async with server, answers:
+            while chunk := await anyio.to_thread.run_sync(self._pipes.read):
+                await self._take(lines.of(chunk), server, answers)
+            await self._take(lines.of(b""), server, answers)
+            with anyio.move_on_after(self._grace_seconds):
+                await self._under_way.are_fewer(1)
+            self._pipes.wait_no_more()
+
+    async def _take(
+        self,
+        lines: Iterable[bytes | None],
+        server: ObjectSendStream[SessionMessage | Exception],
+        answers: ObjectSendStream[SessionMessage],
+    ) -> None:
+        for line in lines:
+            if line is not None and not line.strip():
+                continue
+            message = message_of(line)
+            if isinstance(message, types.JSONRPCError):
+                await answers.send(SessionMessage(message))
+                continue
+            await self._under_way.are_fewer(_MOST_UNDER_WAY)
+            self._under_way.note(message)
+            await server.send(SessionMessage(message))
+
+    async def _speak(self, answers: ObjectReceiveStream[SessionMessage]) -> None:
+        async with answers:
+            async for each in answers:
+                data = each.message.model_dump(by_alias=True, exclude_unset=True)
+                line = json.dumps(data, separators=(",", ":")).encode() + b"\n"
+                try:
+                    if self._lost is None:
+                        await anyio.to_thread.run_sync(self._pipes.write, line)
+                except OSError as error:
+                    self._lost = error  # who cannot be answered has gone: there is no more to do
+                    self._pipes.read_no_more()
+                self._under_way.answered(each.message)
+
+
+def message_of(line: bytes | None) -> Message:
+    """The message in a line; a line that is none is answered with the reason."""
+    if line is None:
+        return _refused(types.INVALID_REQUEST, _TOO_LONG)
+    try:
+        value = json.loads(line, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return _refused(types.PARSE_ERROR, _NOT_JSON)
+    number = value.get("id") if isinstance(value, dict) else None
+    is_number = isinstance(number, str | int) and not isinstance(number, bool)
+    try:
+        return types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValidationError:
+        return _refused(types.INVALID_REQUEST, _NOT_RPC, number if is_number else None)
+
+
+def _refused(code: int, reason: str, number: str | int | None = None) -> types.JSONRPCError:
+    error = types.ErrorData(code=code, message=reason)
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=error)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,95 @@
+"""Where the server listens: the socket comes first, before anything that takes time.
+
+Who connects while the rest is still being loaded waits, and is not sent away.
+"""
+
+import http.client
+import socket
+from contextlib import suppress
+from errno import EADDRINUSE
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.errors import Unavailable
+from brenner.server.hosts import is_loopback, plain
+
+_BACKLOG = 1024
+_ASKING_SECONDS = 0.5
+_WHO = {
+    "brenner": "A Brenner server answers there.",
+    "other": "Something that looks like an Agent Mail server answers there.",
+    "nobody": "It may be a Brenner or an Agent Mail server: both use port 8765 by default.",
+}
+
+
+class Place(NamedTuple):
+    """An address of this machine, as it was found."""
+
+    family: socket.AddressFamily
+    address: tuple[str, int]
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine gets there."""
+        return is_loopback(self.address[0])
+
+    @property
+    def shown(self) -> str:
+        """As it stands in an address of the web."""
+        return authority(*self.address)
+
+
+def authority(host: str, port: int) -> str:
+    """`host:port`, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def find(host: str, port: int) -> Place:
+    """The address that a name or number stands for; of several an IPv4 one."""
+    flags = socket.AI_PASSIVE
+    try:
+        found = socket.getaddrinfo(plain(host), port, type=socket.SOCK_STREAM, flags=flags)
+    except (OSError, UnicodeError):
+        reason = "there is no host of that name"
+        raise _unusable(host, reason) from None
+    family, _, _, _, address = min(found, key=lambda each: each[0] != socket.AF_INET)
+    return Place(family, (str(address[0]), int(address[1])))
+
+
+def listen(place: Place) -> tuple[socket.socket, Place]:
+    """A socket that listens there, and where that is: port 0 becomes a free one."""
+    # asyncio sends without delay only where the protocol is named; else each answer waits 40 ms.
+    opened = socket.socket(place.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(place.address)
+        opened.listen(_BACKLOG)
+    except OSError as error:
+        opened.close()
+        if error.errno == EADDRINUSE:
+            who = _WHO[_who_answers(place)]
+            raise Unavailable(codes.PORT_TAKEN.at(address=place.shown, who=who)) from None
+        reason = (error.strerror or "unknown").lower()
+        raise _unusable(place.shown, reason) from None
+    opened.setblocking(False)
+    host, port = opened.getsockname()[:2]
+    return opened, Place(place.family, (host, port))
+
+
+def _unusable(address: str, reason: str) -> Unavailable:
+    return Unavailable(codes.ADDRESS_UNUSABLE.at(address=address, reason=reason))
+
+
+def _who_answers(place: Place) -> str:
+    """Who has the port, as far as it says so."""
+    host, port = place.address
+    with suppress(OSError, http.client.HTTPException):
+        connection = http.client.HTTPConnection(host, port, timeout=_ASKING_SECONDS)
+        try:
+            connection.request("GET", "/health/liveness")
+            said = connection.getresponse().read(1_000)
+        finally:
+            connection.close()
+        if b'"alive"' in said:
+            return "brenner" if b'"brenner"' in said else "other"
+    return "nobody"

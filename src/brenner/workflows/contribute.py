@@ -1,0 +1,255 @@
+"""A contribution that comes as structured arguments: the message is composed here.
+
+Nobody has to write JSON into Markdown for it. What is certain to be meant is put right, and told;
+with one delta that cannot be sent, nothing is (R5).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from brenner.artifact.ledger import Entry
+from brenner.artifact.merge import merge
+from brenner.check.message import check_composed
+from brenner.check.report import Report
+from brenner.delta.blocks import with_repairs
+from brenner.delta.given import Given, read_given
+from brenner.delta.json_strict import NotJSON, decode
+from brenner.delta.model import DeltaBlock
+from brenner.delta.read import read_deltas
+from brenner.diagnostics.codes import contributing as codes
+from brenner.diagnostics.codes.mail import KEY_REUSED
+from brenner.diagnostics.codes.thread_subject import THREAD_ID_ADVICE
+from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
+from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Stored
+from brenner.roster.model import RosterEntry
+from brenner.session.chain import Chain
+from brenner.session.kickoff import shorthand_of
+from brenner.thread.messages import Message
+from brenner.thread.quoting import in_fence, quoted, short
+from brenner.thread.subjects import compose_subject
+from brenner.thread.types import DELTA
+from brenner.workflows.chains import check_usable, filed, load_chain, load_quickly
+from brenner.workflows.desk import Desk
+from brenner.workflows.round_roster import Earlier, earlier_kickoffs
+
+_UNKNOWN_MODEL = "agent"
+_MOST_SUMMARY = 4_000  # characters of a paragraph
+_MOST_NAMED = 3
+_MOST_UNREAD = 200
+
+
+class Contribution(NamedTuple):
+    """What somebody would like to post. Who gets it, and what it builds on, may be left open."""
+
+    thread_id: str
+    agent: str
+    deltas: tuple[object, ...]
+    summary: str = ""
+    to: tuple[str, ...] = ()
+    base: int | None = None
+
+
+class Correction(NamedTuple):
+    """What was put right in a delta before it was sent; `code` is that of the fault."""
+
+    delta: int
+    code: str
+    what: str
+
+
+class Prepared(NamedTuple):
+    """A message that is ready to be sent, or what is wrong with it.
+
+    `deltas` are those of it as they were read, with all corrections that are certain; `wrong` are
+    the numbers of those that cannot be sent even so.
+    """
+
+    message: Message
+    violations: tuple[Diagnostic, ...]
+    corrections: tuple[Correction, ...]
+    deltas: tuple[object, ...]
+    wrong: tuple[int, ...] = ()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be sent."""
+        return not any(found.severity is ERROR for found in self.violations)
+
+
+def prepare(desk: Desk, wanted: Contribution) -> Prepared:
+    """Compose the message, and put right what is certain; a thread without mail is refused."""
+    check_usable(wanted.thread_id)
+    chain = load_chain(desk.mailbox, wanted.thread_id, desk.project.operator).chain
+    _check_base(chain, wanted)
+    stored = desk.mailbox.thread_arrivals(wanted.thread_id, 0)
+    earlier = earlier_kickoffs(map(filed, stored))
+    given = read_given(wanted.deltas)
+    message = Message(
+        thread_id=wanted.thread_id,
+        sender=wanted.agent,
+        recipients=wanted.to or _recipients(desk, wanted.agent, earlier),
+        subject=_subject(wanted, given, shorthand(desk.mailbox, wanted.agent, earlier)),
+        body=_body(wanted, given.texts),
+    )
+    return _checked(message, given)
+
+
+def expected(mailbox: Mailbox, stored: Stored, operator: str) -> tuple[Entry, ...] | None:
+    """What becomes of the blocks of a message if its thread is compiled now.
+
+    None where nobody can say: a version has read it already, or too much is unread.
+    """
+    chain = load_quickly(mailbox, stored.message.thread_id, operator, _MOST_UNREAD)
+    if chain is None or chain.broken:
+        return None
+    unread = [each.posted for each in chain.unread]
+    if all(each.id != stored.id for each in unread):
+        return None
+    ledger = merge(chain.state, unread, operator=operator).ledger
+    return tuple(entry for entry in ledger if entry.message_id == stored.id)
+
+
+def sent_before(mailbox: Mailbox, prepared: Prepared, refusal: Refused) -> Stored | None:
+    """The message with the same deltas that bears the key already.
+
+    What else a message says may have changed since: the base that was fetched, who takes part.
+    """
+    if refusal.diagnostic.code is not KEY_REUSED:
+        return None
+    message = prepared.message
+    hers = [
+        each
+        for each in mailbox.thread(message.thread_id).messages
+        if each.message.sender == message.sender and each.type == DELTA.name
+    ]
+    wanted = list(prepared.deltas)
+    same = [each for each in hers if list(_values(each.message)) == wanted]
+    return same[-1] if same else None
+
+
+# What the message says
+
+
+def shorthand(mailbox: Mailbox, agent: str, earlier: Earlier) -> str:
+    """The shorthand of her model: as she registered, else as the roster says.
+
+    Of a model that is not in the table it is the model's own first word, with the warning that goes
+    with it; nobody is made out to be another one.
+    """
+    known = mailbox.agent(agent)
+    entry = RosterEntry(agent, "", known.program or None, known.model or None)
+    listed = earlier.roster.entry(agent) if earlier.roster else None
+    found = shorthand_of(entry) or shorthand_of(listed)
+    return found or _first_word(known.model) or _first_word(known.program) or _UNKNOWN_MODEL
+
+
+def _first_word(name: str) -> str:
+    letters = "".join(each if "a" <= each <= "z" else " " for each in name.lower())
+    return next(iter(letters.split()), "")
+
+
+def _recipients(desk: Desk, agent: str, earlier: Earlier) -> tuple[str, ...]:
+    """The operator, and everybody else who takes part."""
+    listed = earlier.roster.names if earlier.roster else ()
+    known = {each.name for each in desk.mailbox.agents()}
+    names = dict.fromkeys((desk.project.operator, *listed, *earlier.asked))
+    return tuple(name for name in names if name != agent and name in known)
+
+
+def _check_base(chain: Chain, wanted: Contribution) -> None:
+    numbers = {0, *(version.number for version in chain.versions)}
+    if wanted.base is not None and wanted.base not in numbers:
+        known = f"the latest is v{chain.number}" if chain.number else "there is none yet, only v0"
+        words = {"thread_id": wanted.thread_id, "version": str(wanted.base), "known": known}
+        raise Refused(UNKNOWN_VERSION.at(None, **words))
+
+
+def _subject(wanted: Contribution, given: Given, role: str) -> str:
+    said = short(wanted.summary) if wanted.summary.strip() else _in_short(given.texts)
+    return compose_subject(DELTA.name, said, role)
+
+
+def _in_short(texts: Sequence[str]) -> str:
+    """What the deltas do, for who gave no words for it: `ADD hypothesis_slate, EDIT H2`."""
+    said = list(dict.fromkeys(map(_named, texts)))
+    more = len(said) - _MOST_NAMED
+    return short(", ".join([*said[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]))
+
+
+def _named(text: str) -> str:
+    try:
+        value = decode(text)
+    except NotJSON:
+        return "a delta"
+    found = value if isinstance(value, dict) else {}
+    about = found.get("target_id") or found.get("section") or "?"
+    return f"{found.get('operation') or 'delta'} {about}"
+
+
+def _body(wanted: Contribution, texts: Sequence[str]) -> str:
+    """As the kickoffs teach it: what it builds on, what it is about, one block for each delta."""
+    base = [f"**{DELTA.version_field}**: v{wanted.base}"] if wanted.base is not None else []
+    paragraphs = (part for part in wanted.summary.split("\n\n") if part.strip())
+    said = [quoted(part, _MOST_SUMMARY) for part in paragraphs]
+    fences = [in_fence(text, "delta").rstrip("\n") for text in texts]
+    return "\n\n".join([f"# {DELTA.title}", *base, *said, "## Deltas", *fences]) + "\n"
+
+
+# Whether it can be sent
+
+
+def _checked(message: Message, given: Given) -> Prepared:
+    """The message as it can be sent: as it is, or with corrections that are certain and are told.
+
+    Where neither is possible, the deltas still get those corrections that each of them allows.
+    """
+    taken = tuple(
+        Correction(each.number, codes.TAKEN_AS.id, _sentence(each.what)) for each in given.taken
+    )
+    report, corrected = _of_a_session(message)
+    if report.valid:
+        return Prepared(message, report.violations, taken, _values(message))
+    if corrected is not None:
+        again, _ = _of_a_session(corrected)
+        told = (*taken, *_mended(report))
+        return Prepared(corrected, again.violations, told, _values(corrected))
+    blocks = with_repairs(read_deltas(message.body, message.thread_id))
+    wrong = tuple(block.number for block in blocks if not _can_be_sent(block))
+    return Prepared(message, report.violations, taken, tuple(map(_as_repaired, blocks)), wrong)
+
+
+def _of_a_session(message: Message) -> tuple[Report, Message | None]:
+    """The check of a message to a thread that is there: its author has not chosen the name."""
+    report, corrected = check_composed(message)
+    told = tuple(found for found in report.violations if found.code != THREAD_ID_ADVICE)
+    return report._replace(violations=told), corrected
+
+
+def _mended(report: Report) -> Iterator[Correction]:
+    for found in report.violations:
+        if found.severity is ERROR:
+            yield Correction(found.block or 0, found.id, found.message)
+
+
+def _values(message: Message) -> tuple[object, ...]:
+    return tuple(block.value for block in read_deltas(message.body, message.thread_id))
+
+
+def _as_repaired(block: DeltaBlock) -> object:
+    """The delta with the corrections that are certain, as far as it is one at all."""
+    repaired = next((found.repaired for found in block.diagnostics if found.repaired), None)
+    if repaired is None:
+        return block.fence.text.strip() if block.value is None else block.value
+    return next((each.value for each in read_deltas(repaired)), block.value)
+
+
+def _can_be_sent(block: DeltaBlock) -> bool:
+    return block.delta is not None or any(found.repaired for found in block.diagnostics)
+
+
+def _sentence(words: str) -> str:
+    said = f"{words[:1].upper()}{words[1:]}"
+    return said if said.endswith(".") else f"{said}."

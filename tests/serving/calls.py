@@ -1,0 +1,85 @@
+"""Calls of tools without a server: whoever calls, in a project whose mail is in memory."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.mcp.caller import Bindings, Caller, Fetched
+from brenner.mcp.calling import call_tool, read_resource
+from brenner.mcp.offers import OFFERS
+from brenner.mcp.tool import Answer, Call
+from brenner.project import Project
+from brenner.workflows.desk import Desk
+from brenner.workflows.identity import digest_of
+
+FOLDER = Path("/group/cell-fate")
+OPERATOR = "Operator"
+NO_SECRETS: Lacks = MappingProxyType({Ability.SECRETS: "it has no place for them"})
+
+
+class Place(NamedTuple):
+    """A server's side of things: one desk, and what it remembers of connections."""
+
+    desk: Desk
+    bindings: Bindings
+    fetched: Fetched
+
+    @property
+    def mailbox(self) -> MemoryMailbox:
+        """The mail."""
+        assert isinstance(self.desk.mailbox, MemoryMailbox)
+        return self.desk.mailbox
+
+    def caller(
+        self, connection: str | None = None, secret: str | None = None, *, is_strict: bool = False
+    ) -> Caller:
+        """Somebody at the other end."""
+        return Caller(self.bindings, self.fetched, connection, secret, is_strict)
+
+    def call(self, caller: Caller | None = None, /, **arguments: object) -> Call:
+        """A call as a tool gets it."""
+        return Call(self.desk, caller or self.caller(), arguments)
+
+    def ask(self, tool: str, caller: Caller | None = None, /, **arguments: object) -> Answer:
+        """What a tool answers to whoever calls over the wire."""
+        return call_tool(
+            {each.name: each for each in OFFERS.tools}, tool, self.call(caller, **arguments)
+        )
+
+    def read(self, address: str) -> object:
+        """What stands at an address."""
+        return read_resource(OFFERS.resources, f"resource://{address}", self.call())
+
+    def knows(self, name: str, secret: str | None = None) -> None:
+        """Somebody is registered, and has a secret or has not claimed the name."""
+        self.mailbox.register(Profile(name, "claude-code", "opus"))
+        if secret is not None:
+            assert self.mailbox.claim(name, digest_of(secret))
+
+
+def place(lacks: Lacks = NOTHING_LACKS) -> Place:
+    """A new one, in which nobody is known but the operator, who has no secret yet."""
+    mailbox = MemoryMailbox(lacks=lacks)
+    mailbox.register(Profile(OPERATOR, task="operator"))
+    desk = Desk(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
+    return Place(desk, Bindings(), Fetched())
+
+
+def value_of(answer: Answer) -> Mapping[str, object]:
+    """What a tool gave back that did what it was asked for."""
+    assert not answer.is_error, answer.text
+    assert isinstance(answer.value, Mapping)
+    return answer.value
+
+
+def refusal_of(answer: Answer) -> str:
+    """The code with which a tool refused."""
+    assert answer.is_error
+    assert isinstance(answer.value, Mapping)
+    error = answer.value["error"]
+    assert isinstance(error, Mapping)
+    return str(error["id"])

@@ -1,0 +1,140 @@
+"""Small tools and resources for tests of the protocol, and a program that serves them over stdio.
+
+    python own_offers.py FOLDER SECONDS
+
+A slow tool waits for a file `go` in the folder, and writes `done` there when it is done; the
+program writes `ended` when it no longer serves.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
+from brenner.diagnostics.codes.store import STORE_BUSY
+from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.nearest import perhaps
+from brenner.mail.memory import MemoryMailbox
+from brenner.mcp.caller import Bindings, Fetched
+from brenner.mcp.offers import Offers
+from brenner.mcp.tool import Answer, Argument, Call, Kind, Resource, Tool
+from brenner.project import Project
+from brenner.workflows.desk import Desk
+
+HIDDEN = "brs_a-secret-that-no-log-may-show"
+
+
+def brain_parts(folder: Path) -> tuple[Desk, Bindings, Fetched]:
+    """A desk in that folder, whose mail is in memory, and what a server remembers."""
+    project = Project(folder)
+    return Desk(MemoryMailbox(), project, project.operator), Bindings(), Fetched()
+
+
+def echo(call: Call) -> Answer:
+    """What was said, and who said it."""
+    caller = call.caller
+    return Answer({**call.arguments, "connection": caller.connection, "secret": caller.secret})
+
+
+def listed(call: Call) -> Answer:
+    """A list of so many."""
+    return Answer(list(range(call.number("many") or 0)))
+
+
+def broken(_call: Call) -> Answer:
+    """A fault of the program."""
+    raise KeyError(HIDDEN)
+
+
+def unwritable(_call: Call) -> Answer:
+    """A value that is no JSON."""
+    return Answer({"when": object()})
+
+
+def halved(_call: Call) -> Answer:
+    """A text that cannot be sent."""
+    return Answer({"text": "\ud83d"})
+
+
+def refused(_call: Call) -> Answer:
+    """The request contradicts what is stored."""
+    raise Refused(NO_SUCH_AGENT.at(name="BlueLake", suggestion=perhaps("BlueLakes")))
+
+
+def unavailable(_call: Call) -> Answer:
+    """The world is broken."""
+    raise Unavailable(STORE_BUSY.at(path="mail.db", seconds=5))
+
+
+def slow(call: Call) -> Answer:
+    """Begun at once, ended when it may."""
+    folder = call.desk.project.folder
+    (folder / "begun").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+    (folder / "done").touch()
+    return Answer({"done": True})
+
+
+def chatty(call: Call) -> Answer:
+    """Prints, and starts a program that reads its input."""
+    import subprocess
+
+    print("this must not be on the wire")  # noqa: T201  (that is the point)
+    done = subprocess.run(["cat"], check=True, capture_output=True)
+    return Answer({"read": done.stdout.decode(), "args": dict(call.arguments)})
+
+
+def read_echo(call: Call) -> object:
+    """What the address says; some things cannot be read."""
+    what = call.text("what")
+    if what in _BAD:
+        _BAD[what](call)
+    return dict(call.arguments)
+
+
+_BAD = {"refused": refused, "unavailable": unavailable, "broken": broken}
+OWN = Offers(
+    (
+        Tool(
+            "echo",
+            "Say it again.",
+            (
+                Argument("text", required=True),
+                Argument("times", Kind.NUMBER, default=1),
+                Argument("to", Kind.TEXTS),
+            ),
+            echo,
+            is_read_only=True,
+        ),
+        Tool("list", "A list.", (Argument("many", Kind.NUMBER, default=0),), listed),
+        Tool("broken", "A fault.", (Argument("token"),), broken),
+        Tool("unwritable", "No JSON.", (), unwritable),
+        Tool("halved", "No text.", (), halved),
+        Tool("refused", "A refusal.", (), refused),
+        Tool("unavailable", "No store.", (), unavailable),
+        Tool("slow", "Waits.", (), slow),
+        Tool("chatty", "Prints.", (), chatty),
+    ),
+    (
+        Resource("resource://all", "all", "Everything.", lambda _call: [1, 2]),
+        Resource("resource://echo/{what}{?project}", "echo", "Again.", read_echo),
+    ),
+)
+
+
+def main() -> None:
+    """Serve them; the exit code is the one of `brenner mcp`."""
+    from brenner.mcp.protocol import Brain, build
+    from brenner.mcp.stdio import serve
+
+    server = build(Brain(*brain_parts(Path(sys.argv[1])), secret=HIDDEN), OWN)
+    ended = serve(server, float(sys.argv[2]))
+    (Path(sys.argv[1]) / "ended").touch()
+    if ended.lost:
+        sys.stderr.write(f"lost: {ended.lost.strerror}\n")
+    sys.exit(ended.code)
+
+
+if __name__ == "__main__":
+    main()

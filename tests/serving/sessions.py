@@ -1,0 +1,81 @@
+"""A session in memory, and short ways to call our own tools in it."""
+
+import json
+from typing import Any
+
+from brenner.mcp.caller import Caller
+from brenner.mcp.framing import unframed
+from brenner.mcp.tool import Answer
+from serving.calls import Place, place
+from session.round_play import NAMES, THREAD, started
+
+ANN, BEA, CAT = NAMES
+HYPOTHESIS = {
+    "name": "Gradient",
+    "claim": "A gradient decides",
+    "mechanism": "It acts",
+    "anchors": ["§42"],
+}
+ADD: dict[str, object] = {
+    "operation": "ADD",
+    "section": "hypothesis_slate",
+    "payload": HYPOTHESIS,
+    "rationale": "It explains more",
+}
+EDIT: dict[str, object] = {
+    "operation": "EDIT",
+    "section": "hypothesis_slate",
+    "target_id": "H1",
+    "payload": {"claim": "A steep gradient decides"},
+    "rationale": "It was too weak",
+}
+KILL: dict[str, object] = {
+    "operation": "KILL",
+    "section": "hypothesis_slate",
+    "target_id": "H1",
+    "payload": {"reason": "Refuted by T1"},
+    "rationale": "T1 came out negative",
+}
+
+
+def in_session() -> Place:
+    """Three agents, all asked, all of them known with their models."""
+    here = place()
+    for name in NAMES:
+        here.knows(name)
+    started(here.desk)
+    return here
+
+
+def post(here: Place, agent: str, *deltas: object, **more: object) -> Answer:
+    """Post deltas as somebody who shows no secret."""
+    caller = more.pop("caller", None)
+    assert caller is None or isinstance(caller, Caller)
+    arguments = {"thread_id": THREAD, "agent": agent, "deltas": list(deltas), **more}
+    return here.ask("brenner_post", caller, **arguments)
+
+
+def value(answer: Answer) -> dict[str, Any]:
+    """The structured content, which must be JSON."""
+    assert isinstance(answer.value, dict)
+    document: dict[str, Any] = json.loads(json.dumps(answer.value))
+    return document
+
+
+def fine(answer: Answer) -> dict[str, Any]:
+    """The same of an answer that is no error."""
+    assert not answer.is_error, answer.text
+    return value(answer)
+
+
+def codes(answer: Answer) -> list[str]:
+    """The ids of the violations."""
+    return [each["id"] for each in value(answer)["violations"]]
+
+
+def inside(answer: Answer, key: str) -> str:
+    """The text of others that stands under a key."""
+    document = value(answer)
+    outside, (text,) = unframed(document[key], document["frame"]["token"])
+    assert not outside
+    return text

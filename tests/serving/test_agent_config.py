@@ -1,0 +1,260 @@
+"""`brenner agent config`: what it prints is what the clients read."""
+
+import json
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.cli.serve_url import DEFAULT
+from brenner.server.settings import HOST, PORT
+from brenner.workflows.agent_config import CLIENTS
+from mail_shell import Done, Shell
+
+SECRET = "brs_of-the-tests"  # noqa: S105
+TOKEN = "token-of-the-tests"  # noqa: S105
+VARIABLES = (
+    *("AGENT_NAME", "BRENNER_STORE", "BRENNER_SERVE_URL", "BRENNER_TOKEN", "BRENNER_SECRET"),
+    *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"),
+    *("AGENT_MAIL_BEARER_TOKEN", "AGENT_MAIL_BASE_URL", "AGENT_MAIL_PATH"),
+)
+ODD = """a "b" 'c' \\d {e} été"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A project in a folder whose name has all that must be quoted."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path / ODD
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    return Shell(folder, monkeypatch)
+
+
+def config(shell: Shell, client: str, *arguments: str) -> Done:
+    """What the command prints for a client."""
+    return shell("agent", "config", "--client", client, *arguments)
+
+
+def server(shell: Shell, client: str, *arguments: str) -> dict[str, Any]:
+    """The entry of our server, as the client's own format is read."""
+    done = config(shell, client, *arguments)
+    assert done.code == 0
+    if client == "codex":
+        tables = tomllib.loads(done.out)
+        assert list(tables) == ["mcp_servers"]
+        servers = tables["mcp_servers"]
+    else:
+        document = json.loads(done.out)
+        assert list(document) == ["mcpServers"]
+        servers = document["mcpServers"]
+    assert list(servers) == ["brenner"]
+    found: dict[str, Any] = servers["brenner"]
+    return found
+
+
+HTTP: dict[str, dict[str, Any]] = {
+    "claude-code": {
+        "type": "http",
+        "url": DEFAULT,
+        "headers": {"Brenner-Secret": "${BRENNER_SECRET:-}"},
+    },
+    "codex": {"url": DEFAULT, "env_http_headers": {"Brenner-Secret": "BRENNER_SECRET"}},
+    "gemini": {"httpUrl": DEFAULT, "headers": {"Brenner-Secret": "$BRENNER_SECRET"}},
+}
+BEARER: dict[str, tuple[str, dict[str, str] | str]] = {
+    "claude-code": ("headers", {"Authorization": "Bearer ${BRENNER_TOKEN}"}),
+    "codex": ("bearer_token_env_var", "BRENNER_TOKEN"),
+    "gemini": ("headers", {"Authorization": "Bearer $BRENNER_TOKEN"}),
+}
+
+
+def test_the_usual_address() -> None:
+    """It is the one at which the server listens."""
+    assert f"http://{HOST}:{PORT}/mcp/" == DEFAULT
+    assert set(HTTP) == set(CLIENTS)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_over_http(shell: Shell, client: str) -> None:
+    """The address and the variable of the secret; a token that nobody wants is not asked for."""
+    assert server(shell, client) == HTTP[client]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("how", ["--token", "far away", "in the environment"])
+def test_a_token_is_named_never_printed(shell: Shell, client: str, how: str) -> None:
+    """Where the server wants one: the variable, as the client spells it."""
+    options = {"--token": ["--token"], "far away": ["--url", "https://lab.example.org/mcp/"]}
+    if how == "in the environment":
+        shell.patch.setenv("BRENNER_TOKEN", TOKEN)
+    shell.patch.setenv("BRENNER_SECRET", SECRET)
+    found = server(shell, client, *options.get(how, []))
+    key, wanted = BEARER[client]
+    if isinstance(wanted, dict):
+        wanted = wanted | HTTP[client]["headers"]
+    assert found[key] == wanted
+    for arguments in ([], ["--json"]):
+        done = config(shell, client, *options.get(how, []), *arguments)
+        assert TOKEN not in done.out + done.err
+        assert SECRET not in done.out + done.err
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_over_stdio(shell: Shell, client: str) -> None:
+    """The command is what a program would be started with, wherever it is started."""
+    found = server(shell, client, "--stdio")
+    command = [found["command"], *found["args"]]
+    assert Path(command[0]).is_absolute()
+    assert command[-3:] == ["mcp", "--project", str(shell.folder)]
+    program = command[: command.index("mcp")]
+    version = subprocess.run([*program, "--version"], cwd="/", capture_output=True, check=True)
+    assert version.stdout.startswith(b"brenner ")
+    handed = {
+        "claude-code": ("env", {"BRENNER_SECRET": "${BRENNER_SECRET:-}"}),
+        "codex": ("env_vars", ["BRENNER_SECRET"]),
+        "gemini": ("env", {"BRENNER_SECRET": "$BRENNER_SECRET"}),
+    }
+    key, wanted = handed[client]
+    assert found[key] == wanted
+
+
+def test_what_is_printed_serves(shell: Shell) -> None:
+    """The program of the snippet, started as a client does, from anywhere: it is our server."""
+    found = server(shell, "claude-code", "--stdio")
+    client = {"name": "test", "version": "1"}
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
+    done = subprocess.run(
+        [found["command"], *found["args"]],
+        input=json.dumps(request).encode() + b"\n",
+        capture_output=True,
+        cwd="/",
+        timeout=60,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["result"]["serverInfo"]["name"] == "brenner"
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_over_stdio_with_another_store(shell: Shell, client: str) -> None:
+    """The program is told of the store, and gets what the store needs; a password is not shown."""
+    store = "postgresql://ada:s3cret@db.example.org/lab"
+    shell.patch.setenv("PGPASSWORD", "s3cret-too")
+    done = config(shell, client, "--stdio", "--store", store)
+    assert "s3cret" not in done.out + done.err
+    found = server(shell, client, "--stdio", "--store", store)
+    assert found["args"][-2:] == ["--store", "postgresql://ada@db.example.org/lab"]
+    assert "PGPASSWORD" in found["env_vars" if client == "codex" else "env"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("way", [[], ["--stdio"]], ids=["http", "stdio"])
+def test_the_command_of_the_client(shell: Shell, client: str, way: list[str]) -> None:
+    """A shell reads it as it is meant, and expands nothing in it."""
+    shell.patch.setenv("BRENNER_SECRET", SECRET)
+    document = config(shell, client, *way, "--json").json
+    script = f"import sys; print('\\0'.join(sys.argv[1:]), end='')"  # noqa: F541
+    typed = document["command"]
+    echoed = subprocess.run(
+        ["/bin/sh", "-c", f"{shlex.join([sys.executable, '-c', script])} {typed}"],
+        capture_output=True,
+        check=True,
+    )
+    words = echoed.stdout.decode().split("\0")
+    assert words == shlex.split(typed)
+    programs = {"claude-code": "claude", "codex": "codex", "gemini": "gemini"}
+    assert words[:3] == [programs[client], "mcp", "add"]
+    assert "brenner" in words
+    if way:
+        assert words[-3:] == ["mcp", "--project", str(shell.folder)]
+        assert "--" in words
+    else:
+        assert DEFAULT in words
+
+
+def test_documents(shell: Shell) -> None:
+    """`--json` has the same snippet, and all that is said beside it."""
+    for client in CLIENTS:
+        document = config(shell, client, "--as", "BlueLake", "--json").json
+        assert list(document) == [
+            *("client", "transport", "file", "format", "snippet", "command", "notes"),
+            *("variables", "tell"),
+        ]
+        assert document["snippet"] == config(shell, client).out
+        assert "Register as BlueLake with the tool register_agent" in document["tell"]
+        assert "brenner_task" in document["tell"]
+        assert list(document["variables"]) == ["BRENNER_SECRET"]
+    assert config(shell, "claude-code", "--json").json["file"] == str(shell.folder / ".mcp.json")
+
+
+def test_words_for_people(shell: Shell) -> None:
+    """The snippet alone is on the standard output: it can be appended to a file."""
+    done = config(shell, "codex")
+    assert done.out.startswith("[mcp_servers.brenner]\n")
+    assert "`~/.codex/config.toml`" in done.err
+    assert "Register with the tool register_agent" in done.err
+    assert "`codex mcp add brenner --url" in done.err
+
+
+def test_where_the_server_is(shell: Shell) -> None:
+    """`--url` counts before the variable; a host alone gets the usual path."""
+    shell.patch.setenv("BRENNER_SERVE_URL", "http://127.0.0.1:9000")
+    assert server(shell, "codex")["url"] == "http://127.0.0.1:9000/mcp/"
+    assert server(shell, "codex", "--url", "http://[::1]:1/api")["url"] == "http://[::1]:1/api"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--client", "claude"],
+        ["--client", "codex", "--stdio", "--url", DEFAULT],
+        ["--client", "codex", "--stdio", "--token"],
+        ["--client", "codex", "--url", ""],
+        ["--client", "codex", "--url", "127.0.0.1:8765"],
+        ["--client", "codex", "--url", "http://ada:s3cret@host/mcp/"],
+        ["--client", "codex", "--url", "http://host:port/mcp/"],
+        ["--client", "codex", "--url", "http://host/mcp/?token=s3cret"],
+        ["--client", "codex", "--url", "http://host/ mcp"],
+    ],
+)
+def test_wrong_usage(shell: Shell, arguments: list[str]) -> None:
+    """Said in one line; without a client they are listed."""
+    done = shell("agent", "config", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "s3cret" not in done.err
+    if "codex" not in arguments:
+        assert ", ".join(CLIENTS) in done.err
+
+
+def test_what_is_no_name(shell: Shell) -> None:
+    """The agent would be refused with it."""
+    done = config(shell, "codex", "--as", "no name")
+    assert (done.code, done.out) == (1, "")
+    assert "INVALID_NAME" in done.err
+
+
+def test_a_path_that_is_no_text(shell: Shell) -> None:
+    """No file of such a format could hold it."""
+    folder = shell.folder / "\udcff"
+    folder.mkdir()
+    for client in CLIENTS:
+        done = shell("agent", "config", "--client", client, "--stdio", "--project", str(folder))
+        assert (done.code, done.out) == (2, "")
+        assert "not UTF-8" in done.err
+
+
+def test_a_path_that_looks_like_a_variable(shell: Shell) -> None:
+    """The client would replace it; that is said."""
+    folder = shell.folder / "${HOME}"
+    folder.mkdir()
+    for client, is_told in {"claude-code": True, "codex": False, "gemini": True}.items():
+        done = shell("agent", "config", "--client", client, "--stdio", "--project", str(folder))
+        assert ("takes for a variable" in done.err) is is_told

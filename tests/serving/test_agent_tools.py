@@ -1,0 +1,280 @@
+"""The tools with which agents come in: shapes as Agent Mail has them, names, secrets, files."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mcp.tool import Answer
+from brenner.workflows.identity import has_secret, renew
+from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
+
+SELF = {"program": "claude-code", "model": "opus"}
+OTHER = {"program": "codex", "model": "gpt"}
+GIVEN = "registration_token"
+# As recorded of mcp_mail 0.1.19
+AGENT_KEYS = (
+    *("id", "name", "program", "model", "task_description", "inception_ts", "last_active_ts"),
+    *("project_id", "attachments_policy", "contact_policy", "is_active", "deleted_ts"),
+    "is_placeholder",
+)
+
+
+def secret_of(answer: Answer) -> str:
+    """The secret that came with a name."""
+    value = value_of(answer)
+    secret = value.get(GIVEN)
+    assert isinstance(secret, str)
+    return secret
+
+
+def names_in(scene: Place) -> set[str]:
+    """Everybody who is known."""
+    return {agent.name for agent in scene.mailbox.agents()}
+
+
+def test_first_registration() -> None:
+    """The name as asked for, in the form of Agent Mail, and its secret once."""
+    scene = place()
+    answer = scene.ask("register_agent", name="BlueLake", task_description="test", **SELF)
+    value = value_of(answer)
+    assert tuple(value) == (*AGENT_KEYS, "verified", GIVEN, "note")
+    assert (value["id"], value["name"], value["program"], value["model"]) == (
+        *(2, "BlueLake"),
+        *("claude-code", "opus"),
+    )
+    assert (value["task_description"], value["verified"]) == ("test", True)
+    assert value["inception_ts"] == value["last_active_ts"]
+    assert has_secret(scene.mailbox, "BlueLake", secret_of(answer))
+
+
+def test_registering_binds_the_connection() -> None:
+    """Who has registered on a connection needs the secret there no more."""
+    scene = place()
+    here, elsewhere = scene.caller("here"), scene.caller("elsewhere")
+    secret = secret_of(scene.ask("register_agent", here, name="BlueLake", **SELF))
+    again = value_of(scene.ask("register_agent", here, name="BlueLake", **OTHER))
+    assert (again["program"], again["verified"]) == ("codex", True)
+    assert GIVEN not in again
+    assert refusal_of(scene.ask("register_agent", elsewhere, name="BlueLake", **SELF)) == (
+        "NAME_TAKEN"
+    )
+    shown = scene.ask(
+        "register_agent", elsewhere, name="BlueLake", registration_token=secret, **SELF
+    )
+    assert (value_of(shown)["program"], value_of(shown)["verified"]) == ("claude-code", True)
+
+
+def test_claimed_name_without_its_secret() -> None:
+    """On loopback the same program may come back, unverified; a strict server wants the secret."""
+    scene = place()
+    scene.ask("register_agent", name="BlueLake", **SELF)
+    value = value_of(scene.ask("register_agent", name="BlueLake", **SELF))
+    assert value["verified"] is False
+    assert GIVEN not in value
+    strict = scene.caller(is_strict=True)
+    assert refusal_of(scene.ask("register_agent", strict, name="BlueLake", **SELF)) == (
+        "SECRET_NEEDED"
+    )
+    taken = scene.ask("register_agent", name="BlueLake", **OTHER)
+    assert refusal_of(taken) == "NAME_TAKEN"
+    assert "`BlueLake2`" in (taken.text or "")
+    assert "--update" not in (taken.text or "")
+    assert scene.mailbox.agent("BlueLake").program == "claude-code"
+
+
+def test_strict_server_lets_newcomers_claim() -> None:
+    """Else nobody could begin."""
+    scene = place()
+    strict = scene.caller("here", is_strict=True)
+    secret_of(scene.ask("register_agent", strict, name="BlueLake", **SELF))
+    assert value_of(scene.ask("register_agent", strict, name="BlueLake", **SELF))["verified"]
+
+
+def test_name_of_a_session_is_claimed_by_who_comes_first() -> None:
+    """`session start` made it known, with a program that may have been a guess."""
+    scene = place()
+    scene.knows("BlueLake")
+    secret = secret_of(scene.ask("register_agent", name="BlueLake", **OTHER))
+    assert scene.mailbox.agent("BlueLake").program == "codex"
+    assert has_secret(scene.mailbox, "BlueLake", secret)
+
+
+def test_what_cannot_be_kept_claims_nothing() -> None:
+    """A refusal after the claim would lose the secret: the name would be nobody's."""
+    scene = place()
+    scene.knows("BlueLake")
+    for arguments in (
+        {"program": "x" * 100_000, "model": "opus"},
+        {**SELF, "project_key": "/elsewhere"},
+        {**SELF, "inbox_since_ts": "yesterday"},
+    ):
+        assert scene.ask("register_agent", name="BlueLake", **arguments).is_error
+        assert scene.mailbox.digest("BlueLake") is None
+    macro = {**SELF, "agent_name": "BlueLake", "file_reservation_paths": ["/etc/passwd"]}
+    assert scene.ask("macro_start_session", **macro).is_error
+    assert scene.mailbox.digest("BlueLake") is None
+
+
+@pytest.mark.parametrize("name", ["BlueLake", "GreenHill"])
+def test_secret_of_no_name(name: str) -> None:
+    """A secret that is shown for a name which has none is wrong, whether the name is known."""
+    scene = place()
+    scene.knows("BlueLake")
+    answer = scene.ask("register_agent", name=name, **{GIVEN: "brs_old"}, **SELF)
+    assert refusal_of(answer) == "WRONG_SECRET"
+    assert names_in(scene) == {OPERATOR, "BlueLake"}
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("bad name!", "INVALID_NAME"),
+        (" ", "INVALID_NAME"),
+        ("4Fox", "INVALID_NAME"),
+        ("B1ueLake", "NAME_LOOKS_LIKE"),
+        ("bluelake", "NAME_LOOKS_LIKE"),
+        ("operator", "NAME_LOOKS_LIKE"),
+        ("Operat0r", "NAME_LOOKS_LIKE"),
+        ("Operator", "OPERATOR_NEEDS_SECRET"),
+        ("global-inbox-group-cell-fate", "INVALID_NAME"),
+    ],
+)
+@pytest.mark.parametrize("tool", ["register_agent", "create_agent_identity", "macro_start_session"])
+def test_names_that_nobody_gets(tool: str, name: str, code: str) -> None:
+    """They are refused with others to choose from, never altered."""
+    scene = place()
+    scene.knows("BlueLake")
+    asked = {"register_agent": "name", "create_agent_identity": "name_hint"}
+    answer = scene.ask(tool, **{asked.get(tool, "agent_name"): name}, **SELF)
+    assert refusal_of(answer) == code
+    assert "`" in (answer.text or "")
+    assert names_in(scene) == {OPERATOR, "BlueLake"}
+
+
+def test_operator_whom_the_store_does_not_know_yet() -> None:
+    """Nobody gets the name, nor one that looks like it."""
+    scene = place()
+    project = scene.desk.project._replace(operator="Sydney")
+    scene = scene._replace(desk=scene.desk._replace(project=project))
+    wanted = {"Sydney": "OPERATOR_NEEDS_SECRET", "sydney": "NAME_LOOKS_LIKE"}
+    for name, code in wanted.items():
+        assert refusal_of(scene.ask("register_agent", name=name, **SELF)) == code
+        assert refusal_of(scene.ask("create_agent_identity", name_hint=name, **SELF)) == code
+
+
+def test_operator_with_her_secret() -> None:
+    """She may say what program she uses; her secret is not told again."""
+    scene = place()
+    secret = renew(scene.mailbox, OPERATOR)
+    answer = scene.ask("register_agent", name=OPERATOR, registration_token=secret, **SELF)
+    value = value_of(answer)
+    assert (value["verified"], value["program"]) == (True, "claude-code")
+    assert GIVEN not in value
+    assert secret not in str(answer)
+
+
+def test_names_of_ours() -> None:
+    """Who asks for none gets one that nobody has, and its secret; each time another one."""
+    scene = place()
+    given = [scene.ask("register_agent", **SELF) for _ in range(5)]
+    given += [scene.ask("create_agent_identity", **SELF) for _ in range(5)]
+    given += [scene.ask("macro_start_session", **SELF)]
+    agents = [value_of(each) for each in given[:-1]]
+    last = value_of(given[-1])["agent"]
+    assert isinstance(last, Mapping)
+    names = {str(agent["name"]) for agent in (*agents, last)}
+    assert len(names) == len(given)
+    assert names_in(scene) == {OPERATOR, *names}
+    for agent in (*agents, last):
+        assert has_secret(scene.mailbox, str(agent["name"]), str(agent[GIVEN]))
+
+
+def test_new_identity_is_new() -> None:
+    """A hint that somebody has is refused, with the secret too."""
+    scene = place()
+    secret_of(scene.ask("create_agent_identity", name_hint="BlueLake", **SELF))
+    assert refusal_of(scene.ask("create_agent_identity", name_hint="BlueLake", **SELF)) == (
+        "NAME_TAKEN"
+    )
+
+
+def test_home_without_secrets() -> None:
+    """Names are given, without a secret; a strict server lets nobody in there."""
+    scene = place(NO_SECRETS)
+    value = value_of(scene.ask("register_agent", name="BlueLake", **SELF))
+    assert value["verified"] is False
+    assert GIVEN not in value
+    assert value_of(scene.ask("register_agent", name="BlueLake", **SELF))["verified"] is False
+    assert refusal_of(scene.ask("register_agent", name="BlueLake", **OTHER)) == "NAME_TAKEN"
+    strict = scene.caller(is_strict=True)
+    for arguments in ({"name": "RedStone"}, {}):
+        answer = scene.ask("register_agent", strict, **arguments, **SELF)
+        assert refusal_of(answer) == "SECRET_NEEDED"
+        assert "no place for them" in (answer.text or "")
+    assert names_in(scene) == {OPERATOR, "BlueLake"}
+
+
+def test_who_says_nothing_of_itself() -> None:
+    """Agent Mail's clients write `unknown` for people: that is no program to hold them to."""
+    scene = place()
+    scene.ask("register_agent", name="BlueLake", program="unknown", model="unknown")
+    value = value_of(scene.ask("register_agent", name="BlueLake", **SELF))
+    assert (value["program"], value["model"]) == ("claude-code", "opus")
+    assert refusal_of(scene.ask("register_agent", name="RedStone")) == "MISSING_ARGUMENT"
+
+
+def test_unused_arguments_are_taken() -> None:
+    """Those that Agent Mail has."""
+    scene = place()
+    unused = {"attachments_policy": "auto", "force_reclaim": True, "inbox_limit": 3}
+    value_of(scene.ask("register_agent", name="BlueLake", **SELF, **unused))
+    asked = {"agent_name": "BlueLake", "include_recent_commits": True, "commit_limit": 2}
+    value = value_of(scene.ask("whois", **asked))
+    assert tuple(value) == (*AGENT_KEYS, "recent_commits")
+    assert value["recent_commits"] == []
+    assert refusal_of(scene.ask("whois", agent_name="BleuLake")) == "NO_SUCH_AGENT"
+
+
+def test_health() -> None:
+    """It is the store that answers."""
+    value = value_of(place().ask("health_check"))
+    assert (value["status"], value["messages"]) == ("ok", 0)
+
+
+def test_start_session() -> None:
+    """A name, its secret, files and mail in one call, in the form of Agent Mail."""
+    scene = place()
+    files = {"file_reservation_paths": ["src/*.py"], "file_reservation_ttl_seconds": 60}
+    value = value_of(scene.ask("macro_start_session", agent_name="BlueLake", **SELF, **files))
+    assert tuple(value) == ("project", "agent", "file_reservations", "inbox")
+    reserved, agent = value["file_reservations"], value["agent"]
+    assert isinstance(reserved, Mapping)
+    assert isinstance(agent, Mapping)
+    (granted,) = reserved["granted"]
+    assert (granted["path_pattern"], granted["reason"]) == ("src/*.py", "macro-session")
+    assert tuple(granted) == ("id", "path_pattern", "exclusive", "reason", "expires_ts")
+    assert agent["verified"] is True
+    assert value["inbox"] == []
+
+
+def test_many_at_once(tmp_path: Path) -> None:
+    """Of all who take one name in the same moment one gets its secret, and nobody another's."""
+    with SqliteMailbox.create(tmp_path / "mail.sqlite3") as mailbox:
+        scene = place()
+        scene = scene._replace(desk=scene.desk._replace(mailbox=mailbox))
+        named = [{"name": "BlueLake"}] * 8
+        with ThreadPoolExecutor(8) as threads:
+            asked = [*named, *[{}] * 8]
+            answers = threads.map(lambda said: scene.ask("register_agent", **said, **SELF), asked)
+            given = [value_of(each) for each in answers]
+        first, fresh = given[:8], given[8:]
+        assert [each["name"] for each in first] == ["BlueLake"] * 8
+        assert sum(GIVEN in each for each in first) == 1
+        assert len({str(each["name"]) for each in fresh}) == 8
+        for each in given:
+            is_first = GIVEN in each
+            assert each["verified"] is is_first
+            assert not is_first or has_secret(mailbox, str(each["name"]), str(each[GIVEN]))

@@ -1,0 +1,228 @@
+"""Arguments as models write them: what has one reading is taken, all else is told at once."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
+from brenner.mcp.arguments import Reading, read_arguments, schema
+from brenner.mcp.tool import Argument, Kind
+
+SEND = (
+    Argument("sender_name", required=True),
+    Argument("to", Kind.TEXTS, required=True),
+    Argument("body_md", required=True, about="Markdown"),
+    Argument("importance", default="normal", choices=("low", "normal", "high", "urgent")),
+    Argument("ack_required", Kind.FLAG, default=False),
+    Argument("limit", Kind.NUMBER),
+    Argument("ids", Kind.NUMBERS),
+    Argument("deltas", Kind.DELTAS),
+)
+LEAST: dict[str, Any] = {"sender_name": "BlueLake", "to": ["RedStone"], "body_md": "Hello"}
+
+
+def read(**more: Any) -> Reading:
+    """What is read from the least that is needed, and more."""
+    return read_arguments("send_message", SEND, LEAST | more)
+
+
+def ids(reading: Reading) -> list[str]:
+    """The codes of what is wrong."""
+    return [each.id for each in reading.faults]
+
+
+def test_the_schema_says_what_is_needed_and_no_more() -> None:
+    """Descriptions only where there is something to say; nothing but the listed arguments."""
+    said = schema(SEND)
+    properties: Any = said["properties"]
+    assert said["required"] == ["sender_name", "to", "body_md"]
+    assert said["additionalProperties"] is False
+    assert properties["sender_name"] == {"type": "string"}
+    assert properties["to"] == {"type": "array", "items": {"type": "string"}}
+    assert properties["body_md"] == {"type": "string", "description": "Markdown"}
+    assert properties["importance"]["enum"] == ["low", "normal", "high", "urgent"]
+    assert properties["importance"]["default"] == "normal"
+    assert properties["ack_required"] == {"type": "boolean"}
+    assert "required" not in schema(())
+
+
+def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
+    """Clients send null for what they do not use."""
+    reading = read(importance=None, limit=None, ids=None)
+    assert reading.faults == ()
+    assert reading.arguments == {
+        **LEAST,
+        "importance": "normal",
+        "ack_required": False,
+        "limit": None,
+        "ids": None,
+        "deltas": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "taken"),
+    [
+        ("limit", "12", 12),
+        ("limit", "-3", -3),
+        ("limit", 5.0, 5),
+        ("ack_required", "true", True),
+        ("ack_required", "False", False),
+        ("body_md", 12, "12"),
+        ("to", "RedStone", ["RedStone"]),
+        ("to", "", []),
+        ("to", '["RedStone","GreenHill"]', ["RedStone", "GreenHill"]),
+        ("to", "[a-z]*.py", ["[a-z]*.py"]),
+        ("ids", 7, [7]),
+        ("ids", ["7", 8], [7, 8]),
+        ("ids", "[7, 8]", [7, 8]),
+        ("deltas", {"a": 1}, [{"a": 1}]),
+        ("deltas", [{"a": 1}, None, 2], [{"a": 1}, None, 2]),
+        ("deltas", '[{"a": 1}]', ['[{"a": 1}]']),
+        ("deltas", ["{'a': 1,}", {"b": 2}], ["{'a': 1,}", {"b": 2}]),
+        ("deltas", "not JSON", ["not JSON"]),
+        ("deltas", 12, [12]),
+        ("deltas", "  ", []),
+        ("importance", "HIGH", "high"),
+    ],
+)
+def test_what_has_one_reading_is_taken(name: str, given: object, taken: object) -> None:
+    """A number as text, one value for a list, JSON in a text; deltas are read by their tool."""
+    reading = read(**{name: given})
+    assert reading.faults == ()
+    assert reading.arguments[name] == taken
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("limit", "twelve", "a whole number; it is the text `twelve`"),
+        ("limit", "1_2", "a whole number; it is the text `1_2`"),
+        ("limit", True, "a whole number; it is true"),
+        ("limit", 1.5, "a whole number; it is the number 1.5"),
+        ("limit", 2**64, "a whole number; it is a number out of range"),
+        ("ack_required", 1, "true or false; it is the number 1"),
+        ("body_md", ["a"], "a text; it is a list"),
+        ("body_md", False, "a text; it is false"),
+        ("to", {"name": "x"}, "a list of texts; it is a JSON object"),
+        ("to", ["a", None], "a list of texts; it is a list in which number 2 is null"),
+    ],
+)
+def test_a_wrong_type_is_named(name: str, given: object, words: str) -> None:
+    """What was expected, and what came."""
+    (fault,) = read(**{name: given}).faults
+    assert (fault.code, fault.message) == (
+        codes.WRONG_ARGUMENT_TYPE,
+        f"`{name}` has to be {words}.",
+    )
+
+
+def test_all_faults_are_told_at_once() -> None:
+    """One call shows everything that is wrong with it."""
+    given = {"to": [1, []], "importance": "hugely", "limit": "x", "sendr_name": "A", "zzzzzz": 1}
+    reading = read_arguments("send_message", SEND, given)
+    assert ids(reading) == [
+        "UNKNOWN_ARGUMENT",
+        "UNKNOWN_ARGUMENT",
+        "WRONG_ARGUMENT_TYPE",
+        "MISSING_ARGUMENT",
+        "NOT_A_CHOICE",
+        "WRONG_ARGUMENT_TYPE",
+    ]
+    near, far = reading.faults[:2]
+    assert (near.suggestion, far.suggestion) == ("sender_name", None)
+
+
+def test_a_misspelt_argument_is_one_fault() -> None:
+    """It is not missing: it is there under another name."""
+    reading = read_arguments("send_message", SEND, LEAST | {"body_md": None, "body": "Hello"})
+    assert [(each.id, each.suggestion) for each in reading.faults] == [
+        ("UNKNOWN_ARGUMENT", "body_md")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("sender", "sender_name"),
+        ("required", "ack_required"),
+        ("to_names", "to"),
+        ("Body-MD", "body_md"),
+        ("max_limit", "limit"),
+        ("name_", None),
+        ("recipients", None),
+    ],
+)
+def test_the_argument_that_was_meant(given: str, meant: str | None) -> None:
+    """By its letters or by its words; where there are two, none."""
+    (fault, *_) = read_arguments("send_message", SEND, {given: 1}).faults
+    assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", meant)
+
+
+def test_what_is_given_already_is_not_suggested() -> None:
+    """`limits` beside `limit` means something else."""
+    (fault,) = read(limit=1, limits=2).faults
+    assert (fault.id, fault.suggestion) == ("UNKNOWN_ARGUMENT", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"body_md": "a\0b"}, "`body_md` has a NUL character"),
+        ({"body_md": "half \ud83d"}, "`body_md` has half of a character"),
+        ({"to": ["a", "\ud83d"]}, "`to[1]` has half of a character"),
+        ({"deltas": [{"payload": {"claim": "\0"}}]}, "`deltas[0].payload.claim` has a NUL"),
+        ({"deltas": [{"a": float("nan")}]}, "`deltas[0].a` has a number that is not finite"),
+        ({"deltas": [{"\0": 1}]}, "`deltas[0].\\x00` has a NUL character"),
+    ],
+)
+def test_what_no_message_can_hold_is_refused(given: dict[str, object], place: str) -> None:
+    """Wherever it stands."""
+    (fault,) = read(**given).faults
+    assert fault.code == codes.UNREADABLE_ARGUMENT
+    assert fault.message.startswith(place)
+
+
+def nested(depth: int) -> object:
+    """A list in a list, so often."""
+    value: object = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def test_depth_and_number_are_bounded() -> None:
+    """The arguments are level 1; what is beyond is refused before it is read."""
+    assert read(deltas=nested(MOST_JSON_DEPTH)).faults == ()
+    assert ids(read(deltas=nested(MOST_JSON_DEPTH + 1))) == ["ARGUMENTS_TOO_LARGE"]
+    assert ids(read(deltas=nested(5_000))) == ["ARGUMENTS_TOO_LARGE"]
+    assert ids(read(ids=[1] * (MOST_JSON_VALUES + 1))) == ["ARGUMENTS_TOO_LARGE"]
+    assert read(ids=[1] * (MOST_JSON_VALUES // 2)).faults == ()
+    long_name = {"x" * 1_000_000: [1] * (MOST_JSON_VALUES // 2)}
+    assert read(deltas=[long_name]).faults == ()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+NAMES = st.sampled_from([each.name for each in SEND]) | st.text(max_size=12)
+
+
+@given(st.dictionaries(NAMES, JSON, max_size=6))
+def test_nothing_is_lost_and_nothing_raises(given: dict[str, object]) -> None:
+    """Law: every argument is taken or complained of, and what is taken is of its kind."""
+    reading = read_arguments("send_message", SEND, given)
+    said = {name for name, value in given.items() if value is not None}
+    known = {each.name for each in SEND}
+    if reading.faults:
+        assert all(each.message for each in reading.faults)
+        return
+    assert said <= known
+    assert all(reading.arguments[name] is not None for name in said)
+    json.dumps(reading.arguments, allow_nan=False).encode()

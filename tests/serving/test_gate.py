@@ -1,0 +1,271 @@
+"""Whom the server lets in, and how much: hosts, origins, tokens, sizes, rates, methods."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from brenner.mail.memory import MemoryMailbox
+from brenner.server.hosts import Hosts, is_any, is_loopback
+from brenner.server.rates import Rates
+from brenner.server.settings import ServeSettings
+from serving.running import Inside, Reply, inside
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+TOKEN = "s3cret-of-the-endpoint"  # noqa: S105  (made up)
+SMALL = ServeSettings(port=0, most_request_bytes=10_000, requests_a_second=1_000_000)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Inside]:
+    """A server that lets everybody of this machine in."""
+    with inside(MemoryMailbox()) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def closed() -> Iterator[Inside]:
+    """A server that wants a token."""
+    with inside(MemoryMailbox(), settings=SMALL._replace(token=TOKEN)) as served:
+        yield served
+
+
+def ping(server: Inside, **headers: str | None) -> Reply:
+    """The simplest request; underscores stand for hyphens."""
+    said = {name.replace("_", "-"): value for name, value in headers.items()}
+    return server.ask("POST", "/mcp", PING, said)
+
+
+OURS = ("127.0.0.1", "127.0.0.1:8765", "localhost:1", "LocalHost", "[::1]", "[::1]:8765")
+FOREIGN = (
+    *("evil.example", "evil.example:8765", "127.0.0.1.evil.example", "localhost.evil.example"),
+    *("10.0.0.1", "localhost:x", "[::1]x", "[::1", "127.0.0.1:8765:8765", "@localhost"),
+    "a@127.0.0.1",
+)
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_our_hosts(server: Inside, host: str) -> None:
+    """The names of loopback, with any port."""
+    assert ping(server, Host=host).status == 200
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_foreign_hosts(server: Inside, host: str) -> None:
+    """A name that was made to point here is refused, wherever it asks."""
+    for method, path in (("POST", "/mcp"), ("GET", "/"), ("GET", "/health/liveness")):
+        reply = server.ask(method, path, PING if method == "POST" else None, {"Host": host})
+        assert (reply.status, reply.code) == (421, "FOREIGN_HOST")
+
+
+def test_host_is_missing_or_twice(server: Inside) -> None:
+    """Without exactly one host nobody knows whom the request is for."""
+    for lines in ("GET / HTTP/1.0", "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example"):
+        assert raw(server, f"{lines}\r\n\r\n".encode()).split()[1] in (b"421", b"400")
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_our_origins(server: Inside, host: str) -> None:
+    """A page of our own may ask."""
+    assert ping(server, Origin=f"http://{host}").status == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *(f"http://{host}" for host in FOREIGN),
+        *("null", "", "http://", "file://localhost", "http://localhost/x", "localhost"),
+    ],
+)
+def test_foreign_origins(server: Inside, origin: str) -> None:
+    """No other page may, nor one that hides where it came from."""
+    reply = ping(server, Origin=origin)
+    assert (reply.status, reply.code) == (403, "FOREIGN_ORIGIN")
+
+
+def test_further_names() -> None:
+    """What the operator allows is let in; an address is its own name."""
+    hosts = Hosts("192.0.2.7", ["Lab.example", "other.example:8765", "[2001:db8::1]"])
+    assert all(map(hosts.has, ("lab.example:1", "other.example", "[2001:db8::1]:2", "192.0.2.7")))
+    assert not any(map(hosts.has, ("lab.example.evil", "192.0.2.8", "", ":8765", "[]")))
+    everywhere = Hosts("0.0.0.0")  # noqa: S104  (nobody listens)
+    assert everywhere.has("192.0.2.7:8765", "192.0.2.7")
+    assert not everywhere.has("evil.example:8765", "192.0.2.7")
+
+
+def test_what_is_loopback() -> None:
+    """Only numbers are sure."""
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "[::1]")))
+    assert not any(map(is_loopback, ("localhost", "0.0.0.0", "::", "192.0.2.7", "")))  # noqa: S104
+    assert is_any("::")
+    assert not is_any("lab.example")
+
+
+def test_token(closed: Inside) -> None:
+    """The right one, and nothing else; the refusal does not say what it was."""
+    assert ping(closed).status == 200
+    assert ping(closed, Authorization=f"bearer  {TOKEN}").status == 200
+    near = (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN)
+    for each in (None, "", "Bearer", "Bearer ä", *near):
+        for method, path in (("POST", "/mcp"), ("GET", "/"), ("GET", "/nowhere")):
+            document = PING if method == "POST" else None
+            reply = closed.ask(method, path, document, {"Authorization": each})
+            assert (reply.status, reply.code) == (401, "WRONG_TOKEN")
+            assert reply.headers["www-authenticate"].startswith("Bearer")
+            assert TOKEN not in str(reply)
+
+
+def test_liveness_needs_no_token(closed: Inside) -> None:
+    """Whether it lives is no secret; it says nothing else."""
+    reply = closed.ask("GET", "/health/liveness", None, {"Authorization": None})
+    assert (reply.status, reply.document) == (200, {"status": "alive", "server": "brenner"})
+
+
+def test_size(closed: Inside) -> None:
+    """A body of the largest size is read, one byte more is not, whoever counts."""
+    most = SMALL.most_request_bytes
+    fits = json.dumps(PING).encode().ljust(most)
+    assert closed.ask("POST", "/mcp", fits).status == 200
+    reply = closed.ask("POST", "/mcp", fits + b" ")
+    assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
+    assert str(most) in reply.document["detail"]
+    assert in_chunks(closed, [fits]) == 200
+    assert in_chunks(closed, [fits, b" "]) == 413
+
+
+def test_huge_body_is_not_kept(server: Inside) -> None:
+    """100 MB, said beforehand or not: the answer comes, and the next request is served."""
+    piece = b" " * 1_000_000
+    assert in_chunks(server, [piece] * 100) == 413
+    reply = server.ask("POST", "/mcp", piece * 100)
+    assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
+    assert ping(server).status == 200
+
+
+def in_chunks(server: Inside, pieces: list[bytes]) -> int:
+    """Send a body whose length nobody was told; the status."""
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+    headers = {"Content-Type": "application/json"}
+    if server.token:
+        headers["Authorization"] = f"Bearer {server.token}"
+    try:
+        connection.request("POST", "/mcp", iter(pieces), headers, encode_chunked=True)
+        response = connection.getresponse()
+        response.read()
+    finally:
+        connection.close()
+    return response.status
+
+
+def test_rates() -> None:
+    """So many a second, twice as many at once, each client for itself."""
+    now = 0.0
+    rates = Rates(10, lambda: now)
+    assert [rates.wait("a") for _ in range(20)] == [0.0] * 20
+    assert rates.wait("a") == pytest.approx(0.1)
+    assert rates.wait("b") == 0
+    now = 0.1
+    assert rates.wait("a") == pytest.approx(0, abs=1e-9)
+    assert rates.wait("a") > 0
+    now = 100.0
+    assert [rates.wait("a") for _ in range(20)] == [0.0] * 20
+    assert rates.wait("a") > 0
+
+
+def test_too_many_requests() -> None:
+    """Who asks too often is told when to come back."""
+    with inside(MemoryMailbox(), settings=ServeSettings(port=0, requests_a_second=1)) as served:
+        replies = [ping(served) for _ in range(3)]
+        assert [reply.status for reply in replies[:2]] == [200, 200]
+        assert (replies[2].status, replies[2].code) == (429, "TOO_MANY_REQUESTS")
+        assert int(replies[2].headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "json"])
+def test_only_json(server: Inside, kind: str | None) -> None:
+    """What a page may send without asking is refused."""
+    reply = ping(server, Content_Type=kind)
+    assert (reply.status, reply.code) == (415, "BODY_NOT_JSON")
+    assert ping(server, Content_Type="application/json; charset=utf-8").status == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "TRACE", "BREW"])
+def test_other_methods(server: Inside, method: str) -> None:
+    """They are refused everywhere, and say what is possible."""
+    for path in ("/mcp", "/", "/health/liveness"):
+        reply = server.ask(method, path)
+        assert (reply.status, reply.code) == (405, "METHOD_NOT_ALLOWED")
+        assert "POST" in reply.headers["allow"]
+
+
+def test_addresses(server: Inside) -> None:
+    """The endpoint has four; what is not there is told; nobody is sent elsewhere."""
+    for path in ("/mcp", "/mcp/", "/api", "/api/"):
+        assert server.ask("POST", path, PING).document["result"] == {}
+    for path in ("/nowhere", "/mcp/x", "/health", "/health/liveness/"):
+        reply = server.ask("GET", path)
+        assert (reply.status, reply.code) == (404, "NO_SUCH_PAGE")
+    reply = server.ask("POST", "/", PING)
+    assert (reply.status, reply.code, reply.headers["allow"]) == (
+        *(405, "METHOD_NOT_ALLOWED"),
+        "GET, HEAD",
+    )
+
+
+def test_every_answer_is_safe(server: Inside) -> None:
+    """No guessing of types, no referrer, whatever the answer is."""
+    for path in ("/", "/nowhere", "/health/liveness", "/mcp"):
+        headers = server.ask("GET", path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+
+
+def test_page(server: Inside) -> None:
+    """It says what is served and how to get in; nothing in it runs or is loaded."""
+    reply = server.ask("GET", "/")
+    assert reply.status == 200
+    assert reply.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha")
+    for word in ("cell-fate", server.url, "brenner agent config --client codex"):
+        assert word in reply.document
+    for word in ("<script", "http-equiv", "src=", "@import", "url("):
+        assert word not in reply.document
+
+
+def test_too_many_connections() -> None:
+    """One more than there may be is told so; those that are there go on."""
+    settings = ServeSettings(port=0, most_connections=3)
+    with inside(MemoryMailbox(), settings=settings) as served:
+        kept = [http.client.HTTPConnection(served.host, served.port, timeout=60) for _ in range(3)]
+        headers = {"Content-Type": "application/json"}
+        for each in kept * 2:
+            each.request("POST", "/mcp", json.dumps(PING), headers)
+            assert json.load(each.getresponse())["result"] == {}
+        reply = ping(served)
+        assert (reply.status, reply.code) == (503, "SERVER_BUSY")
+        for each in kept:
+            each.request("POST", "/mcp", json.dumps(PING), headers)
+            assert json.load(each.getresponse())["result"] == {}
+            each.close()
+
+
+def raw(server: Inside, request: bytes) -> bytes:
+    """What comes back to whatever is sent, until the server hangs up or has said enough."""
+    with socket.create_connection((server.host, server.port), timeout=60) as connection:
+        connection.sendall(request)
+        return connection.recv(65_536)
+
+
+def test_nonsense(server: Inside) -> None:
+    """What is no HTTP is answered as such, and nothing breaks."""
+    for each in (
+        b"\0\0\0\0\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"\x16\x03\x01\r\n\r\n",
+    ):
+        assert raw(server, each).split()[1] == b"400"
+    assert raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000).split()[1] == b"400"
+    assert ping(server).status == 200

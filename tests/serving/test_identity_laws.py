@@ -1,0 +1,161 @@
+"""Whatever is called in whatever order: nobody acts as another whose secret is not theirs."""
+
+import json
+from collections.abc import Iterator
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.mail.model import Profile, Trust
+from brenner.mcp.offers import OFFERS
+from brenner.thread.messages import Message
+from brenner.workflows.identity import digest_of, has_secret, renew
+from serving.calls import OPERATOR, Place, place
+
+OPERATORS_SECRET = "brs_operators"  # noqa: S105
+THREAD = "RS-20251230-cell-fate"
+TOKENS = ("sender_token", "registration_token")
+NAMES = ("sender_name", "agent_name", "name", "name_hint", "agent")
+SENDING = ("send_message", "reply_message", "acknowledge_message", "brenner_post")
+CLAIMING = ("register_agent", "create_agent_identity", "macro_start_session")
+WITH_THE_NAME = ["README.md"]  # reserved in the call that claims a name
+DELTA = {
+    "operation": "ADD",
+    "section": "hypothesis_slate",
+    "payload": {"name": "H", "claim": "C", "mechanism": "M"},
+}
+names = st.sampled_from(
+    (OPERATOR, "operator", "Operat0r", " Operator", "BlueLake", "RedStone", "GreenHill", "", "!")
+)
+# What callers say; a token is the number of one that was given out, or nobody's.
+SAID: dict[str, st.SearchStrategy[object]] = {
+    **dict.fromkeys(TOKENS, st.integers(-2, 3)),
+    "program": st.sampled_from(("claude-code", "codex")),
+    "model": st.just("opus"),
+    "to": st.lists(st.sampled_from((OPERATOR, "BlueLake", "RedStone")), max_size=2),
+    "subject": st.sampled_from(("Hello", "INFO: Hello", "ACK: Received", "KICKOFF: Begin")),
+    "body_md": st.sampled_from(("Text.", "## Message ID\n1\n\n## Status\nReceived\n")),
+    "thread_id": st.just(THREAD),
+    "message_id": st.integers(1, 4),
+    "paths": st.just(["src/*.py"]),
+    "file_reservation_paths": st.just(WITH_THE_NAME),
+    "auto_fetch_inbox": st.booleans(),
+    "deltas": st.just([DELTA]),
+    "query": st.just("hello"),
+    "code": st.just("OTHER_PROJECT"),
+}
+
+
+Made = tuple[str, dict[str, object], str | None, bool]
+
+
+@st.composite
+def calls(
+    draw: st.DrawFn,
+    tools: tuple[str, ...] = tuple(each.name for each in OFFERS.tools),
+    who: st.SearchStrategy[str] = names,
+) -> Made:
+    """A tool, what is said to it, on which connection, and whether the server is strict."""
+    tool = draw(st.sampled_from([each for each in OFFERS.tools if each.name in tools]))
+    values = SAID | dict.fromkeys(NAMES, who)
+    said = {each.name: draw(values[each.name]) for each in tool.arguments if each.name in values}
+    connection = draw(st.sampled_from((None, "one", "two")))
+    return tool.name, said, connection, draw(st.booleans())
+
+
+def with_tokens(said: dict[str, object], given: list[str]) -> dict[str, object]:
+    """The arguments with the secrets that their numbers stand for."""
+    told = dict(said)
+    for name in TOKENS:
+        number = told.pop(name, -1)
+        if number == -2:
+            told[name] = "brs_nobodys"
+        elif isinstance(number, int) and 0 <= number < len(given):
+            told[name] = given[number]
+    return told
+
+
+def secrets_in(value: object) -> Iterator[str]:
+    """Every text in an answer that is a secret, or has one in it."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from secrets_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from secrets_in(each)
+    elif isinstance(value, str) and "brs_" in value:
+        yield value
+
+
+def began(*, with_secret: bool) -> Place:
+    """A project in which the operator owes an ACK, so that there is something to do as her."""
+    scene = place()
+    scene.mailbox.register(Profile("BlueLake", "claude-code", "opus"))
+    scene.mailbox.register(Profile("RedStone", "claude-code", "opus"))
+    question = Message(THREAD, "BlueLake", (OPERATOR,), "QUESTION: Which?", "Which?")
+    scene.mailbox.send(question._replace(ack_required=True))
+    if with_secret:
+        assert scene.mailbox.claim(OPERATOR, digest_of(OPERATORS_SECRET))
+    return scene
+
+
+def all_that_can_be_read(scene: Place) -> str:
+    """Every list of the project, as one text."""
+    boxes = [
+        f"{box}/{agent.name}?include_bodies=true&limit=1000"
+        for agent in scene.mailbox.agents()
+        for box in ("inbox", "outbox")
+    ]
+    addresses = ("projects", "agents", "agents/group-cell-fate", "project/group-cell-fate", *boxes)
+    return json.dumps([scene.read(each) for each in addresses])
+
+
+@given(with_secret=st.booleans(), made=st.lists(calls(), max_size=8))
+def test_operator_and_secrets_are_safe(with_secret: bool, made: list[Made]) -> None:
+    """No calls without the operator's secret do anything in her name; no secret is told twice."""
+    scene = began(with_secret=with_secret)
+    mailbox = scene.mailbox
+    before = mailbox.agent(OPERATOR), mailbox.digest(OPERATOR)
+    given: list[str] = []
+    for tool, said, connection, is_strict in made:
+        caller = scene.caller(connection, is_strict=is_strict)
+        answer = scene.ask(tool, caller, **with_tokens(said, given))
+        found = [*secrets_in(answer.value), *secrets_in(answer.text)]
+        assert not found or (tool in CLAIMING and not answer.is_error and len(found) == 1)
+        assert not set(found) & set(given)
+        given += found
+    assert (mailbox.agent(OPERATOR), mailbox.digest(OPERATOR)) == before
+    assert OPERATOR not in {each.message.sender for each in mailbox.arrivals(0)}
+    assert OPERATOR not in {each.agent for each in mailbox.reservations()}
+    assert mailbox.unread(OPERATOR) == len(mailbox.inbox(OPERATOR).messages)
+    assert "brs_" not in all_that_can_be_read(scene)
+
+
+@given(st.lists(calls(), max_size=8))
+def test_who_shows_nothing_is_never_verified(made: list[Made]) -> None:
+    """Requests that stand alone and show no secret: unverified, or on a strict server nothing."""
+    loose, strict = began(with_secret=True), began(with_secret=True)
+    for tool, said, _, _ in made:
+        for scene in (loose, strict):
+            caller = scene.caller(is_strict=scene is strict)
+            scene.ask(tool, caller, **with_tokens(said, []))
+    trusts = {each.envelope.trust for each in loose.mailbox.arrivals(1)}
+    assert trusts <= {Trust.UNVERIFIED}
+    assert strict.mailbox.position() == 1
+    assert {each.pattern for each in strict.mailbox.reservations()} <= set(WITH_THE_NAME)
+
+
+@given(st.lists(calls(SENDING, st.sampled_from(("BlueLake", "RedStone"))), max_size=8))
+def test_verified_is_who_has_the_secret(made: list[Made]) -> None:
+    """Each on a connection of its own, with a secret that is the sender's, or another's."""
+    scene = began(with_secret=True)
+    given = [renew(scene.mailbox, name) for name in ("BlueLake", "RedStone")]
+    for number, (tool, said, _, is_strict) in enumerate(made):
+        shown = with_tokens(said, given)
+        tokens = [str(shown[name]) for name in TOKENS if name in shown]
+        position = scene.mailbox.position()
+        scene.ask(tool, scene.caller(f"c{number}", is_strict=is_strict), **shown)
+        for sent in scene.mailbox.arrivals(position):
+            has_shown = any(has_secret(scene.mailbox, sent.message.sender, one) for one in tokens)
+            assert (sent.envelope.trust is Trust.VERIFIED) == has_shown
+            assert has_shown or not (tokens or is_strict)

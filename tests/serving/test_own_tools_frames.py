@@ -1,0 +1,128 @@
+"""Whatever others write, our own tools show it in frames only."""
+
+import json
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+
+from brenner.delta.values import BLANKS
+from brenner.mcp.framing import unframed
+from brenner.mcp.tool import Answer
+from serving.calls import Place
+from serving.sessions import ADD, ANN, BEA, CAT, EDIT, in_session, post, value
+from session.round_play import THREAD, attack, block, critique, delta, hypothesis, published, send
+from strategies import hostile_text
+
+MARK = "PLANTED"
+planted = hostile_text.map(lambda text: f"{MARK} {text.replace(chr(0), '')} {MARK}".strip(BLANKS))
+QUESTION = "# Question\n\n## Question\n{}\n\n## Urgency\nSoon\n"
+
+
+def texts_of(content: object) -> Iterator[str]:
+    """Every text of a value, keys among them."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for key, each in content.items():
+            yield from (key, *texts_of(each))
+    elif isinstance(content, list):
+        for each in content:
+            yield from texts_of(each)
+
+
+def outside(answer: Answer) -> str:
+    """Everything in an answer that stands outside of its frames."""
+    document = value(answer)
+    token = document.get("frame", {}).get("token", "no token")
+    return "\n".join(unframed(text, token)[0] for text in (*texts_of(document), answer.text or ""))
+
+
+def hostile_session(text: str) -> Place:
+    """A session in which everybody but RedSky writes that text wherever a text can stand."""
+    here = in_session()
+    line = " ".join(text.split())
+    for number, author in enumerate((ANN, CAT)):
+        first = hypothesis(f"{text} {number}")
+        test = block(
+            "ADD", None, "discriminative_tests", name=text, procedure=text, discriminates="H1 vs H2"
+        )
+        test["payload"]["expected_outcomes"] = {"H1": text, "H2": text}  # type: ignore[index]
+        delta(here.desk, author, 0, first, critique(text, f"H1 H2 {text}"), test)
+    published(here.desk)
+    delta(here.desk, ANN, 1, block("KILL", "T1", "discriminative_tests", reason=text))
+    delta(here.desk, ANN, 1, block("EDIT", "H9", "hypothesis_slate", claim=text))
+    delta(
+        here.desk, ANN, 1, block("EDIT", "H1", "hypothesis_slate", claim=text, **{line[:60]: text})
+    )
+    send(here.desk, ANN, f"QUESTION: {line}", QUESTION.format(text), (BEA, CAT))
+    attack(here.desk, CAT, line, (BEA, ANN))
+    delta(here.desk, CAT, 0, hypothesis(f"{text} third"))
+    return here
+
+
+@settings(max_examples=8)
+@given(planted)
+def test_nothing_of_others_stands_outside_of_a_frame(text: str) -> None:
+    """In no answer of any of our own tools, whoever calls, be it granted or refused."""
+    here = hostile_session(text)
+    own = [
+        *(here.ask("brenner_task", agent=name, thread_id=THREAD) for name in (ANN, BEA, CAT)),
+        here.ask("brenner_task", agent=BEA),
+        *(here.ask("brenner_artifact", thread_id=THREAD, **how) for how in VIEWS),
+        *(post(here, BEA, *some, **more) for some, more in POSTS),
+        *(check(here, each) for each in ("H1", "H3", "T1", "H9")),
+    ]
+    shown = [each for each in own if MARK in str(each.value)]
+    assert len(shown) > len(VIEWS)
+    for answer in own:
+        assert MARK not in outside(answer), answer.text
+
+
+VIEWS: tuple[dict[str, object], ...] = (
+    {},
+    {"format": "json"},
+    {"section": "hypothesis_slate"},
+    {"item": "C1"},
+    {"item": "T1", "format": "json"},
+    {"since": 0},
+    {"since": 0, "format": "json"},
+)
+# Targets that are ambiguous, killed, unknown; edits that displace what somebody else said
+POSTS: tuple[tuple[tuple[object, ...], dict[str, object]], ...] = (
+    ((ADD, {**EDIT, "target_id": "H3"}), {}),
+    (({**EDIT, "target_id": "H3"},), {}),
+    (({**EDIT, "target_id": "H3"}, ADD), {"base": 1}),
+    (({**EDIT, "target_id": "T1", "section": "tests", "payload": {"name": "x"}},), {}),
+    ((EDIT,), {"base": 0}),
+    ((EDIT,), {"base": 1}),
+    (({**EDIT, "target_id": "H99"},), {}),
+    (({**EDIT, "target_id": None},), {}),
+)
+
+
+def check(here: Place, target: str) -> Answer:
+    """A check of a message about an item of others."""
+    section = "discriminative_tests" if target == "T1" else "hypothesis_slate"
+    kill = {"operation": "KILL", "section": section, "target_id": target, "rationale": "Why"}
+    body = "\n".join(f"```delta\n{json.dumps(each)}\n```" for each in (ADD, kill))
+    arguments = {"thread_id": THREAD, "subject": "DELTA[opus]: x", "sender_name": BEA}
+    return here.ask("brenner_check", **arguments, body_md=body)
+
+
+@settings(max_examples=6)
+@given(planted)
+def test_a_version_that_does_not_rebuild_is_told_in_a_frame(text: str) -> None:
+    """The refusal shows the difference, which is text of others."""
+    here = in_session()
+    delta(here.desk, ANN, 0, hypothesis(text))
+    published(here.desk)
+    version = here.desk.version(THREAD).message
+    assert version is not None
+    broken = in_session()
+    delta(broken.desk, ANN, 0, hypothesis(f"{text} 2"))
+    broken.mailbox.send(version.message)
+    answer = broken.ask("brenner_artifact", thread_id=THREAD, agent=BEA)
+    assert answer.is_error
+    for each in (answer, broken.ask("brenner_task", thread_id=THREAD, agent=BEA)):
+        assert MARK not in outside(each), each.text
+    assert MARK not in outside(post(broken, BEA, ADD))

@@ -1,0 +1,173 @@
+"""`brenner_task` through the phases of a session: what is asked of whom, and what to call next."""
+
+from typing import Any
+
+from brenner.mail.memory import MemoryMailbox
+from brenner.mcp.tool import Answer
+from brenner.workflows.acknowledge import acknowledge
+from serving.calls import NO_SECRETS, Place, place
+from serving.sessions import ADD, ANN, BEA, CAT, EDIT, codes, fine, in_session, post, value
+from session.round_play import (
+    NAMES,
+    THREAD,
+    asked,
+    attack,
+    block,
+    critique,
+    delta,
+    hypothesis,
+    published,
+    send,
+    started,
+)
+
+QUESTION = "# Question\n\n## Question\nWhich cells?\n\n## Urgency\nSoon\n"
+
+
+def task(here: Place, agent: str, thread_id: str | None = THREAD) -> Answer:
+    """What the tool says to an agent."""
+    return here.ask("brenner_task", agent=agent, thread_id=thread_id)
+
+
+def turn(here: Place, agent: str) -> tuple[Any, Any]:
+    """Whose turn it is, and the phase of the session."""
+    document = fine(task(here, agent))
+    return document["turn"], document["phase"]
+
+
+def test_through_a_round() -> None:
+    """Asked, acknowledged, contributed, compiled, asked again."""
+    here = in_session()
+    document = fine(task(here, ANN))
+    assert (document["turn"], document["phase"]) == ("owes_ack", "awaiting_acks")
+    assert (document["role"], document["round"]) == ("hypothesis_generator", 1)
+    kickoff = document["kickoff"]
+    assert [each["message_id"] for each in document["owed_acks"]] == [kickoff]
+    assert document["next"] == [
+        f"Acknowledge message {kickoff}: `acknowledge_message`.",
+        "Contribute with `brenner_post`.",
+    ]
+    assert "hypothesis generator" in document["how_to_think"]
+    acknowledge(here.mailbox, ANN, kickoff)
+    assert turn(here, ANN)[0] == "owes_delta"
+    fine(post(here, ANN, ADD))
+    document = fine(task(here, ANN))
+    assert (document["turn"], document["how_to_think"]) == ("contributed", None)
+    for name in (BEA, CAT):
+        acknowledge(here.mailbox, name, fine(task(here, name))["kickoff"], "Completed")
+    assert turn(here, BEA) == ("passed", "ready_to_compile")
+    published(here.desk)
+    assert turn(here, ANN)[0] == "not_asked"
+    asked(here.desk)
+    document = fine(task(here, ANN))
+    assert (document["turn"], document["round"], document["version"]) == ("owes_ack", 2, 1)
+    assert "Read the artifact: `brenner_artifact`." in document["next"]
+    assert document["your_items"] == ["H1"]
+
+
+def test_the_end() -> None:
+    """Nothing is asked any more, save what is owed."""
+    here = in_session()
+    fine(post(here, ANN, ADD))
+    published(here.desk)
+    published(here.desk, close=True)
+    document = fine(task(here, ANN))
+    assert document["phase"] == "complete"
+    assert document["next"][0] == "The session is complete: nothing is asked of you any more."
+    assert not any("brenner_post" in each for each in document["next"])
+
+
+def test_what_was_refused_comes_with_its_fix() -> None:
+    """Of her own blocks, until one that is applied corrects it."""
+    here = in_session()
+    delta(here.desk, ANN, 0, {**EDIT, "target_id": "H9"})
+    document = fine(task(here, ANN))
+    assert document["turn"] == "to_correct"
+    (refused,) = document["refused"]
+    assert (refused["operation"], refused["target_id"]) == ("EDIT", "H9")
+    (found,) = refused["violations"]
+    assert (found["id"], bool(found["fix"])) == ("INVALID_TARGET", True)
+    assert any("Correct what was refused" in each for each in document["next"])
+    assert fine(task(here, BEA))["refused"] == []
+
+
+def test_critiques_of_her_items_come_first() -> None:
+    """Others are listed behind them, with whose they are."""
+    here = in_session()
+    delta(here.desk, BEA, 0, hypothesis("Gradient"))
+    delta(here.desk, ANN, 0, hypothesis("Counting"))
+    attacks = (critique("Noise", "H1 is too noisy."), critique("Sums", "H2 counts too far."))
+    delta(here.desk, CAT, 0, *attacks)
+    published(here.desk)
+    document = fine(task(here, ANN))
+    assert document["your_items"] == ["H2"]
+    rows = [(each["item"], each["of_your_items"]) for each in document["critiques"]]
+    assert rows == [("C2", ["H2"]), ("C1", [])]
+    assert f"by {CAT} (local)\nSums\nH2 counts too far." in document["critiques"][0]["critique"]
+    assert any("critiques of your items" in each for each in document["next"])
+
+
+def test_messages_that_wait_for_her() -> None:
+    """Questions and critiques to her, and critiques to others apart."""
+    here = in_session()
+    question = send(here.desk, BEA, "QUESTION: Which?", QUESTION, (ANN,))
+    mine = attack(here.desk, CAT, "Too noisy", (ANN,))
+    other = attack(here.desk, CAT, "Too slow", (BEA,))
+    document = fine(task(here, ANN))
+    waiting = [(each["message_id"], each["type"]) for each in document["waiting_for_you"]]
+    assert waiting == [(question.id, "QUESTION"), (mine.id, "CRITIQUE")]
+    assert [each["message_id"] for each in document["critique_messages"]] == [other.id]
+    assert document["waiting_for_you"][0]["rank"] == "Soon"
+    assert document["unread_mail"] == here.mailbox.unread(ANN)
+    assert f"Answer message {question.id} (QUESTION): `reply_message`." in document["next"]
+
+
+def test_without_a_thread_the_only_one_that_waits() -> None:
+    """Of several the list, the most urgent first; of none that there is none."""
+    here = in_session()
+    assert fine(task(here, ANN, None))["thread_id"] == THREAD
+    other = "RS-20251231-other-question"
+    started(here.desk, thread_id=other)
+    delta(here.desk, ANN, 0, {**EDIT, "target_id": "H9"})
+    document = fine(task(here, ANN, None))
+    rows = [(each["thread_id"], each["turn"]) for each in document["waiting"]]
+    assert rows == [(THREAD, "to_correct"), (other, "owes_ack")]
+    assert document["next"] == [f'Begin with the first: `brenner_task(thread_id="{THREAD}")`.']
+    here.knows("Stranger")
+    assert fine(task(here, "Stranger", None))["waiting"] == []
+
+
+def test_who_is_not_part_of_it() -> None:
+    """A stranger has no role; an unknown name is refused; without a name it is asked for."""
+    here = in_session()
+    here.knows("Stranger")
+    document = fine(task(here, "Stranger"))
+    assert (document["role"], document["turn"]) == (None, None)
+    assert codes(task(here, "BleuLake")) == ["NO_SUCH_AGENT"]
+    assert codes(here.ask("brenner_task")) == ["WHO_ARE_YOU"]
+    assert codes(here.ask("brenner_task", agent=ANN, thread_id="RS-20251230-none")) == [
+        "UNKNOWN_THREAD"
+    ]
+
+
+def test_the_name_comes_from_the_connection_or_its_secret() -> None:
+    """An agent with one configuration need not name itself."""
+    here = in_session()
+    caller = here.caller("one")
+    registered = here.ask("register_agent", caller, program="claude-code", model="opus", name=ANN)
+    secret = fine(registered)["registration_token"]
+    assert fine(here.ask("brenner_task", caller))["agent"] == ANN
+    assert fine(here.ask("brenner_task", here.caller(secret=secret)))["agent"] == ANN
+    assert value(here.ask("brenner_task", here.caller(secret="brs_other")))["error"]  # noqa: S106
+
+
+def test_a_home_that_lacks_things() -> None:
+    """Where nobody can have a secret, a name has to be given, and everything else works."""
+    here = place(NO_SECRETS)
+    assert isinstance(here.mailbox, MemoryMailbox)
+    for name in NAMES:
+        here.knows(name)
+    started(here.desk)
+    assert fine(task(here, ANN))["turn"] == "owes_ack"
+    wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
+    assert fine(post(here, ANN, wrong))["trust"] == "unverified"

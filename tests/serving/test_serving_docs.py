@@ -1,0 +1,82 @@
+"""The pages on serving name what there is, and nothing else."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from brenner.cli.options import common_options
+from brenner.mcp.offers import OFFERS
+from brenner.server.settings import ServeSettings
+from brenner.workflows.agent_config import CLIENTS
+
+DOCS = Path(__file__).parents[2] / "docs"
+AGENTS, SERVING, LIMITS = (
+    (DOCS / name).read_text("utf-8") for name in ("agents.md", "serving.md", "limits.md")
+)
+
+
+def rows(page: str, heading: str) -> set[str]:
+    """What the tables of a section have in their first column, where it is code."""
+    _, _, rest = page.partition(f"\n## {heading}\n")
+    section = re.split(r"\n## ", rest)[0]
+    return set(re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE))
+
+
+def test_tools() -> None:
+    """Each has its row."""
+    assert rows(AGENTS, "Tools") == {tool.name for tool in OFFERS.tools}
+
+
+def test_resources() -> None:
+    """Each is named, with the name of what stands in its path."""
+    for resource in OFFERS.resources:
+        path = re.sub(r"\{\?.*?\}|\*", "", resource.template).removeprefix("resource://")
+        assert path in AGENTS
+
+
+def test_clients() -> None:
+    """Each has its row."""
+    assert set(CLIENTS) <= rows(AGENTS, "Connecting one")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "page"),
+    [
+        ("brenner.cli.serve", "command", SERVING),
+        ("brenner.cli.mcp", "command", SERVING),
+        ("brenner.cli.agent.secret", "secret", SERVING),
+        ("brenner.cli.agent.config", "config", AGENTS),
+        ("brenner.cli.doctor", "command", SERVING),
+    ],
+)
+def test_options(module: str, name: str, page: str) -> None:
+    """Each that is not common to all commands is named."""
+    command = getattr(import_module(module), name)
+    assert [each for each in options(command) - options(plain) if f"`{each}" not in page] == []
+
+
+@click.command()
+@common_options
+def plain(settings: object) -> int:
+    """A command with no options of its own."""
+    del settings
+    return 0
+
+
+def options(command: click.Command) -> set[str]:
+    """What can be given to a command."""
+    return {each for parameter in command.params for each in parameter.opts if each[:2] == "--"}
+
+
+@pytest.mark.parametrize(
+    "name", ["most_request_bytes", "most_connections", "requests_a_second", "grace_seconds"]
+)
+def test_limits(name: str) -> None:
+    """Each figure has a row of its own, at the beginning."""
+    figure = ServeSettings._field_defaults[name]
+    _, _, page = LIMITS.partition("\n## Serving\n")
+    (row,) = [row for row in page.splitlines() if f"`{name}`" in row]
+    assert row.startswith(f"| {figure:,} ")
