@@ -193,7 +193,7 @@ def test_only_a_recipient_can(here: Place, tool: str) -> None:
 def test_the_form_of_what_is_found(here: Place) -> None:
     """As recorded: `ack_required` is a number there."""
     post(here, "Hello", "Body *x*", ack=True)
-    (found,) = value(here.ask("search_messages", query="hello"))
+    (found,) = value(here.ask("search_messages", query="hello"))["result"]
     assert kinds(found) == FOUND
     assert (found["id"], found["ack_required"], found["body_md"]) == (1, 1, "Body *x*")
 
@@ -216,7 +216,7 @@ def test_searches(here: Place, query: str, expected: list[int]) -> None:
     post(here, "The build plan", "a gradient")
     post(here, "A plan to build", "gradient of users")
     post(here, "Lunch")
-    found = value(here.ask("search_messages", query=query))
+    found = value(here.ask("search_messages", query=query))["result"]
     assert [each["id"] for each in found] == expected
 
 
@@ -246,12 +246,10 @@ def test_as_many_as_asked_for(here: Place) -> None:
     """The latest first."""
     for number in range(25):
         post(here, f"plan {number}")
-    assert len(value(here.ask("search_messages", query="plan"))) == 20
-    assert [each["id"] for each in value(here.ask("search_messages", query="plan", limit=2))] == [
-        25,
-        24,
-    ]
-    assert value(here.ask("search_messages", query="plan", limit=0)) == []
+    assert len(value(here.ask("search_messages", query="plan"))["result"]) == 20
+    found = value(here.ask("search_messages", query="plan", limit=2))["result"]
+    assert [each["id"] for each in found] == [25, 24]
+    assert value(here.ask("search_messages", query="plan", limit=0)) == {"result": []}
 
 
 # Summaries

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import PLAIN, Envelope, Profile, Stored
 from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import desk_in
@@ -80,14 +80,14 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
     """
     gate, post = Path(folder, "gate"), sending.post
 
-    def waiting(view: View, message: Message) -> Stored:
+    def waiting(view: View, message: Message, envelope: Envelope = PLAIN) -> Stored:
         sending.post = post
         (gate / name).touch()
         deadline = time.monotonic() + _PATIENCE
         while len(list(gate.iterdir())) < int(compilers):
             assert time.monotonic() < deadline, "the others do not come"
             time.sleep(0.01)
-        return post(view, message)
+        return post(view, message, envelope)
 
     with desk_in(project_in(folder), name, create=True) as desk:
         held_back()

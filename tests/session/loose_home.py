@@ -13,7 +13,7 @@ from brenner.diagnostics.errors import Unavailable, Uncertain
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Stored
 from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
@@ -50,13 +50,14 @@ class LooseMailbox(MemoryMailbox):
         reply_to: int | None = None,
         key: str | None = None,
         position: int | None = None,
+        envelope: Envelope = PLAIN,
     ) -> Sent:
         now_there = self.thread(message.thread_id, limit=1).position
         rules.check_position(message.thread_id, position, now_there)
         _do(self, "meanwhile")
         if self.alter:
             message = self.alter(message)
-        sent = super().send(message, key=key)
+        sent = super().send(message, key=key, envelope=envelope)
         _do(self, "afterwards")
         return sent._replace(stored=sent.stored._replace(reply_to=reply_to))
 

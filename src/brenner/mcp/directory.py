@@ -23,8 +23,7 @@ def numbers(agents: Iterable[Agent]) -> dict[str, int]:
 
 def agent_shape(mailbox: Mailbox, agent: Agent, number: int) -> dict[str, object]:
     """One agent. It was active when it sent something last, or registered: more is not known."""
-    sent = mailbox.search(Query(senders=(agent.name,)), limit=1).messages
-    last = max([agent.registered_at, *(each.at for each in sent)])
+    last = max(agent.registered_at, last_sent(mailbox, agent.name) or agent.registered_at)
     return {
         "id": number,
         "name": agent.name,
@@ -40,6 +39,12 @@ def agent_shape(mailbox: Mailbox, agent: Agent, number: int) -> dict[str, object
         "deleted_ts": None,
         "is_placeholder": False,
     }
+
+
+def last_sent(mailbox: Mailbox, name: str) -> datetime | None:
+    """When somebody sent something last."""
+    sent = mailbox.search(Query(senders=(name,)), limit=1).messages
+    return sent[0].at if sent else None
 
 
 def one(mailbox: Mailbox, agent: Agent) -> dict[str, object]:

@@ -74,7 +74,7 @@ def _search_messages(call: Call) -> Answer:
         return told.refused(query)
     limit = _limit(call)
     found = call.desk.mailbox.search(query, limit=limit).messages if limit > 0 else ()
-    return Answer([found_shape(each) for each in found])
+    return Answer({"result": [found_shape(each) for each in found]})  # in the text, too
 
 
 def _summarize_thread(call: Call) -> Answer:

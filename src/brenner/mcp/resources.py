@@ -43,7 +43,7 @@ def _all_agents(call: Call) -> object:
     project = project_key.shape(call)
     home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
     everybody = directory.everybody(call.desk.mailbox, with_unread=True)
-    return {"agents": [agent | home for agent in everybody]}
+    return {"agents": [agent | home for agent in everybody], "total": len(everybody)}
 
 
 def _inbox(call: Call) -> object:
@@ -111,10 +111,13 @@ def _reservations(call: Call) -> object:
     """Those that hold now. What has ended is not kept, so `active_only` changes nothing."""
     project_key.check(call, call.text("slug"))
     _flag(call, "active_only")
-    return [_reservation(each) for each in call.desk.mailbox.reservations()]
+    mailbox = call.desk.mailbox
+    return [_reservation(each, mailbox) for each in mailbox.reservations()]
 
 
-def _reservation(one: Reservation) -> Shape:
+def _reservation(one: Reservation, mailbox: Mailbox) -> Shape:
+    """Whether it is forgotten we do not judge: when its owner was active last tells others."""
+    sent = directory.last_sent(mailbox, one.agent)
     return {
         "id": one.id,
         "agent": one.agent,
@@ -126,6 +129,10 @@ def _reservation(one: Reservation) -> Shape:
         "released_ts": None,
         "stale": False,
         "stale_reasons": [],
+        "last_agent_activity_ts": written(max(one.created_at, sent or one.created_at)),
+        "last_mail_activity_ts": written(sent) if sent else None,
+        "last_filesystem_activity_ts": None,
+        "last_git_activity_ts": None,
     }
 
 

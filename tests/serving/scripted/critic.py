@@ -54,7 +54,9 @@ class Critic:
         """The latest kickoff, acknowledged."""
         inbox = self.call("fetch_inbox", agent_name=self._name, limit=50, include_bodies=True)
         mails = inbox.value["result"]
-        mine = next(each for each in mails if each["subject"].startswith("KICKOFF:"))
+        mine: dict[str, Any] = next(
+            each for each in mails if each["subject"].startswith("KICKOFF:")
+        )
         token = {"registration_token": self.token["sender_token"]}
         self.call("acknowledge_message", agent_name=self._name, message_id=mine["id"], **token)
         self.thread, self.kickoff, self.others = mine["thread_id"], mine["id"], [mine["from"]]

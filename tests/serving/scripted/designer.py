@@ -3,6 +3,7 @@
 python -m serving.scripted.designer FOLDER NAME SECRET_FILE
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -15,10 +16,13 @@ from serving.scripted.sdk_agent import Agent
 from serving.scripted.second_round import items_in, named
 
 
-async def main(folder: str, name: str, secrets: str) -> None:
+async def main(*given: str) -> None:
     """Both rounds."""
+    folder, name, secrets = given
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "brenner", "mcp", "--project", folder]
+        command=sys.executable,
+        args=["-m", "brenner", "mcp", "--project", folder],
+        env=dict(os.environ),
     )
     async with Client(server, mode="2026-07-28") as client:
         agent = Agent(client, name, Path(secrets))

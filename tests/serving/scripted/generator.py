@@ -15,8 +15,9 @@ from serving.scripted.sdk_agent import Agent
 from serving.scripted.second_round import items_in, named
 
 
-async def main(url: str, name: str, secrets: str) -> None:
+async def main(*given: str) -> None:
     """Both rounds."""
+    url, name, secrets = given
     async with Client(url, mode="legacy") as client:
         agent = Agent(client, name, Path(secrets))
         await agent.begin("claude-code", "opus-4.5")
