@@ -160,8 +160,9 @@ def _list(at: str, value: list[Any]) -> Form:
 
 
 def _name(thing: Mapping[str, Any]) -> str:
-    """What a thing of a list is known by. Names that a server makes up are all the same to us."""
-    return next((str(thing[key]) for key in _NAMED_BY if key in thing), "one")
+    """What a thing of a list is known by; messages can have the same subject."""
+    name = next((str(thing[key]) for key in _NAMED_BY if key in thing), "one")
+    return f"{name} by {thing['from']}" if "from" in thing else name
 
 
 def _told(at: str, value: object) -> str:

@@ -45,7 +45,7 @@ class Play:
         """Remember what later steps speak of."""
         result = document.get("result", {}) if isinstance(document, Mapping) else {}
         value = result.get("structuredContent") or {}
-        if "deliveries" in value and value["deliveries"]:
+        if value.get("deliveries"):
             self._sent[name] = value["deliveries"][0]["payload"]
         self._slug = value.get("slug") or self._slug
 
@@ -65,4 +65,6 @@ class Play:
         if not text.startswith("resource://"):
             return text
         ids = {name: str(sent["id"]) for name, sent in self._sent.items()}
-        return text.format(**ids, key=quote(self._key, safe=""), slug=self._slug)
+        key = quote(self._key, safe="")
+        hidden = quote(f"?project={key}&include_bodies=true&limit=2", safe="")
+        return text.format(**ids, key=key, hidden=hidden, slug=self._slug)

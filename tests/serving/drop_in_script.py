@@ -128,6 +128,7 @@ _READING = (
     _read("all agents", "agents"),
     _read("the project itself", "project/{slug}"),
     _read("an inbox to read", f"inbox/{BEA}?project={{key}}&include_bodies=true&limit=2"),
+    _read("an inbox by a query in its name", f"inbox/{BEA}{{hidden}}"),
     _read("an outbox", f"outbox/{ANN}?project={{key}}&include_bodies=true&limit=9"),
     _read("an outbox without bodies", f"outbox/{ANN}?project={{key}}&limit=2"),
     _read("a thread", f"thread/{THREAD}?project={{key}}&include_bodies=true"),

@@ -4,6 +4,7 @@
 
 import os
 import re
+from datetime import UTC, datetime
 
 from brenner.diagnostics.codes.identity import OTHER_PROJECT
 from brenner.diagnostics.errors import Refused
@@ -37,14 +38,14 @@ def slug(project: Project) -> str:
 
 
 def shape(call: Call) -> dict[str, object]:
-    """The project as tools and resources answer it."""
+    """The project as tools and resources answer it. It began when the first agent came, or now."""
     project = call.desk.project
     times = [agent.registered_at for agent in call.desk.mailbox.agents()]
     return {
         "id": PROJECT_ID,
         "slug": slug(project),
         "human_key": key_of(project),
-        "created_at": min(times).isoformat(timespec="microseconds") if times else None,
+        "created_at": min(times, default=datetime.now(UTC)).isoformat(timespec="microseconds"),
     }
 
 
