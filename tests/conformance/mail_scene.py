@@ -19,7 +19,7 @@ from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
 from brenner.workflows.pending import Pending, pending
 from conformance.mail_shorthand import Step
-from mail.homes import AGENT_MAIL, SQLITE, Clock, Home, sqlite_file
+from mail.homes import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
 from mail.letters import whole
 
 AGENTS = ("Operator", "BlueLake", "RedLake", "GreenDog")
@@ -59,7 +59,7 @@ class Scene:
     @property
     def is_slow(self) -> bool:
         """Whether every look costs time, so that one looks only where it matters."""
-        return self._home is AGENT_MAIL
+        return self._home in AGENT_MAILS
 
     def can(self, ability: Ability) -> bool:
         """Whether the home of this scene is able to."""

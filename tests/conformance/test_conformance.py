@@ -32,7 +32,7 @@ from conformance.session_kind import check_session
 from conformance.session_shorthand import session_codes
 from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
-from conformance.where import ON_AGENT_MAIL, homes_of, is_able
+from conformance.where import ON_AGENT_MAIL, ON_BRENNER_SERVER, homes_of, is_able
 from mail.homes import AGENT_MAIL, HOMES, Home
 from servers import agent_mail, postgresql_files
 
@@ -229,6 +229,7 @@ def test_kinds_are_known() -> None:
 
 def test_scenes_on_agent_mail() -> None:
     """Each scene that is chosen for Agent Mail is there, once, and can be played there."""
+    assert set(ON_BRENNER_SERVER) <= set(ON_AGENT_MAIL)
     known = {case["name"]: case for case in cases_of("mail", "session", "following")}
     assert [name for name in ON_AGENT_MAIL if not is_able(AGENT_MAIL, known[name])] == []
     assert len(ON_AGENT_MAIL) == len(set(ON_AGENT_MAIL))

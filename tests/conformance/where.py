@@ -2,7 +2,8 @@
 
 In every home that can do what its steps need. That is read from the steps; a case says only what
 they do not show (`needs`), or that it is about some homes (`homes`). On Agent Mail, which is slow,
-only those of on_agent_mail.toml are, unless BRENNER_ALL_SCENES says otherwise.
+only those of on_agent_mail.toml are, and at our own server, to which the same adapter goes, a
+handful, unless BRENNER_ALL_SCENES says otherwise.
 """
 
 import os
@@ -18,10 +19,12 @@ from brenner.store_address import PostgresAddress, SqliteAddress, StoreAddress
 from mail.homes import (
     AGENT_MAIL,
     ALL_HOMES,
+    BRENNER_SERVER,
     POSTGRESQL,
     SQLITE,
     Home,
     agent_mail_address,
+    brenner_address,
     postgresql_address,
     sqlite_file,
 )
@@ -34,6 +37,15 @@ ON_AGENT_MAIL: tuple[str, ...] = tuple(
     ]
     for name in row["cases"]
 )
+# Who owes what, odd texts, mail that is wrong, a kickoff, and a whole session with commands
+ON_BRENNER_SERVER = (
+    "mail-ack-of-several-some-wrong",
+    "mail-stored-as-given",
+    "mail-send-delta-with-one-bad-block",
+    "kickoff-three-roles",
+    "exit-codes",
+)
+_CHOSEN = {AGENT_MAIL.name: ON_AGENT_MAIL, BRENNER_SERVER.name: ON_BRENNER_SERVER}
 # Steps that ask for something which not every home can do
 _NEEDS: tuple[tuple[re.Pattern[str], Ability], ...] = (
     (re.compile(r"[+-]\d+[dhms]\b"), Ability.OUR_CLOCK),
@@ -85,8 +97,8 @@ def is_able(home: Home, case: Case) -> bool:
 
 
 def _is_wanted(home: Home, case: Case) -> bool:
-    if home is AGENT_MAIL and not os.environ.get("BRENNER_ALL_SCENES"):
-        return case["name"] in ON_AGENT_MAIL
+    if home.name in _CHOSEN and not os.environ.get("BRENNER_ALL_SCENES"):
+        return case["name"] in _CHOSEN[home.name]
     return home.name in case.get("homes", [home.name])
 
 
@@ -105,4 +117,5 @@ ADDRESSES: dict[str, Callable[[Path], StoreAddress]] = {
     SQLITE.name: lambda folder: SqliteAddress(str(sqlite_file(folder))),
     POSTGRESQL.name: postgresql_address,
     AGENT_MAIL.name: agent_mail_address,
+    BRENNER_SERVER.name: brenner_address,
 }

@@ -23,7 +23,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.store_address import AgentMailAddress, PostgresAddress
 from servers import agent_mail, postgresql
 
-SECOND_VIEW = "a second view"
+SECOND_VIEW, LOOK_ALIKES = "a second view", "names that look alike"
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -180,6 +180,7 @@ BRENNER_SERVER = Home(
     _brenner_again,
     lacks=AgentMailMailbox.lacks,
     clear=_brenner_clear,
+    lacks_here={LOOK_ALIKES: "nobody comes in over the network under a name that looks like one"},
 )
 
 # Those that lack nothing that a mailbox can do, both servers that speak as Agent Mail does, and all

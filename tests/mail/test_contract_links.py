@@ -4,6 +4,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record
+from mail.homes import LOOK_ALIKES
 from mail.letters import (
     ANN,
     BEA,
@@ -88,6 +89,7 @@ def test_the_same_content_under_the_origin_of_an_imported_one(mailbox: Mailbox) 
     assert (sent.id, sent.origin_id, sent.is_local) == (2, 2, True)
 
 
+@in_homes_with(LOOK_ALIKES)
 def test_a_look_alike_comes_with_its_mail(mailbox: Mailbox) -> None:
     """Two stores may have named their agents alike; mail that is stored keeps its names."""
     other = MemoryMailbox()

@@ -219,6 +219,7 @@ _APART = (
     _bare("another project", "ensure_project", human_key=Key("-next-door")),
     _bare("a relative project", "ensure_project", human_key="somewhere"),
     _register("no name that can be", "bad name!"),
+    _register("a name that looks like another", "B1ueLake"),
     _register("a name of another program", ANN, program="gemini"),
 )
 

@@ -280,6 +280,7 @@ def test_an_answer_in_a_session(here: Place) -> None:
     assert reply["subject"] == "Re: KICKOFF: Fate"
     assert [found["id"] for found in reply["violations"]] == ["NOT_COMPILED"]
     assert reply["corrected"]["subject"] == "DELTA[opus]: Fate"
+    assert reply["corrected"]["ack_required"] is False
     assert not here.ask("send_message", **reply["corrected"]).is_error
 
 

@@ -43,7 +43,8 @@ def test_through_a_round() -> None:
     assert (document["role"], document["round"]) == ("hypothesis_generator", 1)
     kickoff = document["kickoff"]
     assert [each["message_id"] for each in document["owed_acks"]] == [kickoff]
-    assert document["next"] == [
+    assert document["next"][0].startswith(f"Read the kickoff, message {kickoff}: ")
+    assert document["next"][1:] == [
         f"Acknowledge message {kickoff}: `acknowledge_message`.",
         "Contribute with `brenner_post`.",
     ]

@@ -29,13 +29,16 @@ def _projects(call: Call) -> object:
 
 
 def _agents(call: Call) -> object:
-    """The agents of a project. A new message changes it: somebody was active."""
+    """The agents of a project, and how many messages there are: who has looked before sees at once
+    whether there is anything new.
+    """
     project_key.check(call, call.text("project_key"))
     project = project_key.shape(call)
     return {
         "_notice": _NOTICE,
         "project": {name: project[name] for name in ("slug", "human_key")},
         "agents": directory.everybody(call.desk.mailbox, with_unread=True),
+        "messages_so_far": call.desk.mailbox.position(),
     }
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from brenner.diagnostics.codes.tool_arguments import UNKNOWN_RESOURCE
+from brenner.diagnostics.model import Diagnostic
 from brenner.mcp import told
 from brenner.mcp.calling import Failed, call_tool, fault, read_resource
 from brenner.mcp.tool import Answer, Call, Resource, Tool
@@ -55,8 +57,15 @@ def read(resources: Sequence[Resource], uri: str, call: Call) -> types.ReadResou
 
 def _error(failed: Failed) -> MCPError:
     code = types.INTERNAL_ERROR if failed.is_ours else types.INVALID_PARAMS
-    message = "\n".join(f"{each.message} {each.fix}".strip() for each in failed.faults)
+    message = "\n".join(map(_said, failed.faults))
     return MCPError(code=code, message=message, data=told.document(failed.faults))
+
+
+def _said(found: Diagnostic) -> str:
+    """In our words; that there is no such resource in those of Agent Mail, which clients know."""
+    if found.code is UNKNOWN_RESOURCE:
+        return f"{found.message} {found.fix}"
+    return told.line_of(found)
 
 
 def _written(value: object) -> str:

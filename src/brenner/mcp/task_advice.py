@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 from brenner.session.status import Phase, Turn
+from brenner.thread.types import KICKOFF
 from brenner.workflows.my_task import Task, Waiting
 
+_KICKOFF = (
+    "Read the kickoff, message {0}: context, excerpts and constraints stand only there "
+    "(`fetch_inbox` with include_bodies, or `resource://message/{0}`)."
+)
 _READ = "Read the artifact: `brenner_artifact`."
 _POST = "Contribute with `brenner_post`."
 _TURNS = {
@@ -24,7 +29,10 @@ def advice(task: Task) -> Iterator[str]:
     if status.phase is Phase.COMPLETE:
         yield "The session is complete: nothing is asked of you any more."
     for each in task.acks:
-        yield f"Acknowledge message {each.last_message_id}: `acknowledge_message`."
+        number = each.last_message_id
+        if each.type == KICKOFF.name:
+            yield _KICKOFF.format(number)
+        yield f"Acknowledge message {number}: `acknowledge_message`."
     if task.refusals and turn is not Turn.TO_CORRECT:
         yield _TURNS[Turn.TO_CORRECT]
     for letter in task.letters:

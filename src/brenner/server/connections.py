@@ -10,6 +10,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from brenner.diagnostics.codes.serving import SERVER_BUSY
+from brenner.server.backlog import Backlog
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ServeSettings
 
@@ -22,6 +23,7 @@ class Connection(H11Protocol):
     """A connection that is cut off where its client is too slow."""
 
     most_connections: int
+    backlog: Backlog
     request_seconds = _REQUEST_SECONDS
     stalled_seconds = _STALLED_SECONDS
     _to_begin: asyncio.TimerHandle | None = None
@@ -62,16 +64,19 @@ class Connection(H11Protocol):
         """The client does not read as fast as we write."""
         super().pause_writing()
         self._await_reading()
+        self.backlog.joined(self.transport)
 
     def resume_writing(self) -> None:
         """It has read enough."""
         super().resume_writing()
         self._stop(self._to_read)
+        self.backlog.left(self.transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self._stop(self._to_begin)
         self._stop(self._to_read)
+        self.backlog.left(self.transport)
         super().connection_lost(exc)
 
     def _await_request(self) -> None:
@@ -99,6 +104,7 @@ def bounded(settings: ServeSettings) -> type[Connection]:
 
     class Bounded(Connection):
         most_connections = settings.most_connections
+        backlog = Backlog()
 
     return Bounded
 

@@ -22,6 +22,7 @@ from brenner.project import Project
 from brenner.server.app import Application, application
 from brenner.server.connections import config_of
 from brenner.server.listening import authority
+from brenner.server.memory import give_back_large_blocks
 from brenner.server.page import About
 from brenner.server.settings import ServeSettings
 from brenner.workflows.desk import Desk
@@ -117,6 +118,7 @@ def serve(
 ) -> int:
     """Serve the mail of a desk on that socket until somebody ends it; the exit code."""
     _write_places_only()
+    give_back_large_blocks()
     _open_more_files(settings.most_connections)
     brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
     app = application(build(brain), settings, about(desk.project, settings))

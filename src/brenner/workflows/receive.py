@@ -210,7 +210,8 @@ def _aside(desk: Desk, sent: Sent, *, in_session: bool) -> Receipt:
     subject = compose_subject(DELTA.name, _description(message), shorthand or "role")
     corrected = None
     if held and in_session and shorthand:
-        corrected = _sendable(desk.mailbox, message, subject)
+        # A reply wants an ACK if what it answers did; a contribution wants none.
+        corrected = _sendable(desk.mailbox, message._replace(ack_required=None), subject)
     advice = tools.NOT_COMPILED.at(
         held=_held(held),
         unless="" if held else "If it is only to be read, nothing is to be done. ",

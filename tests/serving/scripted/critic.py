@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from serving.scripted.contributions import critique, proper
+from serving.scripted.delta_mistakes import DELTA_MISTAKES
 from serving.scripted.diary import Answer, done, noted, tell, wait_for
-from serving.scripted.mistakes import ADVISED, FIRST_ROUND, REFUSED, SUBJECT, Mistake
+from serving.scripted.mail_mistakes import MAIL_MISTAKES
+from serving.scripted.mistake import ADVISED, REFUSED, SUBJECT, Mistake
 from serving.scripted.second_round import items_in, second_round
 
 _HEADERS = {"Content-Type": "application/json"}
@@ -124,7 +126,7 @@ def main(url: str, name: str, secrets: str) -> None:
     critic.register()
     first = critic.read_kickoff()
     critic.call("brenner_task", agent=name)
-    make_mistakes(critic, FIRST_ROUND)
+    make_mistakes(critic, (*DELTA_MISTAKES, *MAIL_MISTAKES))
     unproven = proper(critique("Sent without the secret"))
     critic.send(unproven, sender_token=None)
     done("round 1")

@@ -6,7 +6,7 @@ from typing import Any
 
 from serving.scripted.contributions import add, critique, edit, kill, proper
 from serving.scripted.diary import Answer, unframed
-from serving.scripted.mistakes import ADVISED, APPLIED, Mistake
+from serving.scripted.mistake import ADVISED, APPLIED, Mistake
 
 BASE = 1
 
@@ -14,8 +14,8 @@ BASE = 1
 def items_in(answer: Answer) -> list[dict[str, Any]]:
     """The items of the artifact that `brenner_artifact` has shown as JSON."""
     artifact = json.loads(unframed(answer.value["artifact"]))
-    found = [artifact["sections"][name] for name in artifact["sections"]]
-    return [item for section in found if isinstance(section, list) for item in section]
+    sections = [section for section in artifact.values() if isinstance(section, list)]
+    return [item for section in sections for item in section]
 
 
 def named(items: list[dict[str, Any]], name: str) -> str:

@@ -241,7 +241,7 @@ class AgentMailMailbox:
                 rules.check_recipient(mirror.message(message_id), name)
         if not is_read:
             raise _cannot(Ability.READ_MARKS)
-        who = {"project_key": self._view.mail.identity.key, "agent_name": name}
+        who = self._view.acting(name)
         for count, message_id in enumerate(wanted):
             try:
                 self._client.call("mark_message_read", {**who, "message_id": message_id})

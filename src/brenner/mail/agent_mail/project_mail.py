@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
+from urllib.parse import quote
 
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import Refused, Unavailable
@@ -23,6 +24,7 @@ from brenner.mail.model import Agent
 
 _MOST = 1_000_000  # messages of one answer; a server shows only a few where nobody says how many
 _SEARCH = "search_mailbox"
+_TOTAL, _ONE_PROJECT = "messages_so_far", "OTHER_PROJECT"  # words of our own server
 
 
 class Identity(NamedTuple):
@@ -37,13 +39,21 @@ class Directory(NamedTuple):
     """Who is there. Some servers have an agent that gets a copy of everything, `collector`.
 
     `told` is all that the server said: who was active when, how much nobody has read yet. Where
-    there is a collector, it is the same only as long as nothing has been sent.
+    there is a collector, it is the same only as long as nothing has been sent. A server of ours
+    says how many messages there are, `total`.
     """
 
     agents: Mapping[str, Agent]
     collector: str | None
     collected: int
+    total: int | None
     told: object
+
+    def has_no_more_than(self, before: "Directory") -> bool:
+        """Whether it is certain that nothing has been sent since."""
+        if self.total is not None:
+            return self.total == before.total
+        return self.collector is not None and self == before
 
 
 class ProjectMail:
@@ -57,12 +67,14 @@ class ProjectMail:
         """The agents of the project."""
         document = self.client.read(f"agents/{segment(self.identity.key)}", {})
         with understood(self.client):
-            listed = list_of(fields_of(document, "the directory").get("agents"), "`agents`")
+            fields = fields_of(document, "the directory")
+            listed = list_of(fields.get("agents"), "`agents`")
             agents = {agent.name: agent for agent in map(agent_of, listed)}
             name = f"global-inbox-{self.identity.slug}"
             collector = agents.pop(name, None) and name
+            total = number_of(fields, _TOTAL) if _TOTAL in fields else None
             unread = [_unread(each) for each in listed if fields_of(each, "").get("name") == name]
-        return Directory(agents, collector, sum(unread), document)
+        return Directory(agents, collector, sum(unread), total, document)
 
     def inbox(self, name: str, since: datetime | None) -> list[Item]:
         """What somebody got, with bodies; few servers tell there who else did."""
@@ -148,8 +160,9 @@ def find(client: Client, key: str) -> Identity | None:
     """A project, if the server knows it; it is not made."""
     try:
         document = client.read(f"project/{segment(key)}", {})
-    except Refused:
-        if key in _listed(client):
+    except Refused as refused:
+        _check_not_alone(client, refused)
+        if any(key in each for each in _listed(client)):
             raise
         return None
     return _identity(client, key, document)
@@ -157,7 +170,19 @@ def find(client: Client, key: str) -> Identity | None:
 
 def make(client: Client, key: str) -> Identity:
     """A project, made where there is none."""
-    return _identity(client, key, client.call("ensure_project", {"human_key": key}))
+    try:
+        document = client.call("ensure_project", {"human_key": key})
+    except Refused as refused:
+        _check_not_alone(client, refused)
+        raise
+    return _identity(client, key, document)
+
+
+def _check_not_alone(client: Client, refused: Refused) -> None:
+    """A server of ours has one project. Another one is not there, and never will be."""
+    for _, key in _listed(client) if _ONE_PROJECT in refused.diagnostic.message else ():
+        reason = f"it serves `{key}` alone; write `?project={quote(key)}` behind its address"
+        raise Refused(codes.SERVER_REFUSED.at(where=client.where, reason=reason)) from None
 
 
 def _identity(client: Client, key: str, document: object) -> Identity:
@@ -176,12 +201,12 @@ def _identity(client: Client, key: str, document: object) -> Identity:
     return found
 
 
-def _listed(client: Client) -> set[str]:
-    """The keys of all projects that the server lists."""
+def _listed(client: Client) -> list[tuple[str, str]]:
+    """The slug and the key of each project that the server lists."""
     document = client.read("projects", {})
     with understood(client):
         projects = [fields_of(each, "a project") for each in list_of(document, "the projects")]
-        return {text_of(each, name) for each in projects for name in ("slug", "human_key")}
+        return [(text_of(each, "slug"), text_of(each, "human_key")) for each in projects]
 
 
 def _agent(document: object) -> Fields:

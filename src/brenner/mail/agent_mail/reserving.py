@@ -84,13 +84,8 @@ def _release(view: View, name: str, ids: Iterable[int]) -> Fields:
 
 
 def _told(view: View, name: str, tool: str, asked: Mapping[str, object], what: str) -> Fields:
-    who = {
-        "project_key": view.mail.identity.key,
-        "agent_name": name,
-        "registration_token": view.tokens.of(name),
-    }
     try:
-        answer = view.client.call(tool, {**who, **asked})
+        answer = view.client.call(tool, {**view.acting(name), **asked})
     except MaybeReached as lost:
         raise view.uncertain(lost, what) from lost
     with understood(view.client):

@@ -208,7 +208,7 @@ def _acknowledge(view: View, stored: Stored) -> None:
     """Tell the server, too, what an ACK settles; it is for programs that ask only the server."""
     if not stored.acknowledges or not view.client.offers(_ACKNOWLEDGE):
         return
-    who = {"project_key": view.mail.identity.key, "agent_name": stored.message.sender}
+    who = view.acting(stored.message.sender)
     for number in stored.acknowledges:
         with suppress(BrennerError):
             view.client.call(_ACKNOWLEDGE, {**who, "message_id": number})

@@ -39,6 +39,14 @@ class View:
         """Who can send and receive now; fresh after `refresh`."""
         return self._directory.agents if self._directory else {}
 
+    def acting(self, name: str) -> dict[str, object]:
+        """The arguments by which a server knows who acts; it may want to see her token."""
+        return {
+            "project_key": self.mail.identity.key,
+            "agent_name": name,
+            "registration_token": self.tokens.of(name),
+        }
+
     def refresh(self, *, whole: bool = False) -> Mirror:
         """Take in what is new. Nothing is, where a server that tells so says what it said before.
 
@@ -58,12 +66,12 @@ class View:
         now = time.monotonic()
         is_whole = whole or now >= self._read_whole + _WHOLE_EVERY
         directory = self.mail.directory()
-        if directory == self._directory and directory.collector and not is_whole:
-            return
-        newest = None if is_whole else self.mirror.newest
-        since = newest - _OVERLAP if newest else None
-        for item in news(self.mail, directory, self.mirror, since):
-            self.mirror.take_in(item)
+        before = self._directory
+        if is_whole or before is None or not directory.has_no_more_than(before):
+            newest = None if is_whole else self.mirror.newest
+            since = newest - _OVERLAP if newest else None
+            for item in news(self.mail, directory, self.mirror, since):
+                self.mirror.take_in(item)
         self.mirror.know(directory.agents)
         self._directory = directory
         if is_whole:

@@ -46,7 +46,9 @@ class Reader(NamedTuple):
 _STEPS = """\
 Answer by mail, in this thread. Your contribution is a message with delta blocks; the operator
 compiles the blocks of all of you into one artifact, and each version of it comes to you by mail.
-Commands run in the folder of the project.
+Commands run in the folder of the project. If you have the tools of the MCP server of Brenner, use
+them instead: `acknowledge_message` for step 1, `brenner_artifact` for step 2, and `brenner_post`
+for the rest, which takes the deltas as arguments, checks them and sends the message.
 
 1. **Acknowledge this kickoff**: it asks for an ACK. `brenner mail inbox --as {name}` shows its
    number; then `brenner mail ack NUMBER --as {name}`.

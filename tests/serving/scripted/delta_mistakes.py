@@ -1,69 +1,22 @@
-"""Every formatting mistake that the documents know, each with what was meant by it.
+"""Every formatting mistake that `delta_output_format_v0.1.md` knows.
 
-The rows follow `delta_output_format_v0.1.md` (its five failure modes, the fields, the schemas, the
-rules of parsing, the alternatives that it rejects), then what `message_body_schema_v0.1.md` and
-`thread_subject_conventions_v0.1.md` say of a DELTA.
+Its five failure modes, the fields, the schemas of the payloads, the rules of parsing, and the
+alternatives that it rejects.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-from serving.scripted.contributions import (
-    Delta,
-    add,
-    body,
-    critique,
-    edit,
-    fenced,
-    kill,
-    proper,
-    written,
+from serving.scripted.contributions import add, body, critique, edit, fenced, kill, proper, written
+from serving.scripted.mistake import (
+    ADVISED,
+    Mistake,
+    corrected,
+    in_block,
+    meant_otherwise,
+    replaced,
 )
-
-SUBJECT = "DELTA[gemini]: An attack on the framing"
-REFUSED, APPLIED, ADVISED = "refused", "applied", "advised"
-
-
-class Mistake(NamedTuple):
-    """One attempt: what is sent, what it must be told, and the deltas that were meant.
-
-    `outcome` is what becomes of the attempt itself. One that is refused or only stored is followed
-    by another: with what `corrected` gives, where `has_correction`, else with what was meant.
-    """
-
-    name: str
-    code: str
-    meant: tuple[Delta, ...]
-    body_md: str
-    outcome: str = REFUSED
-    has_correction: bool = False
-    subject: str = SUBJECT
-    base: int | None = None
-    more: dict[str, Any] = {}  # further arguments  # noqa: RUF012
-    tool: str = "send_message"
-
-
-def _corrected(name: str, code: str, spoil: Callable[[str], str], delta: Delta) -> Mistake:
-    """A block that is spoilt in one certain way."""
-    return Mistake(name, code, (delta,), body(spoil(written(delta))), has_correction=True)
-
-
-def _in_block(spoil: Callable[[str], str]) -> Callable[[str], str]:
-    return lambda text: fenced(spoil(text))
-
-
-def _replaced(old: str, new: str) -> Callable[[str], str]:
-    def spoil(text: str) -> str:
-        assert old in text, text
-        return fenced(text.replace(old, new, 1))
-
-    return spoil
-
-
-def _other(name: str, code: str, wrong: Delta, meant: Delta, base: int | None = None) -> Mistake:
-    """A block that says something which cannot be, and what it should have said."""
-    return Mistake(name, code, (meant,), proper(wrong, base=base), base=base)
 
 
 # Failure mode 2, first: later rows name the hypotheses of these as H1 and H2 (R11).
@@ -95,58 +48,62 @@ def _inline() -> Iterator[Mistake]:
     }
     for name, spoil in spoilt.items():
         delta = critique(f"Inline, {name}")
-        mistake = _corrected(f"failure mode 1: {name}", "MB-004", spoil, delta)
+        mistake = corrected(f"failure mode 1: {name}", "MB-004", spoil, delta)
         yield mistake._replace(has_correction=name != "indented")
 
 
 def _targets() -> Iterator[Mistake]:
     """Failure mode 3, and what else a target can be. C1 is the first critique of this author."""
     on_c1 = edit("C1", evidence="Edited without a target first")
-    yield _other(
+    yield meant_otherwise(
         "failure mode 3: EDIT", "MISSING_TARGET", {**on_c1, "target_id": None}, on_c1, base=0
     )
     killed = kill("C2", "Killed without a target first")
     without = {key: value for key, value in killed.items() if key != "target_id"}
-    yield _other("failure mode 3: KILL", "MISSING_TARGET", without, killed, base=0)
+    yield meant_otherwise("failure mode 3: KILL", "MISSING_TARGET", without, killed, base=0)
     other = edit("C1", current_status="Edited as T1 first")
     wrong = {**other, "target_id": "T1"}
-    yield _other("target of another section", "TARGET_SECTION_MISMATCH", wrong, other, base=0)
+    yield meant_otherwise(
+        "target of another section", "TARGET_SECTION_MISMATCH", wrong, other, base=0
+    )
     nowhere = edit("C1", attack="Edited as C99 first")
     wrong = {**nowhere, "target_id": "C99"}
-    mistake = _other("target that is not there", "INVALID_TARGET", wrong, nowhere, base=0)
+    mistake = meant_otherwise("target that is not there", "INVALID_TARGET", wrong, nowhere, base=0)
     yield mistake._replace(outcome=ADVISED)
     named = critique("Added with a target")
-    yield _other("ADD with a target", "UNEXPECTED_TARGET", {**named, "target_id": "C7"}, named)
+    yield meant_otherwise(
+        "ADD with a target", "UNEXPECTED_TARGET", {**named, "target_id": "C7"}, named
+    )
 
 
 _JSON: dict[str, tuple[str, Callable[[str], str]]] = {
-    "failure mode 4: trailing comma": ("JSON_TRAILING_COMMA", _replaced("\n}", ",\n}")),
+    "failure mode 4: trailing comma": ("JSON_TRAILING_COMMA", replaced("\n}", ",\n}")),
     "failure mode 4: unquoted key": (
         "JSON_UNQUOTED_KEY",
-        _replaced('"operation"', "operation"),
+        replaced('"operation"', "operation"),
     ),
     "failure mode 4: comment": (
         "JSON_COMMENT",
-        _replaced('"ADD",', '"ADD", // or EDIT'),
+        replaced('"ADD",', '"ADD", // or EDIT'),
     ),
     "failure mode 4: single quotes": (
         "JSON_SINGLE_QUOTES",
-        _in_block(lambda text: text.replace('"', "'")),
+        in_block(lambda text: text.replace('"', "'")),
     ),
     "curly quotes": (
         "JSON_CURLY_QUOTES",
-        _replaced('"operation": "ADD"', "“operation”: “ADD”"),
+        replaced('"operation": "ADD"', "“operation”: “ADD”"),
     ),
-    "missing comma": ("JSON_MISSING_COMMA", _replaced('"ADD",', '"ADD"')),
-    "None for null": ("JSON_PYTHON_WORD", _replaced("null", "None")),
-    "line break in a string": ("JSON_CONTROL_CHARACTER", _replaced("yet", "\nyet")),
+    "missing comma": ("JSON_MISSING_COMMA", replaced('"ADD",', '"ADD"')),
+    "None for null": ("JSON_PYTHON_WORD", replaced("null", "None")),
+    "line break in a string": ("JSON_CONTROL_CHARACTER", replaced("yet", "\nyet")),
 }
 
 
 def _json() -> Iterator[Mistake]:
     """Failure mode 4, and what else is no JSON."""
     for name, (code, spoil) in _JSON.items():
-        yield _corrected(name, code, spoil, critique(name.capitalize()))
+        yield corrected(name, code, spoil, critique(name.capitalize()))
     unsure: dict[str, tuple[str, Callable[[str], str]]] = {
         "cut off": ("INVALID_JSON", lambda text: text[: len(text) // 2]),
         "key twice": (
@@ -171,40 +128,44 @@ def _payloads() -> Iterator[Mistake]:
     ):
         meant = add(section, f"Empty payload of {section}")
         name = f"failure mode 5: {section}"
-        yield _other(name, "MISSING_REQUIRED_FIELD", {**meant, "payload": {}}, meant, base=0)
+        yield meant_otherwise(
+            name, "MISSING_REQUIRED_FIELD", {**meant, "payload": {}}, meant, base=0
+        )
     meant = critique("Payload left out")
     without = {key: value for key, value in meant.items() if key != "payload"}
-    yield _other("ADD without a payload", "MISSING_REQUIRED_FIELD", without, meant)
+    yield meant_otherwise("ADD without a payload", "MISSING_REQUIRED_FIELD", without, meant)
     meant = critique("Attack left blank")
     blank = {**meant, "payload": {**meant["payload"], "attack": "  "}}
-    yield _other("blank field", "MISSING_REQUIRED_FIELD", blank, meant)
+    yield meant_otherwise("blank field", "MISSING_REQUIRED_FIELD", blank, meant)
     meant = edit("C1", real_third_alternative=True)
-    yield _other("EDIT of nothing", "EMPTY_EDIT", {**meant, "payload": {}}, meant, base=0)
+    yield meant_otherwise("EDIT of nothing", "EMPTY_EDIT", {**meant, "payload": {}}, meant, base=0)
     meant = kill("C3", "Killed without a reason first")
     wrong = {**meant, "payload": {}, "rationale": ""}
-    yield _other("KILL without a reason", "MISSING_REQUIRED_FIELD", wrong, meant, base=0)
+    yield meant_otherwise("KILL without a reason", "MISSING_REQUIRED_FIELD", wrong, meant, base=0)
 
 
 def _fields() -> Iterator[Mistake]:
     """The fields of a delta, and the sections that there are."""
     meant = critique("Operation left out")
     without = {key: value for key, value in meant.items() if key != "operation"}
-    yield _other("no operation", "MISSING_REQUIRED_FIELD", without, meant)
+    yield meant_otherwise("no operation", "MISSING_REQUIRED_FIELD", without, meant)
     meant = critique("Operation called CREATE")
-    yield _other("CREATE", "INVALID_OPERATION", {**meant, "operation": "CREATE"}, meant)
+    yield meant_otherwise("CREATE", "INVALID_OPERATION", {**meant, "operation": "CREATE"}, meant)
     delta = critique("Operation in small letters")
-    yield _corrected("add", "INVALID_OPERATION", _replaced('"ADD"', '"add"'), delta)
+    yield corrected("add", "INVALID_OPERATION", replaced('"ADD"', '"add"'), delta)
     meant = critique("Section left out")
     without = {key: value for key, value in meant.items() if key != "section"}
-    yield _other("no section", "MISSING_REQUIRED_FIELD", without, meant)
+    yield meant_otherwise("no section", "MISSING_REQUIRED_FIELD", without, meant)
     meant = critique("Section that is none")
-    yield _other("conclusions", "INVALID_SECTION", {**meant, "section": "conclusions"}, meant)
+    yield meant_otherwise(
+        "conclusions", "INVALID_SECTION", {**meant, "section": "conclusions"}, meant
+    )
     meant = edit("RT", "research_thread", why_it_matters="Asked as an ADD first")
     wrong = {**meant, "operation": "ADD", "target_id": None}
-    yield _other("ADD of a research thread", "OPERATION_NOT_ALLOWED", wrong, meant)
+    yield meant_otherwise("ADD of a research thread", "OPERATION_NOT_ALLOWED", wrong, meant)
     meant = edit("RT", "research_thread", context="Killed at first")
     wrong = {**meant, "operation": "KILL", "payload": {"reason": "Ill posed"}}
-    yield _other("KILL of the research thread", "OPERATION_NOT_ALLOWED", wrong, meant)
+    yield meant_otherwise("KILL of the research thread", "OPERATION_NOT_ALLOWED", wrong, meant)
 
 
 def _values() -> Iterator[Mistake]:
@@ -239,6 +200,13 @@ def _values() -> Iterator[Mistake]:
             [{"session": "RS-20251228-initial", "item": "C2", "relation": "likes"}],
             [{"session": "RS-20251228-initial", "item": "C2", "relation": "extends"}],
         ),
+        "score as a text": (
+            "WRONG_TYPE",
+            "discriminative_tests",
+            "score",
+            {"speed": "two"},
+            {"speed": 2},
+        ),
         "conflicts with prose": (
             "INVALID_ITEM_ID",
             "anomaly_register",
@@ -250,7 +218,11 @@ def _values() -> Iterator[Mistake]:
     for name, (code, section, field, wrong, right) in spoilt.items():
         meant = add(section, name.capitalize(), **{field: right})
         sent = {**meant, "payload": {**meant["payload"], field: wrong}}
-        yield _other(name, code, sent, meant, base=0)
+        yield meant_otherwise(name, code, sent, meant, base=0)
+    meant = edit("H1", "hypothesis_slate", anchors=["§43"])
+    wrong_type = {**meant, "payload": {"anchors": "§43"}}
+    alone = meant_otherwise("anchor without a list", "WRONG_TYPE", wrong_type, meant, base=0)
+    yield alone._replace(has_correction=True)
 
 
 def _blocks() -> Iterator[Mistake]:
@@ -266,7 +238,7 @@ def _blocks() -> Iterator[Mistake]:
     sent = body(f"```delta\n{written(meant)}")
     yield Mistake("fence left open", "UNCLOSED_FENCE", (meant,), sent, has_correction=True)
     delta = critique("In another fence")
-    yield _corrected("fence in a fence", "MB-004", lambda t: fenced(fenced(t), "", "````"), delta)
+    yield corrected("fence in a fence", "MB-004", lambda t: fenced(fenced(t), "", "````"), delta)
     meant = critique("In a quotation")
     quoted = "\n".join(f"> {line}" for line in fenced(written(meant)).splitlines())
     yield Mistake("quoted block", "MB-004", (meant,), body(quoted))
@@ -289,78 +261,7 @@ def _rejected() -> Iterator[Mistake]:
     yield Mistake("template", "TEMPLATE_NOT_FILLED_IN", (meant,), body(fenced(form)))
 
 
-def _bodies() -> Iterator[Mistake]:
-    """What the document of message bodies wants of a DELTA, and of other types with a block."""
-    meant = critique("Words only")
-    yield Mistake("no block", "MB-004", (meant,), "# Delta Contribution\n\nWords only.\n")
-    meant = critique("Asked for an ACK")
-    asked = Mistake("ACK wanted", "ACK_MISMATCH", (meant,), proper(meant), APPLIED)
-    yield asked._replace(more={"ack_required": True})
-    meant = critique("In a CRITIQUE")
-    parts = {"Target": "H1", "Attack": "Weak.", "Evidence": "None.", "Severity": "Minor"}
-    text = "\n\n".join(["# Critique", *(f"## {name}\n{said}" for name, said in parts.items())])
-    sent = f"{text}\n\n{fenced(written(meant))}\n"
-    other = Mistake("block in a CRITIQUE", "DELTA_NOT_CONTRIBUTED", (meant,), sent, ADVISED)
-    yield other._replace(subject="CRITIQUE: H1 is weak")
-    meant = critique("As a reply")
-    reply = Mistake("reply to the kickoff", "NOT_COMPILED", (meant,), proper(meant), ADVISED)
-    yield reply._replace(tool="reply_message", has_correction=True)
-    meant = critique("Without any prefix")
-    plain = Mistake("no prefix", "NOT_COMPILED", (meant,), proper(meant), ADVISED, True)
-    yield plain._replace(subject="My critique of the framing")
-
-
-def _subjects() -> Iterator[Mistake]:
-    """What the document of subjects and threads wants."""
-    subjects = {
-        "delta[gemini] An attack": ("INVALID_SUBJECT_PREFIX", True),
-        "DELTA[Gemini]: An attack": ("INVALID_SUBJECT_PREFIX", True),
-        "DELTA: An attack": ("INVALID_SUBJECT_PREFIX", True),
-        "DELTA[gemini-3]: An attack": ("INVALID_SUBJECT_PREFIX", True),
-        "DELTA[gemini]:": ("EMPTY_SUBJECT_DESCRIPTION", False),
-        f"DELTA[gemini]: {'An attack ' * 12}": ("SUBJECT_TOO_LONG", False),
-    }
-    for number, (subject, (code, has_correction)) in enumerate(subjects.items(), 1):
-        meant = critique(f"Subject {number}")
-        name = f"subject: {subject[:30]}"
-        found = Mistake(name, code, (meant,), proper(meant), REFUSED, has_correction)
-        yield found._replace(subject=subject)
-    allowed = {
-        "DELTA[grok]: An attack": "UNKNOWN_ROLE_SHORTHAND",
-        f"DELTA[gemini]: {'An attack ' * 9}": "SUBJECT_DESCRIPTION_LONG",
-    }
-    for subject, code in allowed.items():
-        meant = critique(f"Told of {code}")
-        name = f"subject: {subject[:30].strip()}…"
-        yield Mistake(name, code, (meant,), proper(meant), APPLIED)._replace(subject=subject)
-    meant = critique("Thread in capitals")
-    found = Mistake("thread", "INVALID_RS_THREAD_ID", (meant,), proper(meant), REFUSED, True)
-    yield found._replace(more={"thread_id": "RS-20251230-Cell-Fate-Clock"})
-    yield found._replace(
-        name="no thread",
-        code="NO_THREAD_NAMED",
-        meant=(critique("Thread left out"),),
-        body_md=proper(critique("Thread left out")),
-        has_correction=False,
-        more={"thread_id": None},
-    )
-
-
-def _told() -> Iterator[Mistake]:
-    """What is applied, and told of: nothing of it needs to be sent again."""
-    meant = critique("No rationale")
-    without = {key: value for key, value in meant.items() if key != "rationale"}
-    yield Mistake("no rationale", "MISSING_RATIONALE", (meant,), proper(without), APPLIED)
-    meant = critique("Field that is none")
-    more = {**meant, "payload": {**meant["payload"], "severity": "high"}}
-    yield Mistake("unknown field", "UNKNOWN_FIELD", (meant,), proper(more), APPLIED)
-    references = [{"session": "RS-20251228-nowhere", "item": "C2", "relation": "extends"}]
-    meant = critique("Refers to nowhere", references=references)
-    code = "UNKNOWN_REFERENCED_SESSION"
-    yield Mistake("unknown session", code, (meant,), proper(meant), APPLIED)
-
-
-FIRST_ROUND: tuple[Mistake, ...] = (
+DELTA_MISTAKES: tuple[Mistake, ...] = (
     *_sections(),
     *_inline(),
     *_json(),
@@ -370,7 +271,4 @@ FIRST_ROUND: tuple[Mistake, ...] = (
     *_values(),
     *_blocks(),
     *_rejected(),
-    *_bodies(),
-    *_subjects(),
-    *_told(),
 )
