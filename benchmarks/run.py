@@ -13,11 +13,12 @@ import hostile
 import mail_homes
 import mail_store
 import merges
+import serve_load
 import session_loop
 import sessions
 
 IN_MEMORY = (cold_start, delta_blocks, artifact, hostile, merges, session_loop)
-MAIL = (mail_store, mail_homes, compile_loop, sessions)
+MAIL = (mail_store, mail_homes, compile_loop, sessions, serve_load)
 
 
 def main() -> None:

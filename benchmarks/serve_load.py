@@ -64,15 +64,14 @@ def compare(servers: tuple[Served, ...], clients: int) -> None:
     heading(f"Serving, {clients} client{several}", "", *columns)
     for work in servers[0].works:
         insert = insert_seconds() if work == SEND else 0.0
+        print(f"  {work}" + (f" (a durable insert takes {milliseconds(insert)})" if insert else ""))
         least = 0.0
         for served in servers:
             path, request = served.works[work]
             load = press(served.port, path, request, clients, _SECONDS)
+            ratio = f"{1 / (load.rate * least):.1f} ×" if least and load.rate else ""
             least = least or 1 / load.rate + insert
-            ratio = f"{1 / (load.rate * least):.1f} ×" if load.rate else "∞"
-            row(f"{work}, {served.name}"[-34:], *_figures(load), ratio)
-        if insert:
-            row("one durable insert", "", milliseconds(insert))
+            row(served.name, *_figures(load), ratio)
 
 
 def _figures(load: Load) -> tuple[str, ...]:

@@ -156,13 +156,13 @@ def running(command: list[str]) -> Iterator[tuple[int, int]]:
     filled = [each.replace("{port}", str(port)) for each in command]
     with subprocess.Popen(filled, stdout=subprocess.DEVNULL) as process:
         try:
-            _await(port)
+            _await(process, port)
             yield port, process.pid
         finally:
             process.terminate()
 
 
-def _await(port: int) -> None:
+def _await(process: "subprocess.Popen[bytes]", port: int) -> None:
     """Until somebody listens there."""
     last = time.monotonic() + _READY_SECONDS
     while True:
@@ -170,6 +170,6 @@ def _await(port: int) -> None:
             with closing(socket.create_connection(("127.0.0.1", port), timeout=1)):
                 return
         except OSError:
-            if time.monotonic() > last:
+            if process.poll() is not None or time.monotonic() > last:
                 raise
             time.sleep(0.005)

@@ -52,6 +52,7 @@ _NEEDS: tuple[tuple[re.Pattern[str], Ability], ...] = (
     (re.compile(r"due: "), Ability.OUR_CLOCK),
     (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Ability.OUR_CLOCK),
     (re.compile(r".*\b(?:created|updated|compiled)_at "), Ability.OUR_CLOCK),
+    (re.compile(r"overdue in .* after "), Ability.OUR_CLOCK),
     (re.compile(r".* \([^)]*\bkey \S"), Ability.KEYS),
     (re.compile(r".* \([^)]*\bafter \d"), Ability.EXACT_POSITIONS),
     (re.compile(r".* \([^)]*\breply to \d"), Ability.REPLY_LINKS),

@@ -55,6 +55,19 @@ def test_a_secret_is_replaced_where_that_is_said(mailbox: Mailbox) -> None:
     assert not mailbox.claim(ANN, FIRST)
 
 
+@in_homes_with(Ability.SECRETS)
+def test_whose_secret_it_is(mailbox: Mailbox) -> None:
+    """The one who has it now; of two with the same one, which nobody has, the first by name."""
+    assert mailbox.named_by(FIRST) is None
+    mailbox.claim(BEA, FIRST)
+    assert (mailbox.named_by(FIRST), mailbox.named_by(FIRST.upper())) == (BEA, None)
+    mailbox.claim(ANN, FIRST)
+    assert mailbox.named_by(FIRST) == min(ANN, BEA)
+    for name in (ANN, BEA):
+        mailbox.claim(name, SECOND, replace=True)
+    assert mailbox.named_by(FIRST) is None
+
+
 def test_nobody_claims_a_name_that_is_not_known(mailbox: Mailbox) -> None:
     assert refusal(mailbox.digest, "NobodyHere") == "NO_SUCH_AGENT"
     assert refusal(mailbox.claim, "NobodyHere", FIRST) == "NO_SUCH_AGENT"
@@ -84,6 +97,7 @@ def test_a_home_without_secrets(mailbox: Mailbox) -> None:
     assert mailbox.digest(ANN) is None
     assert refusal(mailbox.claim, ANN, FIRST) == "HOME_CANNOT"
     assert mailbox.digest(ANN) is None
+    assert mailbox.named_by(FIRST) is None
 
 
 @in_homes_with(Ability.SECRETS)

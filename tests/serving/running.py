@@ -200,7 +200,7 @@ def inside(
     settings = settings._replace(port=place.address[1])
     brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
     is_ready = threading.Event()
-    app = application(build(brain), settings, about(project, settings))
+    app = application(build(brain), settings, about(project, settings), brain.bindings)
     running = Running(app, settings, is_ready.set)
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()

@@ -22,6 +22,7 @@ from serving.attacking import (
     call_bytes,
     letter,
     opened,
+    outcome,
     raw,
     scene,
     written,
@@ -43,6 +44,7 @@ ATTEMPTS: tuple[tuple[Mapping[str, str], str, Mapping[str, object], str], ...] =
     ({SECRET: "secret of Operator"}, "send_message", letter(), "unverified"),
     ({SECRET: "digest"}, "send_message", letter(), "unverified"),
     ({CHECKED: "true"}, "send_message", letter(), "unverified"),
+    ({SECRET: "start of the secret"}, "send_message", letter(), "WRONG_SECRET"),
     # Whoever shows another one is refused, whatever else is shown.
     *(
         (headers, "send_message", {**letter(), "sender_token": token}, "WRONG_SECRET")
@@ -61,9 +63,10 @@ ATTEMPTS: tuple[tuple[Mapping[str, str], str, Mapping[str, object], str], ...] =
         (headers, "send_message", letter(OPERATOR), "OPERATOR_NEEDS_SECRET")
         for headers in (
             *({}, {SESSION: "session of GreenDog"}, {SECRET: "secret of GreenDog"}),
-            *({SECRET: "brs_"}, {CHECKED: "true"}),
+            {CHECKED: "true"},
         )
     ),
+    ({SECRET: "brs_" + "x" * 43}, "send_message", letter(OPERATOR), "WRONG_SECRET"),
     (
         {},
         "send_message",
@@ -213,8 +216,9 @@ def test_replayed_mail(played: Scene) -> None:
     shown = letter(ATTACKER) | {"sender_token": played.secrets[ATTACKER]}
     renew(played.server.desk.mailbox, ATTACKER)
     assert played.try_it("send_message", {}, **shown) == "WRONG_SECRET"
-    assert json.loads(written(played.server, captured)[1])["result"]["isError"] is False
-    assert played.sent()[-1] == (ATTACKER, "unverified")
+    result = json.loads(written(played.server, captured)[1])["result"]
+    assert outcome(result) == "WRONG_SECRET"
+    assert len(played.sent()) == len(before) + 2
     session = {SESSION: "session of GreenDog"}
     assert played.try_it("send_message", session, **letter(ATTACKER)) == "unverified"
 

@@ -122,7 +122,7 @@ def test_origins(server: Inside, origin: str) -> None:
     [
         ('{"agent_name": "\\ud800"}', 400),
         ('{"agent_name": "\xff"}', 400),
-        ('{"agent_name": ' + "[" * 50_000 + "]" * 50_000 + "}", 400),
+        ('{"agent_name": ' + "[" * 50_000 + "]" * 50_000 + "}", 413),
         ("{" + ",".join(f'"k{n}":0' for n in range(30_000)) + "}", "ARGUMENTS_TOO_LARGE"),
         ('{"agent_name": "' + "x" * 5_000_000 + '"}', "NO_SUCH_AGENT"),
         ('{"agent_name": "\\u0000"}', "UNREADABLE_ARGUMENT"),
@@ -224,6 +224,8 @@ def test_many_who_never_read(monkeypatch: pytest.MonkeyPatch) -> None:
         for each in greedy:
             each.sendall(call_bytes("fetch_inbox", {}, **asked))
         connections = server.running.server_state.connections
+        for _ in until(lambda: len(connections) == len(greedy), PATIENCE):
+            """They are being let in."""
         for _ in until(lambda: len(connections) <= 2, PATIENCE):
             assert server.rpc("ping") == {}
         assert connections
@@ -267,6 +269,21 @@ def test_process() -> None:
         said = process.log.read_text("utf-8")
     assert [line for line in said.splitlines() if not line.startswith("{")] == []
     assert not any(word in said for word in (TOKEN, secret["registration_token"], "owned", "\x1b"))
+
+
+def test_memory_is_given_back() -> None:
+    """What large answers took is not kept for the rest of the server's life."""
+    with Served() as process:
+        process.tool("register_agent", program="x", model="y", name="BlueLake")
+        process.tool("fetch_inbox", agent_name="BlueLake")
+        before = resident(process)
+        for number in range(7):
+            sent = letter("BlueLake", f"{number} " + "x" * MEGABYTE) | {"to": ["BlueLake"]}
+            process.tool("send_message", **sent)
+        for _ in range(3):
+            found = process.rpc("resources/read", uri="resource://thread/lunch?include_bodies=true")
+            assert len(found["contents"][0]["text"]) > 7 * MEGABYTE
+        assert resident(process) - before < GROWN // 2
 
 
 def resident(process: Served) -> int:

@@ -232,10 +232,13 @@ def test_what_is_accepted_and_unused(here: Place) -> None:
 
 
 def test_a_program_that_has_checked(here: Place) -> None:
-    """What our own adapter sends is stored as it is."""
+    """What our own adapter sends is stored as it is; whoever else says so hears what is wrong."""
     caller = here.caller()._replace(is_checked=True)
     said = {"sender_name": ANN, "to": [BEA], "subject": "delta[gpt", "body_md": "x"}
-    assert not here.ask("send_message", caller, **said).is_error
+    answer = value(here.ask("send_message", caller, **said))
+    assert answer["count"] == 1
+    assert [each["id"] for each in answer["violations"]][0] == "STORED_UNCHECKED"
+    assert len(answer["violations"]) > 1
 
 
 # Answering

@@ -1,4 +1,4 @@
-"""`brenner_post`: deltas as arguments, whatever mistakes are made in them."""
+"""`brenner_post`: the message that it composes, what becomes of it, and who posts."""
 
 import json
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from brenner.check.message import check_composed
 from brenner.delta.given import read_given
 from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
+from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
 from brenner.thread.subjects import parse_subject
@@ -32,178 +33,6 @@ from serving.sessions import (
 )
 from session.round_play import THREAD, published
 from strategies import deltas, hostile_text
-
-FENCED = f"```delta\n{json.dumps(ADD)}\n```"
-SECOND = {**ADD, "payload": {**HYPOTHESIS, "name": "Counting"}}
-ODD: tuple[object, ...] = (
-    *(None, 1, "", "x", [], {}, [[]], [[1]], {"a": []}, "{", "[", "```delta\n```"),
-)
-FLAT = {"operation": "ADD", "section": "hypothesis_slate", "rationale": "r", **HYPOTHESIS}
-
-
-def without(delta: Mapping[str, object], *keys: str) -> dict[str, object]:
-    """The delta without some of its keys."""
-    return {key: content for key, content in delta.items() if key not in keys}
-
-
-def stored(here: Place, message_id: int) -> list[object]:
-    """What the message that was stored contributes."""
-    body = here.mailbox.message(message_id).message.body
-    return [block.value for block in read_deltas(body) if block.delta]
-
-
-# What is certain
-
-
-# What was given, what was posted, how often something was said of it
-TAKEN: dict[str, tuple[object, dict[str, object], int]] = {
-    "as it should be": (ADD, ADD, 0),
-    "op": ({**without(ADD, "operation"), "op": "ADD"}, ADD, 1),
-    "capitals in a key": ({**without(ADD, "section"), "Section": ADD["section"]}, ADD, 1),
-    "small letters": ({**ADD, "operation": "add"}, ADD, 1),
-    "failure mode 2: another section": ({**ADD, "section": "hypotheses"}, ADD, 1),
-    "a heading for a section": ({**ADD, "section": "## 2. Hypothesis Slate"}, ADD, 1),
-    "a misspelt section": ({**ADD, "section": "hypothesis_slat"}, ADD, 1),
-    "no section, but a target": (without(EDIT, "section"), EDIT, 1),
-    "target for target_id": ({**without(EDIT, "target_id"), "target": "H1"}, EDIT, 1),
-    "a target in small letters": ({**EDIT, "target_id": "h1"}, EDIT, 1),
-    "an empty target of an ADD": ({**ADD, "target_id": ""}, {**ADD, "target_id": None}, 0),
-    "the word null as target": ({**ADD, "target_id": "null"}, {**ADD, "target_id": None}, 1),
-    "fields beside the payload": (FLAT, {**ADD, "rationale": "r"}, 1),
-    "some beside, some in it": (
-        {
-            **ADD,
-            "payload": {"name": "Gradient"},
-            **{k: v for k, v in HYPOTHESIS.items() if k != "name"},
-        },
-        ADD,
-        1,
-    ),
-    "reason beside the payload": ({**without(KILL, "payload"), "reason": "Refuted by T1"}, KILL, 1),
-    "data for payload": ({**without(ADD, "payload"), "data": HYPOTHESIS}, ADD, 1),
-    "the payload as a text": ({**ADD, "payload": json.dumps(HYPOTHESIS)}, ADD, 1),
-    "an anchor without a list": ({**ADD, "payload": {**HYPOTHESIS, "anchors": "§42"}}, ADD, 1),
-    "a misspelt field": (
-        {**ADD, "payload": {**without(HYPOTHESIS, "mechanism"), "mechanisms": "It acts"}},
-        ADD,
-        1,
-    ),
-    "a list in the list": ([ADD], ADD, 1),
-    "an object with a list": ({"deltas": [ADD]}, ADD, 1),
-    "a text": (json.dumps(ADD), ADD, 1),
-    "a text with a fence": (FENCED, ADD, 1),
-    "failure mode 1: JSON in prose": (f"Here is my hypothesis:\n\n{json.dumps(ADD)}", ADD, 1),
-    "failure mode 4: a comma too much": (json.dumps(ADD)[:-1] + ",}", ADD, 2),
-    "failure mode 4: single quotes": (str(ADD), ADD, 2),
-    "failure mode 4: a comment": (json.dumps(ADD)[:-1] + " // mine\n}", ADD, 2),
-    "failure mode 4: keys without quotes": (
-        json.dumps(ADD).replace('"operation"', "operation"),
-        ADD,
-        2,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TAKEN)
-def test_what_is_certain_is_taken_and_told(name: str) -> None:
-    """It is posted as it was meant, and never without a word."""
-    here = in_session()
-    post(here, BEA, ADD)
-    published(here.desk)
-    given, meant, said = TAKEN[name]
-    answer = post(here, ANN, given)
-    posted = fine(answer)
-    (found,) = stored(here, posted["message_id"])
-    assert isinstance(found, dict)
-    assert {"target_id": None, **found} == {"target_id": None, **meant}
-    told = [each["what"] for each in posted["corrections"]]
-    assert len(told) >= said if said > 1 else len(told) == said
-    assert all(each in (answer.text or "") for each in told)
-    assert [each["state"] for each in posted["expected"]] == ["applied"]
-
-
-@pytest.mark.parametrize(
-    "given", [ADD, FENCED, json.dumps([ADD]), str([ADD]), f"Mine:\n\n{json.dumps(ADD)}"]
-)
-def test_deltas_need_not_stand_in_a_list(given: object) -> None:
-    """One delta, or a text that holds it, is taken for the list."""
-    here = in_session()
-    posted = fine(here.ask("brenner_post", thread_id=THREAD, agent=ANN, deltas=given))
-    assert stored(here, posted["message_id"]) == [ADD]
-    assert bool(posted["corrections"]) is isinstance(given, str)
-
-
-# What is not
-
-REFUSED: dict[str, tuple[object, list[str]]] = {
-    "failure mode 3: no target": ({**EDIT, "target_id": None}, ["MISSING_TARGET"]),
-    "failure mode 3: a KILL without": (without(KILL, "target_id"), ["MISSING_TARGET"]),
-    "failure mode 5: an empty payload": ({**ADD, "payload": {}}, ["MISSING_REQUIRED_FIELD"] * 4),
-    "another word for an operation": ({**ADD, "operation": "CREATE"}, ["INVALID_OPERATION"]),
-    "the same under op": (
-        {**without(ADD, "operation"), "op": "create"},
-        ["INVALID_OPERATION"],
-    ),
-    "an unknown section": ({**ADD, "section": "conclusions"}, ["INVALID_SECTION"]),
-    "the research thread": (
-        {**ADD, "section": "research_thread", "payload": {"statement": "What decides?"}},
-        ["OPERATION_NOT_ALLOWED"],
-    ),
-    "a part of the research thread": (
-        {**ADD, "section": "research_thread", "payload": {"context": "Cells decide early."}},
-        ["OPERATION_NOT_ALLOWED"],
-    ),
-    "an ADD with a number": ({**ADD, "target_id": "H4"}, ["UNEXPECTED_TARGET"]),
-    "a text that is no JSON": ("I think that H1 is wrong.", ["INVALID_JSON"]),
-    "a number": (12, ["DELTA_NOT_AN_OBJECT"]),
-    "a form that was not filled in": (
-        {**ADD, "payload": {**HYPOTHESIS, "claim": "[[fill in: one-sentence claim]]"}},
-        ["TEMPLATE_NOT_FILLED_IN"],
-    ),
-    "an unknown local name": ({**EDIT, "target_id": "@epi"}, ["UNKNOWN_LOCAL_ID"]),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_one_bad_delta_refuses_the_whole_post(name: str) -> None:
-    """Nothing is stored; every violation is told by the number of its delta (R5)."""
-    here = in_session()
-    before = here.mailbox.position()
-    given, expected = REFUSED[name]
-    answer = post(here, ANN, ADD, given)
-    assert answer.is_error
-    assert here.mailbox.position() == before
-    errors = [each for each in value(answer)["violations"] if each["severity"] == "error"]
-    assert [each["id"] for each in errors] == expected
-    assert all(each["line"] is None for each in errors if each["id"] != "TEMPLATE_NOT_FILLED_IN")
-    assert "Nothing was posted." in (answer.text or "")
-    if expected != ["TEMPLATE_NOT_FILLED_IN"]:
-        assert {each["block"] for each in errors} == {2}
-        assert value(answer)["still_wrong"] == [2]
-
-
-def test_a_refusal_gives_the_other_deltas_as_they_can_be_sent() -> None:
-    """What could be corrected is; the author mends the rest and sends all of it again."""
-    here = in_session()
-    answer = post(
-        here,
-        ANN,
-        {**ADD, "section": "hypothesis_slat", "operation": "add"},
-        {**EDIT, "target_id": None},
-    )
-    document = value(answer)
-    assert document["deltas"][0]["section"] == "hypothesis_slate"
-    mended = [document["deltas"][0], {**document["deltas"][1], "target_id": "@new"}]
-    mended[0]["local_id"] = "new"
-    again = fine(post(here, ANN, *mended))
-    assert again["corrections"] == []
-    assert [each["item"] for each in again["expected"]] == ["H1", "H1"]
-
-
-def test_nothing_to_post() -> None:
-    """An empty contribution is told of."""
-    assert codes(post(in_session(), ANN)) == ["NO_DELTAS"]
-
 
 # The message
 
@@ -234,13 +63,7 @@ def test_the_composed_message_passes_the_check(some: list[Delta], summary: str) 
 
 SESSION = in_session()
 # What valid deltas with hostile texts may be told all the same: they hold what looks like LaTeX.
-_OF_TEXTS = ("SUSPICIOUS_ESCAPE",)
-
-
-def test_given_deltas_are_none_lost() -> None:
-    """Each value becomes at least one block, whatever it is."""
-    for each in ODD:
-        assert len(read_given([each]).texts) >= 1, each
+_OF_TEXTS = (JSON_SUSPICIOUS_ESCAPE.id,)
 
 
 def test_the_message_is_one_that_an_agent_would_write() -> None:

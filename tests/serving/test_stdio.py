@@ -17,6 +17,7 @@ import anyio
 import pytest
 from mcp import Client, StdioServerParameters
 
+from brenner.limits import MOST_REQUEST_BYTES
 from program import brenner, files
 from serving import own_offers
 from serving.own_offers import HIDDEN
@@ -173,7 +174,7 @@ def test_a_huge_line_takes_no_room(tmp_path: Path) -> None:
         client.write(b"")
         refused = client.answer()
         assert (refused["id"], refused["error"]["code"]) == (None, -32600)
-        assert "16777216 bytes" in refused["error"]["message"]
+        assert f"{MOST_REQUEST_BYTES} bytes" in refused["error"]["message"]
         text = "é" * 2 * 1024 * 1024
         client.ask(1, "tools/call", name="echo", arguments={"text": text})
         assert client.answer()["result"]["structuredContent"]["text"] == text

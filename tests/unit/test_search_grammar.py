@@ -199,12 +199,37 @@ def test_faults_say_what_to_write() -> None:
 
 
 def test_faults_have_an_end() -> None:
-    """Ten thousand faults are not listed one by one."""
-    values = ",".join(f"x{number}" for number in range(10_000))
-    for text in (f"type:{values}", " ".join(f"a{'b' * n}:x" for n in range(300))):
+    """A thousand faults are not listed one by one."""
+    values = ",".join(f"x{number}" for number in range(1_000))
+    for text in (f"type:{values}", " ".join(f"a{'b' * n}:x" for n in range(100))):
         found = parse_query(text)
         assert not isinstance(found, Query)
         assert len(found) == 50
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ".join(f"w{number}" for number in range(501)),
+        "item:" + ",".join(f"H{number}" for number in range(1, 502)),
+        "thread:" + ",".join(map(str, range(501))),
+        '"' + "a " * 501 + '"',
+        "x" * 10_001,
+        "é" * 5_001,
+        "thread:" + "x," * 5_000,
+    ],
+)
+def test_too_long(text: str) -> None:
+    """What asks for too much is refused before anybody searches."""
+    found = parse_query(text)
+    assert not isinstance(found, Query)
+    assert [each.id for each in found] == ["QUERY_TOO_LONG"]
+
+
+def test_not_too_long() -> None:
+    """Up to the limits all is well."""
+    for text in (" ".join(f"w{number}" for number in range(500)), "x" * 10_000, "é" * 5_000):
+        assert isinstance(parse_query(text), Query)
 
 
 MESSAGE = Message(

@@ -43,7 +43,7 @@ def is_meant(subject: str, *, in_session: bool) -> bool:
     """
     if parse_subject(subject):
         return True
-    shown = _HEADER.sub("", _as_shown(subject[:_LONGEST]), count=1)
+    shown = _HEADER.sub("", _as_shown(subject[:_LONGEST])[:_LONGEST], count=1)
     repaired = parse_subject(repair_subject(shown) or "") or parse_subject(shown)
     if repaired:
         is_written_so = shown.lstrip().startswith(repaired.type)

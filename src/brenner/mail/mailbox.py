@@ -71,6 +71,10 @@ class Mailbox(Protocol):
         """What is kept of the secret of a name; None as long as nobody has claimed it."""
         ...
 
+    def named_by(self, digest: str) -> str | None:
+        """Whose secret has that digest, if it is anybody's."""
+        ...
+
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
         """Give a name a secret, of which only a digest is kept; whether it got this one.
 

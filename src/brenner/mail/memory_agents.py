@@ -50,6 +50,11 @@ class MemoryAgents:
         self.agent(name)
         return self._secrets.get(name)
 
+    def named_by(self, digest: str) -> str | None:
+        with self._lock:
+            names = [name for name, kept in self._secrets.items() if kept == digest]
+        return min(names, default=None)
+
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
         self.agent(name)
         with self._lock:

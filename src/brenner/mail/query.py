@@ -12,6 +12,7 @@ from brenner.diagnostics.codes import search as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
+from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
 from brenner.mail.words import items_of, words_of
 from brenner.thread.messages import Message
@@ -109,6 +110,9 @@ _ELSEWHERE = {
 
 def parse_query(text: str) -> Query | tuple[Diagnostic, ...]:
     """What a text asks for, or everything that is wrong with it."""
+    too_long = query_too_long(text)
+    if too_long:
+        return (too_long,)
     reader = _Reader()
     for term in _terms(text):
         reader.take(term)
@@ -117,7 +121,22 @@ def parse_query(text: str) -> Query | tuple[Diagnostic, ...]:
     if reader.faults:
         return tuple(dict.fromkeys(reader.faults))
     query = reader.query()
+    if _terms_in(query) > MOST_QUERY_TERMS:
+        return (codes.QUERY_TOO_LONG.at(most=f"{MOST_QUERY_TERMS} words and values of filters"),)
     return (codes.EMPTY_QUERY.at(),) if query == Query() else query
+
+
+def query_too_long(text: str) -> Diagnostic | None:
+    """Why a text is not even looked at."""
+    if len(text) <= MOST_QUERY_BYTES and len(text.encode(errors="replace")) <= MOST_QUERY_BYTES:
+        return None
+    return codes.QUERY_TOO_LONG.at(most=f"{MOST_QUERY_BYTES} bytes")
+
+
+def _terms_in(query: Query) -> int:
+    """How many words and values have to be looked up."""
+    chosen = (query.types, query.senders, query.threads, query.items)
+    return sum(map(len, chosen)) + sum(map(len, query.phrases))
 
 
 def _terms(text: str) -> Iterator[list[_Piece]]:

@@ -132,7 +132,8 @@ def check_same(
     """
     again = in_thread(message, first.id)
     if not is_same(first, again, envelope) or first.reply_to != reply_to:
-        raise Refused(codes.KEY_REUSED.at(key=key, id=first.id))
+        found = codes.KEY_REUSED.at(key=key, id=first.id)
+        raise Refused(found._replace(message_id=first.id))
 
 
 def is_same(first: Stored, message: Message, envelope: Envelope) -> bool:

@@ -1,7 +1,9 @@
 """The tools with which agents come in: the project, names, who is who."""
 
 from brenner import __version__
+from brenner.diagnostics.codes.identity import PROFILE_NOT_KEPT
 from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import Diagnostic
 from brenner.mail.agent_mail.items import UNSAID
 from brenner.mail.model import Profile, Wish
 from brenner.mail.reserving import checked
@@ -10,10 +12,14 @@ from brenner.mcp.inboxes import InboxWish, inbox, since_time
 from brenner.mcp.registering import Registration, register, register_new
 from brenner.mcp.reservation_tools import NOTHING_RESERVED, reserve
 from brenner.mcp.shapes import Shape
+from brenner.mcp.told import in_tools
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 
 _KEEP = "Keep registration_token: it is shown this once. With it your messages are verified."
-_UNVERIFIED = "No secret of the name was shown: what you send is marked as unverified."
+_UNVERIFIED = (
+    "No secret of the name was shown: what you send is marked as unverified, and what is known of "
+    "the name is what you see here."
+)
 _AN_HOUR, _MOST_MAIL = 3600, 10
 
 
@@ -26,6 +32,7 @@ def _health(call: Call) -> Answer:
             "version": __version__,
             "project": project_key.key_of(call.desk.project),
             "messages": call.desk.mailbox.position(),
+            "identity": "strict" if call.caller.is_strict else "open",
         }
     )
 
@@ -54,7 +61,7 @@ def _register(call: Call) -> Answer:
     try:
         value["inbox"] = inbox(call.desk.mailbox, wish)
     except BrennerError as error:
-        value["violations"] = [error.diagnostic.to_json()]
+        value["violations"] = [in_tools(error.diagnostic).to_json()]
     return Answer(value)
 
 
@@ -84,10 +91,11 @@ def _start_session(call: Call) -> Answer:
     )
     if files.patterns:
         checked(files)
+    project = project_key.shape(call)
     registered = register(call, _profile(call, "agent_name"), call.text("registration_token"))
     name = registered.agent.name
     value: Shape = {
-        "project": project_key.shape(call),
+        "project": project,
         "agent": _shape(call, registered),
         "file_reservations": NOTHING_RESERVED,
         "inbox": [],
@@ -98,7 +106,7 @@ def _start_session(call: Call) -> Answer:
         limit = _number(call, "inbox_limit", _MOST_MAIL)
         value["inbox"] = inbox(call.desk.mailbox, InboxWish(name, limit))
     except BrennerError as error:
-        value["violations"] = [error.diagnostic.to_json()]
+        value["violations"] = [in_tools(error.diagnostic).to_json()]
     return Answer(value)
 
 
@@ -110,12 +118,29 @@ def _profile(call: Call, name: str) -> Profile:
 
 
 def _shape(call: Call, registered: Registration) -> Shape:
-    """The agent; its secret is told to who has claimed the name, here and nowhere else."""
-    shape = directory.one(call.desk.mailbox, registered.agent)
+    """The agent; its secret is told to who has claimed the name, here and nowhere else.
+
+    Whatever fails now: who is registered hears so, and gets the secret.
+    """
+    agent, failed = registered.agent, registered.failed
+    try:
+        shape = directory.one(call.desk.mailbox, agent)
+    except BrennerError as error:
+        shape, failed = directory.agent_shape(agent), failed or error
     shape["verified"] = registered.is_verified
     if registered.secret is not None:
-        return shape | {"registration_token": registered.secret, "note": _KEEP}
-    return shape if registered.is_verified else shape | {"note": _UNVERIFIED}
+        shape |= {"registration_token": registered.secret, "note": _KEEP}
+    elif not registered.is_verified:
+        shape["note"] = _UNVERIFIED
+    if failed:
+        found = _not_kept(registered) if registered.failed else failed.diagnostic
+        shape["violations"] = [in_tools(found).to_json()]
+    return shape
+
+
+def _not_kept(registered: Registration) -> Diagnostic:
+    reason = registered.failed.diagnostic.message if registered.failed else ""
+    return PROFILE_NOT_KEPT.at(name=registered.agent.name, reason=reason)
 
 
 def _number(call: Call, name: str, default: int) -> int:

@@ -10,7 +10,7 @@ from brenner.grammar import ITEM_ID
 from brenner.mail.mailbox import Mailbox
 from brenner.mcp.framing import Author, Foreign, answered, word
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
-from brenner.mcp.who import AGENT, TOKEN, note_fetched
+from brenner.mcp.who import AGENT, TOKEN, Reader, note_fetched, reader_of
 from brenner.thread.posted import iso
 from brenner.workflows import part_of_artifact as parts
 from brenner.workflows.versions import LoadedVersion, Target, load_version
@@ -21,7 +21,7 @@ _LARGE = 40_000  # characters; beyond that it is said how to ask for less
 
 def run(call: Call) -> Answer:
     """Show it, and note which version the caller has seen: her next contribution builds on it."""
-    thread_id = call.text("thread_id").strip()
+    thread_id, reader = call.text("thread_id").strip(), reader_of(call)
     try:
         loaded = load_version(call.desk, Target(thread_id), with_state=True)
     except Refused as refused:
@@ -31,9 +31,27 @@ def run(call: Call) -> Answer:
     part = parts.part_of(loaded.artifact, call.text("section"), call.text("item"))
     since = call.number("since")
     shown = _whole(call, loaded, part) if since is None else _since(call, loaded, part, since)
-    agent = note_fetched(call, thread_id, loaded.number or 0)
-    value = {**_head(loaded, part), "base_of_your_next_post": agent and loaded.number, **shown}
-    return answered(value, _lines(value))
+    number = loaded.number or 0
+    if reader:
+        note_fetched(call, reader, thread_id, number)
+    is_base = reader is not None and (reader.is_proven or call.caller.connection is not None)
+    base = {"base_of_your_next_post": number if is_base else None}
+    value = {**_head(loaded, part), **base, **shown}
+    return answered(value, (*_lines(value), _base(number, reader, call.caller.connection)))
+
+
+def _base(number: int, reader: Reader | None, connection: str | None) -> str:
+    """What the next contribution states as its base, if `base` is left out."""
+    explicit = f"or give `base: {number}` there"
+    if reader is None:
+        return f"To build on it with `brenner_post`, name yourself here as `agent`, {explicit}."
+    if reader.is_proven or connection is not None:
+        where = "" if reader.is_proven else " over this connection"
+        return f"The next `brenner_post` of {reader.agent}{where} states v{number} as its base."
+    return (
+        f"You have not shown the secret of {reader.agent}: only what is posted without it states "
+        f"v{number} as its base. To post with it, pass `sender_token` here, too, {explicit}."
+    )
 
 
 def _none_yet(thread_id: str) -> Answer:

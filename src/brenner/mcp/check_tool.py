@@ -1,81 +1,107 @@
-"""`brenner_check`: what is wrong with a message, before it is sent."""
+"""`brenner_check`: what would become of a message, before it is sent."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from brenner.check.message import check_composed
-from brenner.check.report import Report
-from brenner.diagnostics.codes.input import NO_RECIPIENT
+from brenner.diagnostics.codes import mail
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import type_of
-from brenner.mail.rules import unknown_recipients
 from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
-from brenner.mcp.violations import own_json, own_lines, thread_json, thread_lines
+from brenner.mcp.violations import told_json, told_lines
 from brenner.mcp.who import agent_of
 from brenner.thread.messages import Message
-from brenner.thread.types import DELTA
-from brenner.workflows.preview import foreseen
+from brenner.workflows.receive import Examined, Letter, examine
 
 _SEND = "It can be sent: `send_message` with these arguments."
-_CORRECTED = "Not valid; `corrected` is: read it, then send it with `send_message`."
-_BY_AUTHOR = "Not valid, and at least one error needs you: mend what the violations name."
+_CORRECTED = (
+    "It would be refused; `corrected` would not: read it, then send it with `send_message`."
+)
+_BY_AUTHOR = "It would be refused, and an error needs you: mend what the violations name."
+_CONTRIBUTES = " `corrected` is the same as a contribution."
+# What is said of somebody who stands in for who was not named
+_OF_A_STAND_IN = {"sender_name": mail.UNKNOWN_SENDER, "to": mail.UNKNOWN_RECIPIENT}
+
+
+class _Draft(NamedTuple):
+    """A message to look at; somebody stands in for who was left out."""
+
+    message: Message
+    left_out: tuple[str, ...]
 
 
 def run(call: Call) -> Answer:
     """A check that finds errors has done its work: that is no error of the call."""
-    message = _message(call)
-    report, corrected = check_composed(message)
-    report = _without_recipients(call, report, message)
-    if not report.valid and report.corrected is None:
-        corrected = None
-    sendable = message if report.valid else corrected
-    said = tuple(_foreseen(call, sendable)) if sendable else ()
-    following = _SEND if report.valid else _CORRECTED if corrected else _BY_AUTHOR
+    draft = _draft(call)
+    message = draft.message
+    found = examine(call.desk, Letter(message))
+    report, _ = check_composed(message)
+    said = [*_looked_at(draft, found)]
+    if not found.may_be_sent and found.corrected:  # what the thread would refuse then
+        said += _foreseen(call, found.corrected)
+    following = _following(found, draft)
     value = {
-        "valid": report.valid,
-        "type": report.type,
-        "summary": Summary.of((*report.violations, *said))._asdict(),
-        "violations": [
-            *map(own_json, report.violations),
-            *map(thread_json, said),
-        ],
+        "valid": found.may_be_sent,
+        "type": type_of(message),
+        "summary": Summary.of(said)._asdict(),
+        "violations": [told_json(each, report.violations) for each in said],
         "deltas": [delta._asdict() for delta in report.deltas],
-        "corrected": _arguments(call, corrected) if corrected else None,
+        "corrected": _arguments(call, found.corrected) if found.corrected else None,
+        "not_looked_at": [*draft.left_out, "sender_token"],
         "next": following,
     }
-    return answered(value, _lines(report, said, corrected, following))
+    lines = (following, *told_lines(said, report.violations), *_corrected_lines(found.corrected))
+    return answered(value, lines)
 
 
-def _message(call: Call) -> Message:
-    """The message that would be sent; who sends it matters little to a check."""
+def _draft(call: Call) -> _Draft:
+    """The message that would be sent. Who was not named need not be known yet."""
+    stand_in = _somebody(call.desk.mailbox, call.desk.project.operator)
     try:
         sender = call.text("sender_name") or agent_of(call)
     except Refused:
-        sender = call.desk.project.operator
-    return Message(
+        sender = ""
+    to = call.texts("to")
+    message = Message(
         thread_id=call.text("thread_id"),
-        sender=sender,
-        recipients=call.texts("to"),
+        sender=sender or stand_in,
+        recipients=to or (stand_in,),
         subject=call.text("subject"),
         body=call.text("body_md"),
     )
+    is_given = {"to": call.arguments.get("to") is not None, "sender_name": bool(sender)}
+    if is_given["to"] and not to:
+        message = message._replace(recipients=())
+    return _Draft(message, tuple(name for name, is_there in is_given.items() if not is_there))
 
 
-def _without_recipients(call: Call, report: Report, message: Message) -> Report:
-    """The report with those whom nobody knows; that nobody is named yet is no fault here."""
-    known = {agent.name for agent in call.desk.mailbox.agents()}
-    kept = [found for found in report.violations if found.code is not NO_RECIPIENT]
-    strangers = list(unknown_recipients(message, known))
-    corrected = None if strangers else report.corrected
-    return report._replace(violations=(*kept, *strangers), corrected=corrected)
+def _somebody(mailbox: Mailbox, operator: str) -> str:
+    known = [each.name for each in mailbox.agents()]
+    return operator if operator in known or not known else known[0]
 
 
-def _foreseen(call: Call, message: Message) -> Iterator[Diagnostic]:
-    """What the thread would refuse as it stands; of a message to be corrected, if it were."""
-    if type_of(message) == DELTA.name:
-        desk = call.desk
-        yield from foreseen(desk.mailbox, message, desk.project.operator, desk.project)
+def _looked_at(draft: _Draft, found: Examined) -> Iterator[Diagnostic]:
+    """What was found, but for what is wrong with a stand-in."""
+    passed_over = {_OF_A_STAND_IN[name] for name in draft.left_out}
+    yield from (each for each in found.violations if each.code not in passed_over)
+
+
+def _foreseen(call: Call, corrected: Message) -> list[Diagnostic]:
+    report, _ = check_composed(corrected)
+    found = examine(call.desk, Letter(corrected)).violations
+    return sorted((each for each in found if each not in report.violations), key=worst_first)
+
+
+def _following(found: Examined, draft: _Draft) -> str:
+    if found.may_be_sent:
+        said = _SEND + (_CONTRIBUTES if found.corrected else "")
+    else:
+        said = _CORRECTED if found.corrected else _BY_AUTHOR
+    left_out = " and ".join(f"`{name}`" for name in draft.left_out)
+    return f"{said} Not looked at, because not given: {left_out}." if left_out else said
 
 
 def _arguments(call: Call, corrected: Message) -> dict[str, object]:
@@ -89,12 +115,7 @@ def _arguments(call: Call, corrected: Message) -> dict[str, object]:
     }
 
 
-def _lines(
-    report: Report, said: tuple[Diagnostic, ...], corrected: Message | None, following: str
-) -> Iterator[str | Foreign]:
-    yield following
-    yield from own_lines(report.violations)
-    yield from thread_lines(said)
+def _corrected_lines(corrected: Message | None) -> Iterator[str | Foreign]:
     if corrected:
         yield f"Corrected subject: {corrected.subject}"
         yield f"Corrected body_md:\n{corrected.body}"
@@ -105,7 +126,7 @@ TOOL = Tool(
     "Check a message without sending it: violations with lines of body_md, and the corrected "
     "message where that is certain.",
     (
-        Argument("thread_id", required=True),
+        Argument("thread_id"),
         Argument("subject", required=True),
         Argument("body_md", required=True),
         Argument("to", Kind.TEXTS),

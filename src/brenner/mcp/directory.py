@@ -21,9 +21,12 @@ def numbers(agents: Iterable[Agent]) -> dict[str, int]:
     return {agent.name: number for number, agent in enumerate(by_age, 1)}
 
 
-def agent_shape(mailbox: Mailbox, agent: Agent, number: int) -> dict[str, object]:
-    """One agent. It was active when it sent something last, or registered: more is not known."""
-    last = max(agent.registered_at, last_sent(mailbox, agent.name) or agent.registered_at)
+def agent_shape(agent: Agent, number: int = 0, last: datetime | None = None) -> dict[str, object]:
+    """One agent. It was active when it sent something last, or registered: more is not known.
+
+    The number 0 is for who cannot be told among the others just now.
+    """
+    active = max(agent.registered_at, last or agent.registered_at)
     return {
         "id": number,
         "name": agent.name,
@@ -31,7 +34,7 @@ def agent_shape(mailbox: Mailbox, agent: Agent, number: int) -> dict[str, object
         "model": agent.model,
         "task_description": agent.task,
         "inception_ts": written(agent.registered_at),
-        "last_active_ts": written(last),
+        "last_active_ts": written(active),
         "project_id": PROJECT_ID,
         "attachments_policy": "auto",
         "contact_policy": "auto",
@@ -49,7 +52,8 @@ def last_sent(mailbox: Mailbox, name: str) -> datetime | None:
 
 def one(mailbox: Mailbox, agent: Agent) -> dict[str, object]:
     """One agent with its number among all."""
-    return agent_shape(mailbox, agent, numbers(mailbox.agents())[agent.name])
+    number = numbers(mailbox.agents())[agent.name]
+    return agent_shape(agent, number, last_sent(mailbox, agent.name))
 
 
 def everybody(mailbox: Mailbox, *, with_unread: bool = False) -> list[dict[str, object]]:
@@ -61,7 +65,7 @@ def everybody(mailbox: Mailbox, *, with_unread: bool = False) -> list[dict[str, 
     known = numbers(agents)
     tells = with_unread and Ability.READ_MARKS not in mailbox.lacks
     shapes = [
-        agent_shape(mailbox, agent, known[agent.name])
+        agent_shape(agent, known[agent.name], last_sent(mailbox, agent.name))
         | ({"unread_count": mailbox.unread(agent.name)} if tells else {})
         for agent in agents
     ]

@@ -6,7 +6,12 @@ from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call
-from brenner.workflows.identity import is_secret_of, kept_digest
+from brenner.workflows.identity import (
+    is_like_a_secret,
+    is_secret_of,
+    kept_digest,
+    name_of_secret,
+)
 
 _SHOW = (
     "Show the secret that registering gave you, as `sender_token` or `registration_token`. A name "
@@ -16,6 +21,11 @@ _OPERATORS = (
     "The operator makes the secret with `brenner agent secret`, and shows it as `sender_token` or "
     "`registration_token`."
 )
+_IN_THE_CONNECTION = (
+    "The secret that came with the connection (the header `Brenner-Secret`, or BRENNER_SECRET) is "
+    "nobody's here; perhaps it was replaced. Show the right one in the call, or tell the operator: "
+    "what comes with the connection has to be your own secret, or nothing."
+)
 _NO_SECRETS = "The store of this project keeps no secrets: {reason}."
 
 
@@ -24,6 +34,7 @@ def acting(call: Call, name: str, token: str = "") -> Trust:
 
     A secret that is wrong is always refused. One that is right, now or earlier on the same
     connection, is believed as long as it is the name's: a new one ends what the old one began.
+    With a connection may come the secret of another name: one program may run several agents.
     """
     kept = _kept(call, name)
     caller = call.caller
@@ -36,11 +47,22 @@ def acting(call: Call, name: str, token: str = "") -> Trust:
     ):
         caller.bindings.bind(caller.connection, name, kept)
         return Trust.VERIFIED
+    check_connection(call, name)
     if name == call.desk.project.operator:
         raise Refused(codes.OPERATOR_NEEDS_SECRET.at(name=name, advice=_advice(call, _OPERATORS)))
     if caller.is_strict:
         raise Refused(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
     return Trust.UNVERIFIED
+
+
+def check_connection(call: Call, name: str) -> None:
+    """Refuse who shows a secret with the connection that nobody has: she wants to be believed."""
+    secret, mailbox = call.caller.secret, call.desk.mailbox
+    if not secret or not is_like_a_secret(secret) or Ability.SECRETS in mailbox.lacks:
+        return
+    if name_of_secret(mailbox, secret) is None:
+        found = codes.WRONG_SECRET.at(name=name)
+        raise Refused(found._replace(fix=_IN_THE_CONNECTION))
 
 
 def _kept(call: Call, name: str) -> str | None:

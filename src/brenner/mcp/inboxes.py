@@ -11,10 +11,11 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Received
 from brenner.mail.query import instant
 from brenner.mcp.directory import numbers
+from brenner.mcp.pages import received
+from brenner.mcp.room import Room
 from brenner.mcp.shapes import Shape, inbox_shape
 
 _URGENT = (Importance.HIGH, Importance.URGENT)
-_MOST_AT_ONCE = 200
 _TIME = "a time in ISO 8601, such as `2025-12-30T12:00:00+00:00`"
 
 
@@ -44,29 +45,17 @@ def since_time(written: str, argument: str = "since_ts") -> datetime | None:
 def inbox(mailbox: Mailbox, wish: InboxWish) -> list[Shape]:
     """The messages, newest first."""
     mailbox.agent(wish.name)  # an unknown name has no inbox, however little of it is asked for
-    known = numbers(mailbox.agents())
+    known, room = numbers(mailbox.agents()), Room()
     return [
-        inbox_shape(each, wish.name, known, with_body=wish.include_bodies)
+        room.fitted(inbox_shape(each, wish.name, known, with_body=wish.include_bodies))
         for each in islice(_wanted(mailbox, wish), max(0, wish.limit))
     ]
 
 
 def _wanted(mailbox: Mailbox, wish: InboxWish) -> Iterator[Received]:
     since = wish.since
-    newest = _newest_first(mailbox, wish)
+    newest = received(mailbox, wish.name)
     newer = takewhile(lambda each: since is None or each.stored.at > since, newest)
     for each in newer:
         if not wish.urgent_only or each.stored.envelope.importance in _URGENT:
             yield each
-
-
-def _newest_first(mailbox: Mailbox, wish: InboxWish) -> Iterator[Received]:
-    """The inbox, page by page, as far as somebody goes on asking."""
-    at_once = _MOST_AT_ONCE if wish.urgent_only else max(1, min(wish.limit, _MOST_AT_ONCE))
-    before = None
-    while True:
-        page = mailbox.inbox(wish.name, limit=at_once, before=before)
-        yield from page.messages
-        if not page.has_more or not page.messages:
-            return
-        before = page.messages[-1].stored.id

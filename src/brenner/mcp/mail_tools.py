@@ -1,19 +1,25 @@
 """The tools for mail, under the names and in the forms of Agent Mail."""
 
+from brenner.diagnostics.errors import BrennerError
 from brenner.mail.model import Envelope, Importance
 from brenner.mail.query import Query
 from brenner.mail.rules import unknown_thread
 from brenner.mcp import identity, project_key, told
 from brenner.mcp.directory import written
 from brenner.mcp.inboxes import InboxWish, inbox, since_time
+from brenner.mcp.pages import backwards, found
+from brenner.mcp.room import Room
 from brenner.mcp.searching import asked_for
 from brenner.mcp.sending import reply_message, send_message
 from brenner.mcp.shapes import found_shape
-from brenner.mcp.summaries import examples_of, summary_of
+from brenner.mcp.summaries import examples_of, heads, summary_of
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.workflows.acknowledge import Acknowledgement, send_ack
+from brenner.workflows.send import trouble
 
 _MOST_SHOWN = 20
+_NOT_MARKED = "it could not be noted that you have read what it acknowledges"
+_NOT_TOLD = "it is not known when you have read what it acknowledges"
 
 
 # What a recipient does
@@ -24,7 +30,7 @@ def _mark_message_read(call: Call) -> Answer:
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     identity.acting(call, name, call.text("registration_token"))
     call.desk.mailbox.mark(name, [message_id], is_read=True)
-    read_at = _read_at(call, name, message_id)
+    read_at, _ = _read_at(call, name, message_id)
     return Answer({"message_id": message_id, "read": True, "read_at": read_at})
 
 
@@ -33,23 +39,31 @@ def _acknowledge_message(call: Call) -> Answer:
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     trust = identity.acting(call, name, call.text("registration_token"))
     said = Acknowledgement(name, message_id, envelope=Envelope(trust=trust))
-    ack = send_ack(call.desk.mailbox, said).stored
-    return Answer(
-        {
-            "message_id": message_id,
-            "acknowledged": True,
-            "acknowledged_at": written(ack.at),
-            "read_at": _read_at(call, name, message_id),
-            "ack_message_id": ack.id,
-        }
-    )
+    sent, unmarked = send_ack(call.desk.mailbox, said)
+    ack = sent.stored
+    read_at, failed = _read_at(call, name, message_id)
+    value = {
+        "message_id": message_id,
+        "acknowledged": True,
+        "acknowledged_at": written(ack.at),
+        "read_at": read_at,
+        "ack_message_id": ack.id,
+    }
+    error = unmarked or failed
+    if error:  # it is sent: what fails after it must not look like a failure to send
+        found = trouble(ack.id, _NOT_MARKED if unmarked else _NOT_TOLD, error)
+        value["violations"] = [told.in_tools(found).to_json()]
+    return Answer(value)
 
 
-def _read_at(call: Call, name: str, message_id: int) -> str | None:
-    """When she has read it; None where the home does not tell."""
-    deliveries = call.desk.mailbox.deliveries(message_id)
+def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, BrennerError | None]:
+    """When she has read it, None where the home does not tell; and why that cannot be said."""
+    try:
+        deliveries = call.desk.mailbox.deliveries(message_id)
+    except BrennerError as error:
+        return None, error
     times = [each.read_at for each in deliveries if each.recipient == name and each.read_at]
-    return written(times[0]) if times else None
+    return written(times[0]) if times else None, None
 
 
 # Reading
@@ -72,15 +86,14 @@ def _search_messages(call: Call) -> Answer:
     query = asked_for(call.text("query"))
     if not isinstance(query, Query):
         return told.refused(query)
-    limit = _limit(call)
-    found = call.desk.mailbox.search(query, limit=limit).messages if limit > 0 else ()
-    return Answer({"result": [found_shape(each) for each in found]})  # in the text, too
+    room, hits = Room(), found(call.desk.mailbox, query, _limit(call))
+    return Answer({"result": [room.fitted(found_shape(each)) for each in hits]})  # in the text, too
 
 
 def _summarize_thread(call: Call) -> Answer:
     project_key.check(call, call.text("project_key"))
     thread_id, mailbox = call.text("thread_id"), call.desk.mailbox
-    messages = mailbox.thread(thread_id).messages
+    messages = heads(backwards(mailbox, thread_id))
     if not messages:
         raise unknown_thread(thread_id, [each.thread_id for each in mailbox.threads()])
     examples = examples_of(messages) if call.flag("include_examples") else []

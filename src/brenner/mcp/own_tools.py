@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 from brenner.diagnostics.errors import Refused
 from brenner.mcp import artifact_tool, check_tool, explain_tool, post_tool, task_tool
-from brenner.mcp.framing import answered
+from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Call, Tool
-from brenner.mcp.violations import thread_json, thread_lines
+from brenner.mcp.violations import is_own, refusal, told_lines
 
 
 def _guarded(tool: Tool) -> Tool:
-    """The tool with its refusals framed where they are about mail of others, which they quote."""
+    """The tool with its refusals framed where they may quote what others wrote."""
     return tool._replace(run=_framing(tool.run))
 
 
@@ -20,10 +20,10 @@ def _framing(run: Callable[[Call], Answer]) -> Callable[[Call], Answer]:
             return run(call)
         except Refused as refused:
             found = refused.diagnostic
-            if found.message_id is None:
+            if is_own(found) and not refused.details:
                 raise
-            value = {"error": thread_json(found), "violations": [thread_json(found)]}
-            return answered(value, thread_lines([found]), is_error=True)
+            lines = (*told_lines([found]), *map(Foreign, refused.details))
+            return answered(refusal([found]), lines, is_error=True)
 
     return guarded
 

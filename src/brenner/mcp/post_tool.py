@@ -1,28 +1,32 @@
 """`brenner_post`: a contribution with its deltas as structured arguments."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.merging.contribution import stated_base
 from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.contributing import NO_DELTAS
 from brenner.diagnostics.codes.thread_subject import UNKNOWN_ROLE_SHORTHAND
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import WARNING, Diagnostic
-from brenner.mail.model import Envelope, Sent, Trust
-from brenner.mcp.framing import answered
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import WARNING, Diagnostic, worst_first
+from brenner.grammar import AGENT_NAME
+from brenner.mail.model import Envelope, Sent, Stored, Trust
+from brenner.markdown.blocks import blocks
+from brenner.mcp.framing import answered, word
 from brenner.mcp.identity import acting
-from brenner.mcp.told import refused
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
-from brenner.mcp.violations import in_delta, own_json, own_lines, thread_json, thread_lines
-from brenner.mcp.who import AGENT, TOKEN, agent_of, fetched_as
+from brenner.mcp.violations import in_delta, refusal, told_json, told_lines
+from brenner.mcp.who import AGENT, TOKEN, agent_of, last_fetched
 from brenner.workflows.contribute import Contribution, Prepared, expected, prepare, sent_before
 from brenner.workflows.receive import Letter, Receipt, receive
+from brenner.workflows.send import trouble
 
 EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
     '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
 )
+_NOT_KNOWN = "it is not known what a compile would make of it, nor what you still owe"
 _YOUR_MODEL = (
     "Register again with your model and program, which tell the shorthand: `register_agent`."
 )
@@ -39,15 +43,15 @@ def run(call: Call) -> Answer:
     thread_id = call.text("thread_id").strip()
     base = call.number("base")
     if base is None:
-        base = call.caller.fetched.last(fetched_as(agent, trust), thread_id)
+        base = last_fetched(call, agent, trust, thread_id)
     wanted = Contribution(thread_id, agent, deltas, call.text("summary"), call.texts("to"), base)
     prepared = prepare(call.desk, wanted)
     if not prepared.is_ready:
-        return _refused(prepared)
+        return _refused(prepared, prepared.violations)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
-        return _refused(prepared._replace(violations=receipt.violations))
-    return _posted(call, prepared, receipt, receipt.sent, base)
+        return _refused(prepared, receipt.violations)
+    return _posted(call, prepared, receipt, receipt.sent)
 
 
 def _receive(call: Call, prepared: Prepared, trust: Trust) -> Receipt:
@@ -71,38 +75,43 @@ def _told(found: Diagnostic) -> Diagnostic:
     return told._replace(fix=_YOUR_MODEL) if found.code is UNKNOWN_ROLE_SHORTHAND else told
 
 
-def _refused(prepared: Prepared) -> Answer:
+def _all_told(
+    prepared: Prepared, found: Iterable[Diagnostic]
+) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The violations as they are shown, and those of them that are about her own text alone."""
+    own = [_told(each) for each in prepared.violations]
+    return [_told(each) if each in prepared.violations else each for each in found], own
+
+
+def _refused(prepared: Prepared, found: Iterable[Diagnostic]) -> Answer:
     """Nothing was sent: every violation, and the deltas with all corrections that are certain."""
-    answer = refused(map(_told, prepared.violations))
+    shown, own = _all_told(prepared, found)
     wrong = list(prepared.wrong)
-    told = {
+    value = {
+        **refusal(shown, own),
         "corrections": [each._asdict() for each in prepared.corrections],
         "deltas": list(prepared.deltas),
         "still_wrong": wrong,
     }
-    value = answer.value if isinstance(answer.value, dict) else {}
     numbers = ", ".join(map(str, wrong))
-    rest = f"number {numbers} still has to be mended" if wrong else "see the violations"
-    lines = [
+    rest = f"number {numbers} still has to be mended" if wrong else "post them if that is meant"
+    lines = (
         "Nothing was posted.",
-        answer.text or "",
+        *told_lines(sorted(shown, key=worst_first), own),
         *_corrected_lines(prepared),
-        f"The deltas with every correction that is certain ({rest}):",
-        json.dumps(told["deltas"], ensure_ascii=False),
-    ]
-    return Answer({**value, **told}, "\n".join(lines), is_error=True)
+        f"The deltas with every correction that can be made ({rest}):",
+        json.dumps(value["deltas"], ensure_ascii=False),
+    )
+    return answered(value, lines, is_error=True)
 
 
-def _posted(
-    call: Call, prepared: Prepared, receipt: Receipt, sent: Sent, base: int | None
-) -> Answer:
-    desk, stored = call.desk, sent.stored
-    entries = expected(desk.mailbox, stored, desk.project.operator)
-    own = [each for each in receipt.violations if each in prepared.violations]
-    said = [each for each in receipt.violations if each not in own]
-    said += _warnings(entries or ())
+def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Answer:
+    stored = sent.stored
+    entries, owed, failed = _looked_up(call, stored)
+    found = (*receipt.violations, *_warnings(entries or ()), *failed)
+    said, own = _all_told(prepared, found)
+    own += failed  # the words of the store, not of others
     message = stored.message
-    owed = [each.last.id for each in desk.mailbox.debts(message.sender, message.thread_id)]
     trust = stored.envelope.trust
     value = {
         "message_id": stored.id,
@@ -110,22 +119,37 @@ def _posted(
         "thread_id": message.thread_id,
         "subject": message.subject,
         "from": message.sender,
-        "to": list(message.recipients),
-        "base": base,
+        "to": [word(name, AGENT_NAME) for name in message.recipients],
+        "base": stated_base(blocks(message.body)),
         "trust": trust.value if trust else None,
         "expected": None if entries is None else [_entry_json(each) for each in entries],
         "corrections": [each._asdict() for each in prepared.corrections],
-        "violations": [*(own_json(_told(each)) for each in own), *map(thread_json, said)],
+        "violations": [told_json(each, own) for each in said],
         "owed_acks": owed,
     }
     lines = (
         *_posted_lines(value, entries),
         *_corrected_lines(prepared),
-        *own_lines(map(_told, own)),
-        *thread_lines(said),
+        *told_lines(said, own),
         *([_owed(owed)] if owed else ()),
     )
     return answered(value, lines)
+
+
+def _looked_up(
+    call: Call, stored: Stored
+) -> tuple[tuple[Entry, ...] | None, list[int], list[Diagnostic]]:
+    """What becomes of the blocks, which ACKs are owed, and what of that cannot be said.
+
+    The message is posted: what fails now must not look like a failure to post it.
+    """
+    mailbox, message = call.desk.mailbox, stored.message
+    try:
+        entries = expected(mailbox, stored, call.desk.project.operator)
+        debts = mailbox.debts(message.sender, message.thread_id)
+    except BrennerError as error:
+        return None, [], [trouble(stored.id, _NOT_KNOWN, error)]
+    return entries, [each.last.id for each in debts], []
 
 
 def _warnings(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -158,7 +182,8 @@ def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -
     base = f" on v{value['base']}" if value["base"] is not None else ""
     yield f"Posted message {value['message_id']} to {value['thread_id']}{base}.{again}"
     if value["trust"] == Trust.UNVERIFIED:
-        yield "It is marked as unverified: you have not shown the secret of your name."
+        who = "you have" if value["is_new"] else "whoever posted it had"
+        yield f"It is marked as unverified: {who} not shown the secret of your name."
     if entries is None:
         yield "What becomes of its deltas is known once the thread is compiled, or was already."
         return

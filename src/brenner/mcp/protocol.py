@@ -4,11 +4,8 @@ Nothing here knows how requests arrive. Tools are plain functions that may wait:
 worker thread, and what has begun is finished, even where whoever called has gone away.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import anyio
-import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
@@ -21,16 +18,16 @@ from brenner.mcp.caller import Bindings, Caller, Fetched
 from brenner.mcp.instructions import INSTRUCTIONS
 from brenner.mcp.offers import OFFERS, Offers
 from brenner.mcp.tool import Call
+from brenner.mcp.workers import Workers
 from brenner.workflows.desk import Desk
 
 NAME = "brenner"
 STDIO = "stdio"
 SECRET_HEADER, CHECKED_HEADER = "Brenner-Secret", "Brenner-Checked"
 _SESSION_HEADER = "Mcp-Session-Id"
-_MOST_AT_ONCE = 16
+_APART = ("health_check",)  # tools that are answered however much is under way
 
 Context = ServerRequestContext[Any, Any]
-T = TypeVar("T")
 
 
 class Brain(NamedTuple):
@@ -94,7 +91,7 @@ class _Served:
         self._tools = {tool.name: tool for tool in offers.tools}
         self._resources = offers.resources
         self.schemas = {tool.name: schema(tool.arguments) for tool in offers.tools}
-        self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._workers = Workers()
 
     async def list_tools(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -115,8 +112,15 @@ class _Served:
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        call = Call(self._brain.desk, caller_of(self._brain, context), params.arguments or {})
-        return await self._finished(lambda: results.called(self._tools, params.name, call))
+        caller = caller_of(self._brain, context)
+        call = Call(self._brain.desk, caller, params.arguments or {})
+
+        def work() -> types.CallToolResult:
+            return results.called(self._tools, params.name, call)
+
+        if params.name in _APART:
+            return await self._workers.finish_apart(work)
+        return await self._workers.finish(work, _client_of(context, caller))
 
     async def list_resources(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -151,12 +155,18 @@ class _Served:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        call = Call(self._brain.desk, caller_of(self._brain, context), {})
-        uri = str(params.uri)
-        return await self._finished(lambda: results.read(self._resources, uri, call))
+        caller = caller_of(self._brain, context)
+        call, uri = Call(self._brain.desk, caller, {}), str(params.uri)
+        client = _client_of(context, caller)
+        return await self._workers.finish(lambda: results.read(self._resources, uri, call), client)
 
-    async def _finished(self, work: Callable[[], T]) -> T:
-        """Do it in a thread. A call that is cancelled while it waits for its turn is not begun;
-        one that has begun ends, and its answer is dropped.
-        """
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+def _client_of(context: Context, caller: Caller) -> str | None:
+    """Whose share a call is taken from: that of the session, else of the connection.
+
+    Whoever is alone at the other end of the standard input has no need of shares.
+    """
+    if context.request is None:
+        return None
+    where = context.request.client
+    return caller.connection or (f"{where.host}:{where.port}" if where else "")

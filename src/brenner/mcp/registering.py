@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent, Profile, Trust
 from brenner.mail.names import fresh_name, name_refusal, suggestions
-from brenner.mail.registering import registration
-from brenner.mcp.identity import acting
+from brenner.mail.registering import check_same_agent, registration
+from brenner.mcp.identity import acting, check_connection
 from brenner.mcp.project_key import slug
 from brenner.mcp.tool import Call
 from brenner.workflows.identity import claim, digest_of, kept_digest
@@ -26,11 +26,15 @@ _MOST_TRIES = 20
 
 
 class Registration(NamedTuple):
-    """An agent under its name. The secret is there only for who has claimed the name just now."""
+    """An agent under its name. The secret is there only for who has claimed the name just now.
+
+    `failed` is why the profile could not be kept, where the name was claimed all the same.
+    """
 
     agent: Agent
     is_verified: bool
     secret: str | None = None
+    failed: BrennerError | None = None
 
     def __repr__(self) -> str:
         return f"Registration({self.agent.name}, is_verified={self.is_verified})"
@@ -40,7 +44,7 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
     """Register a name as asked for, or not at all; without a name, a new one.
 
     A name that nobody has claimed is claimed: also one that a session was started with. Without
-    its secret, one that is claimed can only be registered as it is.
+    its secret, one that is claimed can only be registered as it is, and stays so.
     """
     if not profile.name:
         return register_new(call, profile)
@@ -51,12 +55,25 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
             return first
     trust = acting(call, profile.name, token)
     try:
-        updated = call.desk.mailbox.register(profile, update=trust is Trust.VERIFIED)
+        agent = _again(call, profile, trust)
     except Refused as refused:
         if refused.diagnostic.code != NAME_TAKEN:
             raise
         raise _taken(call, profile.name) from None
-    return Registration(updated.agent, trust is Trust.VERIFIED)
+    return Registration(agent, trust is Trust.VERIFIED)
+
+
+def _again(call: Call, profile: Profile, trust: Trust) -> Agent:
+    """Who is registered already, with what she says of herself now, if it is she who says it.
+
+    Of a name that has a secret nobody changes anything without it: others go by what they read.
+    """
+    mailbox = call.desk.mailbox
+    if trust is not Trust.VERIFIED and kept_digest(mailbox, profile.name) is not None:
+        agent = mailbox.agent(profile.name)
+        check_same_agent(profile, agent, _known(call))
+        return agent
+    return mailbox.register(profile, update=trust is Trust.VERIFIED).agent
 
 
 def register_new(call: Call, profile: Profile) -> Registration:
@@ -91,20 +108,24 @@ def _first(
         return _added(call, profile)
     if is_claimed:
         return None
+    check_connection(call, name)
     # What cannot be kept is refused before the name is claimed: the secret would be lost.
     registration(profile, known[name], known)
     secret = _claimed(call, name)
     if secret is None:
         return None
-    return Registration(
-        mailbox.register(profile, update=True).agent, is_verified=True, secret=secret
-    )
+    try:
+        agent = mailbox.register(profile, update=True).agent
+    except BrennerError as error:
+        return Registration(known[name], is_verified=True, secret=secret, failed=error)
+    return Registration(agent, is_verified=True, secret=secret)
 
 
 def _added(call: Call, profile: Profile) -> Registration | None:
     """The registration of a name that nobody has; None where somebody has it by now."""
     mailbox = call.desk.mailbox
     _check_new(call, profile.name)
+    check_connection(call, profile.name)
     has_secrets = Ability.SECRETS not in mailbox.lacks
     if not has_secrets:
         acting(call, profile.name)  # where nobody is believed without one, nobody comes in

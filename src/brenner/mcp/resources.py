@@ -1,6 +1,8 @@
 """What can be read by address, in the form of Agent Mail. Reading needs no identity."""
 
+from collections.abc import Iterator
 from datetime import datetime
+from operator import itemgetter
 
 from brenner.diagnostics.codes.tools import INVALID_ARGUMENT
 from brenner.diagnostics.errors import Refused
@@ -8,9 +10,10 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Reservation, Stored
 from brenner.mail.query import Query
 from brenner.mail.rules import order
-from brenner.mcp import directory, project_key
+from brenner.mcp import directory, pages, project_key
 from brenner.mcp.directory import written
 from brenner.mcp.inboxes import InboxWish, inbox, since_time
+from brenner.mcp.room import Room
 from brenner.mcp.shapes import Shape, message_shape, payload_shape
 from brenner.mcp.tool import Call, Resource
 
@@ -68,16 +71,21 @@ def _outbox(call: Call) -> object:
     mailbox = call.desk.mailbox
     known = directory.numbers(mailbox.agents())
     sent = _sent(mailbox, name, _limit(call), since_time(call.text("since_ts")))
-    shapes = [payload_shape(each, known, with_body=bodies) | {"commit": None} for each in sent]
-    return _listed(call, name, shapes)
+    room = Room()
+    shapes = [
+        (order(each), room.fitted(payload_shape(each, known, with_body=bodies) | {"commit": None}))
+        for each in sent
+    ]
+    newest_first = sorted(shapes, key=itemgetter(0), reverse=True)
+    return _listed(call, name, [shape for _, shape in newest_first])
 
 
-def _sent(mailbox: Mailbox, name: str, limit: int, since: datetime | None) -> list[Stored]:
-    """What somebody sent after a time, newest first; a search counts from that time on."""
+def _sent(mailbox: Mailbox, name: str, limit: int, since: datetime | None) -> Iterator[Stored]:
+    """What somebody sent after a time, which a search counts in; the latest arrivals first."""
     mailbox.agent(name)
-    found = mailbox.search(Query(senders=(name,), after=since), limit=limit).messages
-    newer = [each for each in found if since is None or each.at > since]
-    return sorted(newer, key=order, reverse=True)
+    for each in pages.found(mailbox, Query(senders=(name,), after=since), limit):
+        if since is None or each.at > since:
+            yield each
 
 
 def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
@@ -95,11 +103,15 @@ def _thread(call: Call) -> object:
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
     mailbox = call.desk.mailbox
     known = directory.numbers(mailbox.agents())
-    messages = mailbox.thread(thread_id).messages
+    room = Room()
+    shapes = [
+        room.fitted(message_shape(each, known, with_body=bodies))
+        for each in pages.backwards(mailbox, thread_id)
+    ]
     return {
         "project": project_key.key_of(call.desk.project),
         "thread_id": thread_id,
-        "messages": [message_shape(each, known, with_body=bodies) for each in messages],
+        "messages": shapes[::-1],
     }
 
 
@@ -115,12 +127,13 @@ def _reservations(call: Call) -> object:
     project_key.check(call, call.text("slug"))
     _flag(call, "active_only")
     mailbox = call.desk.mailbox
-    return [_reservation(each, mailbox) for each in mailbox.reservations()]
+    held = mailbox.reservations()
+    sent = {name: directory.last_sent(mailbox, name) for name in {each.agent for each in held}}
+    return [_reservation(each, sent[each.agent]) for each in held]
 
 
-def _reservation(one: Reservation, mailbox: Mailbox) -> Shape:
+def _reservation(one: Reservation, sent: datetime | None) -> Shape:
     """Whether it is forgotten we do not judge: when its owner was active last tells others."""
-    sent = directory.last_sent(mailbox, one.agent)
     return {
         "id": one.id,
         "agent": one.agent,

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from brenner.diagnostics.codes.tools import SEARCH_OPERATOR
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.query import Query, parse_query
+from brenner.mail.query import Query, parse_query, query_too_long
 
 _QUOTED = re.compile(r'("(?:[^"]++|"")*+"?)')
 _WORD = re.compile(r"\S+")
+_MOST_FAULTS = 50  # whoever made so many did not write a query
 _AND = "AND"  # all words must be there anyhow
 _INSTEAD = {
     "OR": "Search twice, once for each side.",
@@ -20,9 +22,12 @@ _INSTEAD = {
 
 def asked_for(text: str) -> Query | tuple[Diagnostic, ...]:
     """What a query asks for, or everything that is wrong with it."""
+    too_long = query_too_long(text)
+    if too_long:
+        return (too_long,)
     parts = _QUOTED.split(text)
     bare = parts[::2]
-    faults = tuple(dict.fromkeys(_faults(" ".join(bare))))
+    faults = tuple(dict.fromkeys(islice(_faults(" ".join(bare)), _MOST_FAULTS)))
     if faults:
         return faults
     parts[::2] = [_without_and(part) for part in bare]

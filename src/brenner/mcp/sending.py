@@ -1,10 +1,11 @@
 """Mail that agents send: from the arguments of a call to what became of the message."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import tools as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.model import Envelope, Importance, Stored
+from brenner.mail.model import Agent, Envelope, Importance, Stored
 from brenner.mail.rules import unknown_sender
 from brenner.mcp import identity, project_key, told
 from brenner.mcp.directory import numbers
@@ -80,7 +81,8 @@ def _send(
     call: Call, message: Message, importance: Importance, reply_to: int | None = None
 ) -> _Kept | Answer:
     """Store a message in the name of its sender, if she may; an answer where nothing was stored."""
-    faults = _not_offered(call) or _stranger(call, message.sender)
+    agents = call.desk.mailbox.agents()
+    faults = _not_offered(call) or _stranger(call, message.sender, agents)
     if faults:
         return _not_sent(told.refused(faults))
     trust = identity.acting(call, message.sender, call.text("sender_token"))
@@ -92,8 +94,8 @@ def _send(
         return _not_sent(told.refused(receipt.violations, corrected))
     found = [told.in_tools(each).to_json() for each in receipt.violations]
     said = {"violations": found, "corrected": corrected}
-    known = numbers(call.desk.mailbox.agents())
-    payload = payload_shape(receipt.sent.stored, known)
+    # Nothing is asked of the store any more: what is sent must not be answered as a failure.
+    payload = payload_shape(receipt.sent.stored, numbers(agents))
     return _Kept(payload, {name: value for name, value in said.items() if value})
 
 
@@ -112,11 +114,11 @@ def _not_offered(call: Call) -> list[Diagnostic]:
     return found
 
 
-def _stranger(call: Call, name: str) -> list[Diagnostic]:
+def _stranger(call: Call, name: str, agents: Iterable[Agent]) -> list[Diagnostic]:
     """That nobody has this name. Of the operator only her secret tells more."""
     if name == call.desk.project.operator:
         return []
-    found = unknown_sender(name, {agent.name for agent in call.desk.mailbox.agents()})
+    found = unknown_sender(name, {agent.name for agent in agents})
     return [found] if found else []
 
 

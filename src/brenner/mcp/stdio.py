@@ -18,16 +18,17 @@ from mcp.server import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from brenner.limits import MOST_REQUEST_BYTES
+from brenner.mcp.bounds import too_much_to_parse
 from brenner.mcp.logs import tell_places_only
 from brenner.mcp.pipes import Lines, Pipes
 
 FINE, INTERRUPTED = 0, 130
-_MOST_LINE_BYTES = 16 * 1024 * 1024
 _MOST_UNDER_WAY = 1_000
 _GRACE_SECONDS = 30
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CANCELLED = "notifications/cancelled"
-_TOO_LONG = f"The line is longer than {_MOST_LINE_BYTES} bytes; nothing of it was read."
+_TOO_LONG = f"The line is longer than {MOST_REQUEST_BYTES} bytes; nothing of it was read."
 _NOT_JSON = "The line is not JSON."
 _NOT_RPC = "The line is JSON, but no single JSON-RPC request or notification."
 
@@ -129,7 +130,7 @@ class _Connection:
         server: ObjectSendStream[SessionMessage | Exception],
         answers: ObjectSendStream[SessionMessage],
     ) -> None:
-        lines = Lines(_MOST_LINE_BYTES)
+        lines = Lines(MOST_REQUEST_BYTES)
         async with server, answers:
             while chunk := await anyio.to_thread.run_sync(self._pipes.read):
                 await self._take(lines.of(chunk), server, answers)
@@ -173,6 +174,9 @@ def message_of(line: bytes | None) -> Message:
     """The message in a line; a line that is none is answered with the reason."""
     if line is None:
         return _refused(types.INVALID_REQUEST, _TOO_LONG)
+    found = too_much_to_parse(line)
+    if found is not None:
+        return _refused(types.INVALID_REQUEST, f"{found.id}: {found.message} {found.fix}")
     try:
         value = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -13,7 +13,9 @@ from brenner.mcp.task_advice import advice, advice_for_all
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 from brenner.mcp.violations import thread_json
 from brenner.mcp.who import AGENT, agent_of
+from brenner.session.kickoff import PROMPTS
 from brenner.session.status import AWAITED, OpenAck, OpenMessage, Refusal
+from brenner.thread.ids import is_valid
 from brenner.workflows.desk import Desk
 from brenner.workflows.my_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
 
@@ -51,17 +53,26 @@ def _all(agent: str, unread: int | None, waiting: tuple[Waiting, ...]) -> Answer
     }
     lines: list[str | Foreign] = [f"{agent}: {len(waiting)} sessions wait for you."]
     for each in waiting[:_MOST]:
-        lines.append(
-            f"- {each.overview.thread_id}: {each.turn.value if each.turn else 'owes ACKs'}"
+        lines += _named(
+            "- ", each.overview.thread_id, each.turn.value if each.turn else "owes ACKs"
         )
         lines.append(Foreign(each.overview.question))
     return answered(value, [*lines, *following])
 
 
+def _named(before: str, thread_id: str, after: str) -> Iterator[str | Foreign]:
+    """A line that begins with the ID of a thread; one that is none is text of others."""
+    if is_valid(thread_id):
+        yield f"{before}{thread_id}: {after}"
+    else:
+        yield f"{before}{after}, in the thread"
+        yield Foreign(thread_id)
+
+
 def _waiting_json(each: Waiting) -> dict[str, object]:
     overview = each.overview
     return {
-        "thread_id": overview.thread_id,
+        "thread_id": _thread(overview.thread_id),
         "turn": each.turn.value if each.turn else None,
         "owed_acks": list(each.acks),
         "round": overview.round,
@@ -78,7 +89,7 @@ def _task_json(desk: Desk, task: Task) -> dict[str, object]:
     status, me, mailbox = task.status, task.me, desk.mailbox
     is_new = me is not None and me.turn in AWAITED and not me.total
     return {
-        "thread_id": status.thread_id,
+        "thread_id": _thread(status.thread_id),
         "question": _question(mailbox, task),
         "round": status.round,
         "phase": status.phase.value if status.phase else None,
@@ -86,7 +97,7 @@ def _task_json(desk: Desk, task: Task) -> dict[str, object]:
         "role": _role(task),
         "turn": me.turn.value if me else None,
         "kickoff": me.kickoff if me else None,
-        "your_items": list(task.own[:_MOST]),
+        "your_items": [word(each, ITEM_ID) for each in task.own[:_MOST]],
         "owed_acks": [_ack_json(desk, each) for each in task.acks[:_MOST]],
         "refused": [_refusal_json(each) for each in task.refusals[:_MOST]],
         "waiting_for_you": [_letter_json(mailbox, each) for each in task.letters[:_MOST]],
@@ -111,10 +122,15 @@ def _question(mailbox: Mailbox, task: Task) -> Foreign:
     return Foreign(task.status.question, authors)
 
 
-def _role(task: Task) -> str | None:
-    """Her role, where it is one of ours: a roster may hold any word."""
+def _thread(thread_id: str) -> str | Foreign:
+    """The ID of a thread; other mail may stand under any text."""
+    return thread_id if is_valid(thread_id) else Foreign(thread_id)
+
+
+def _role(task: Task) -> str | Foreign | None:
+    """Her role; a roster may hold any word."""
     role = task.me.role if task.me else None
-    return role if task.prompt else None
+    return role if role is None or role in PROMPTS else Foreign(role)
 
 
 def _ack_json(desk: Desk, each: OpenAck) -> dict[str, object]:
@@ -168,8 +184,14 @@ def _lines(value: dict[str, object], task: Task) -> Iterator[str | Foreign]:
     status = task.status
     phase = status.phase.value if status.phase else "a conversation"
     version = f"v{status.version.number}" if status.version else "no version yet"
-    yield f"{value['agent']} in {status.thread_id}: round {status.round}, {phase}, {version}."
-    yield f"Role: {value['role'] or 'none'}. Turn: {value['turn'] or 'not asked'}."
+    after = f"round {status.round}, {phase}, {version}."
+    yield from _named(f"{value['agent']} in ", status.thread_id, after)
+    role, turn = value["role"], f"Turn: {value['turn'] or 'not asked'}."
+    if isinstance(role, Foreign):
+        yield f"{turn} Role:"
+        yield role
+    else:
+        yield f"Role: {role or 'none'}. {turn}"
     question = value["question"]
     if isinstance(question, Foreign) and question.text:
         yield "The question:"
@@ -208,7 +230,8 @@ def _row(row: dict[str, object]) -> Iterator[str | Foreign]:
     for found in violations if isinstance(violations, list) else ():
         yield f"  {found['severity']} {found['id']}:"
         yield found["message"]
-        yield f"  Fix: {found['fix']}"
+        yield "  Fix:"
+        yield found["fix"]
 
 
 def _said(value: object) -> str:

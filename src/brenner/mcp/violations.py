@@ -1,51 +1,97 @@
 """Violations in the answers of our own tools.
 
-What is wrong with the caller's own text is told in plain words. What follows from the thread may
-quote the work of others, and is framed.
+What is wrong with the caller's own text is told in plain words. What follows from the mail may
+quote the work of others, and is framed: so is whatever is not known to be the caller's own.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import contributing, identity, mail, tools, versions
+from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
+from brenner.diagnostics.codes.delta_format import INVALID_SECTION
+from brenner.diagnostics.codes.message_body import TEMPLATE_NOT_FILLED_IN
+from brenner.diagnostics.codes.thread_subject import (
+    INVALID_BEAD_ID,
+    INVALID_COORD_THREAD_ID,
+    INVALID_RS_THREAD_ID,
+    THREAD_ID_TOO_LONG,
+)
+from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.mcp.fixes import IN_TOOLS
 from brenner.mcp.framing import Foreign
-from brenner.mcp.told import in_tools
+from brenner.mcp.told import in_tools, line_of
+
+# Codes that quote nothing but what the caller has given, numbers, and the word that is suggested.
+_OWN = frozenset(
+    {
+        *contributing.CODES,
+        *identity.CODES,
+        *(mail.UNKNOWN_SENDER, mail.UNKNOWN_RECIPIENT, mail.NO_SUCH_AGENT, mail.SENT_TO_NOBODY),
+        *(mail.UNKNOWN_THREAD, mail.UNKNOWN_MESSAGE, mail.KEY_REUSED),
+        *(INVALID_BEAD_ID, INVALID_COORD_THREAD_ID, INVALID_RS_THREAD_ID, THREAD_ID_TOO_LONG),
+        *(tools.NO_THREAD_NAMED, tools.NOT_COMPILED, tools.NO_SESSION_YET),
+        *(tools.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
+        *(versions.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
+    }
+)
+# A name, an ID, a section: no sentence. What is suggested is often what somebody else has chosen.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}", re.ASCII)
+_QUOTING = frozenset({"repaired", "readings", "suggestion", "item", "field"})
 
 
-def own_json(found: Diagnostic) -> dict[str, object]:
-    """A violation in what the caller wrote."""
-    return in_tools(found).to_json()
+def is_own(found: Diagnostic, known: Collection[Diagnostic] = ()) -> bool:
+    """Whether it holds only words of ours and the caller's; `known` are those of a check alone."""
+    return found in known or (found.code in _OWN and _is_plain(found.suggestion))
+
+
+def told_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dict[str, object]:
+    """A violation, framed unless it is the caller's own."""
+    return in_tools(found).to_json() if is_own(found, known) else thread_json(found)
 
 
 def thread_json(found: Diagnostic) -> dict[str, object]:
-    """A violation that the thread tells of; its fix is ours."""
+    """A violation that the mail tells of."""
     document = in_tools(found).to_json()
-    texts = {"repaired", "readings", "suggestion", "item", "field"} & document.keys()
     return {
         **document,
-        "message": Foreign(found.message),
-        **{name: _foreign(document[name]) for name in texts},
+        "message": _message(found),
+        "fix": _fix(found),
+        **{name: _foreign(document[name]) for name in _QUOTING & document.keys()},
     }
 
 
-def _foreign(value: object) -> object:
-    if isinstance(value, list):
-        return [Foreign(str(each)) for each in value]
-    return Foreign(str(value))
+def refusal(
+    violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
+) -> dict[str, object]:
+    """The structured form of an error, as other tools have it."""
+    found = sorted(violations, key=worst_first)
+    documents = [told_json(each, known) for each in found]
+    return {
+        "error": documents[0] if documents else None,
+        "violations": documents,
+        "summary": Summary.of(found)._asdict(),
+        "corrected": None,
+    }
 
 
-def own_lines(violations: Iterable[Diagnostic]) -> Iterator[str]:
-    """Each in one line. Lines count in the text that was given."""
-    for found in map(in_tools, violations):
-        place = f" line {found.line}" if found.line else ""
-        yield f"- {found.severity.value} {found.id}{place}: {found.message} Fix: {found.fix}"
+def told_lines(
+    violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
+) -> Iterator[str | Foreign]:
+    """Each as other tools have it, framed unless it is the caller's own."""
+    for found in violations:
+        if is_own(found, known):
+            yield f"- {found.severity.value} {line_of(in_tools(found))}"
+        else:
+            yield from thread_lines(found)
 
 
-def thread_lines(violations: Iterable[Diagnostic]) -> Iterator[str | Foreign]:
-    """The same for what the thread tells of."""
-    for found in map(in_tools, violations):
-        yield f"- {found.severity.value} {found.id}:"
-        yield Foreign(found.message)
-        yield f"  Fix: {found.fix}"
+def thread_lines(found: Diagnostic) -> Iterator[str | Foreign]:
+    """The same for one that the mail tells of."""
+    yield f"- {found.severity.value} {found.id}:"
+    yield _message(found)
+    yield "  Fix:"
+    yield _fix(found)
 
 
 def in_delta(found: Diagnostic) -> Diagnostic:
@@ -55,3 +101,24 @@ def in_delta(found: Diagnostic) -> Diagnostic:
     where = f" (`{found.field}`)" if found.field else ""
     said = f"Delta {found.block}{where}: {found.message}"
     return found._replace(line=None, message=said, repaired=None)
+
+
+def _message(found: Diagnostic) -> str | Foreign:
+    """What is wrong; where nothing was filled in, the words are those of the catalogue."""
+    return found.message if found.message == found.code.message else Foreign(found.message)
+
+
+def _fix(found: Diagnostic) -> str | Foreign:
+    fix = in_tools(found).fix
+    is_ours = fix == found.code.fix or (found.code in IN_TOOLS and _is_plain(found.suggestion))
+    return fix if is_ours else Foreign(fix)
+
+
+def _is_plain(suggestion: str | None) -> bool:
+    return suggestion is None or _WORD.fullmatch(suggestion) is not None
+
+
+def _foreign(value: object) -> object:
+    if isinstance(value, list):
+        return [Foreign(str(each)) for each in value]
+    return Foreign(str(value))

@@ -1,11 +1,14 @@
 """Who calls one of our own tools, where the call itself need not say so."""
 
+from typing import NamedTuple
+
 from brenner.diagnostics.codes.contributing import WHO_ARE_YOU
+from brenner.diagnostics.codes.identity import WRONG_SECRET
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting
 from brenner.mcp.tool import Argument, Call
-from brenner.workflows.identity import has_secret
+from brenner.workflows.identity import kept_digest, name_of_secret
 
 AGENT = Argument("agent", about="your name; may be left out once registered on this connection")
 TOKEN = Argument("sender_token")
@@ -22,29 +25,65 @@ def agent_of(call: Call) -> str:
     raise Refused(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
 
 
-def fetched_as(agent: str, trust: Trust) -> str:
-    """Under which name it is noted what somebody has fetched.
+class Reader(NamedTuple):
+    """Who reads, and how far that is believed.
 
-    What an unproven caller has read is never the base of what the proven one writes.
+    `is_proven` also where nobody has a secret: then nobody will show it.
     """
-    return agent if trust is Trust.VERIFIED else f"{agent} ({trust.value})"
+
+    agent: str
+    trust: Trust
+    is_proven: bool
 
 
-def note_fetched(call: Call, thread_id: str, version: int) -> str | None:
-    """Note that the caller has this version now; nobody's name where it is not known whose."""
+def reader_of(call: Call) -> Reader | None:
+    """Who reads; None where it is not said, for reading needs no name. A wrong secret is wrong."""
     try:
         agent = agent_of(call)
         trust = acting(call, agent, call.text(TOKEN.name))
-    except Refused:  # reading needs no name
+    except Refused as refused:
+        if refused.diagnostic.code is WRONG_SECRET:
+            raise
         return None
-    call.caller.fetched.note(fetched_as(agent, trust), thread_id, version)
-    return agent
+    is_claimed = kept_digest(call.desk.mailbox, agent) is not None
+    return Reader(agent, trust, trust is Trust.VERIFIED or not is_claimed)
+
+
+def note_fetched(call: Call, reader: Reader, thread_id: str, version: int) -> None:
+    """Note that the reader has this version now.
+
+    What an unproven one has fetched is the base of what the proven one writes only on the very
+    same connection: nobody else can choose what her words are about.
+    """
+    fetched, connection = call.caller.fetched, call.caller.connection
+    fetched.note(_believed(reader.agent, reader.trust), thread_id, version)
+    if connection is not None:
+        fetched.note(_over(reader.agent, connection), thread_id, version)
+
+
+def last_fetched(call: Call, agent: str, trust: Trust, thread_id: str) -> int | None:
+    """What she builds on: the last version that she has fetched, being believed as far as now.
+
+    What came over the same connection is hers, too. Only the latest version is ever fetched, so
+    that of two the later is the higher.
+    """
+    names = [_believed(agent, trust)]
+    if call.caller.connection is not None:
+        names.append(_over(agent, call.caller.connection))
+    found = (call.caller.fetched.last(name, thread_id) for name in names)
+    return max((each for each in found if each is not None), default=None)
+
+
+def _believed(agent: str, trust: Trust) -> str:
+    return agent if trust is Trust.VERIFIED else f"{agent} ({trust.value})"
+
+
+def _over(agent: str, connection: str) -> str:
+    return f"{agent} over {connection}"
 
 
 def _of_secret(call: Call) -> list[str]:
-    """The names whose secret came with the connection."""
+    """The name whose secret came with the connection."""
     secret = call.caller.secret
-    if not secret:
-        return []
-    mailbox = call.desk.mailbox
-    return [each.name for each in mailbox.agents() if has_secret(mailbox, each.name, secret)]
+    name = name_of_secret(call.desk.mailbox, secret) if secret else None
+    return [name] if name else []

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from brenner.diagnostics.codes import serving as codes
+from brenner.mcp.caller import Bindings
 from brenner.server.eras import Eras
 from brenner.server.gate import LIVENESS, Gate
 from brenner.server.page import POLICY, About, page
@@ -32,9 +33,11 @@ class Application(NamedTuple):
     close_streams: Callable[[], None]
 
 
-def application(server: Server[Any], settings: ServeSettings, about: About) -> Application:
-    """The whole of it, over a server of the SDK."""
-    eras = Eras(server, settings)
+def application(
+    server: Server[Any], settings: ServeSettings, about: About, bindings: Bindings
+) -> Application:
+    """The whole of it, over a server of the SDK. `bindings` are those that it knows callers by."""
+    eras = Eras(server, settings, lambda session: bool(bindings.names(session)))
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

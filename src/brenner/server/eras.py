@@ -7,7 +7,7 @@ none, so there are two of them over one server.
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.server.refusals import Refusal
 from brenner.server.sessions import Sessions
 from brenner.server.settings import ServeSettings
-from brenner.server.streams import EVENTS, JSON, Answer, Closing, as_events
+from brenner.server.streams import EVENTS, JSON, Answer, Closing, as_events, first
 
 _SESSION, _VERSION, _ACCEPT = b"mcp-session-id", b"mcp-protocol-version", b"accept"
 _IDLE_SECONDS = 24 * 60 * 60
@@ -28,13 +28,16 @@ _BOTH = f"{JSON}, {EVENTS}".encode()
 _INITIALIZE = "initialize"
 _INVALID_REQUEST = -32600
 _OK = range(200, 300)
+_BUSY = Refusal(503, codes.SERVER_BUSY.at(), ((b"retry-after", b"60"),))
 _GONE = 404
 
 
 class Eras:
     """The endpoint: leads each request to whoever understands it."""
 
-    def __init__(self, server: Server[Any], settings: ServeSettings) -> None:
+    def __init__(
+        self, server: Server[Any], settings: ServeSettings, is_bound: Callable[[str], bool]
+    ) -> None:
         most, most_bytes = settings.most_connections, settings.most_request_bytes
         self._stateful = StreamableHTTPSessionManager(
             server,
@@ -46,7 +49,7 @@ class Eras:
         self._stateless = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=most_bytes
         )
-        self._sessions = Sessions(most)
+        self._sessions = Sessions(most, is_bound)
         self._closing = Closing()
 
     @asynccontextmanager
@@ -77,7 +80,7 @@ class Eras:
         self, scope: Scope, receive: Receive, answer: Answer, headers: dict[bytes, bytes]
     ) -> None:
         message = await receive()
-        body, receive = message.get("body", b""), _again(message, receive)
+        body, receive = message.get("body", b""), first(message, receive)
         send = as_events(answer.send) if _wants_events(headers) else answer.send
         version = headers.get(_VERSION, b"").decode("latin-1")
         if body.lstrip()[:1] == b"[":
@@ -94,8 +97,12 @@ class Eras:
     async def _open_session(
         self, scope: Scope, receive: Receive, answer: Answer, send: Send
     ) -> None:
-        while (oldest := self._sessions.to_end()) is not None:
-            await self._end(oldest, scope)
+        while self._sessions.are_too_many:
+            unneeded = self._sessions.to_end()
+            if unneeded is None:
+                await _BUSY.answer(answer.send)
+                return
+            await self._end(unneeded, scope)
         await self._stateful.handle_request(scope, receive, send)
         opened = dict(answer.headers).get(_SESSION)
         if opened is not None and answer.status in _OK:
@@ -111,7 +118,7 @@ class Eras:
             self._sessions.forget(session)
 
     async def _end(self, session: str, scope: Scope) -> None:
-        """End a session that nobody has used for long, as its own client would."""
+        """End a session that speaks for nobody, as its own client would."""
         self._sessions.forget(session)
         asked = {**scope, "method": "DELETE", "headers": [(_SESSION, session.encode("latin-1"))]}
         await self._stateful.handle_request(asked, _no_body, _to_nobody)
@@ -155,16 +162,6 @@ async def _batch(send: Send) -> None:
     headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 400, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-def _again(message: Message, receive: Receive) -> Receive:
-    """The message once more, then what follows."""
-    waiting = [message]
-
-    async def receive_next() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return receive_next
 
 
 async def _no_body() -> Message:

@@ -1,7 +1,8 @@
 """Whom the server lets in, and how much: the first to see a request, for every address.
 
 What can be told from the headers is told before the body is read. The body is read here, within
-its limits of size and time, so that nobody behind the gate waits for a slow sender.
+its limits of size and time, so that nobody behind the gate waits for a slow sender; and what would
+take much more memory than it has bytes is not parsed at all.
 """
 
 import asyncio
@@ -13,15 +14,16 @@ from types import MappingProxyType
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
+from brenner.mcp.bounds import too_much_to_parse
+from brenner.server.bodies import Bodies, Gone
 from brenner.server.hosts import Hosts
-from brenner.server.rates import Rates
+from brenner.server.rates import Turns
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ServeSettings
+from brenner.server.streams import first
 
 LIVENESS = "/health/liveness"
 _BODY_SECONDS = 60.0
-# Of all bodies that are here at the same time. What is read from JSON takes up to 25 times as much.
-_MOST_HELD_BYTES = 64 * 1024 * 1024
 _METHODS = ("GET", "HEAD", "POST", "DELETE")
 _JSON = b"application/json"
 _SAFE = (
@@ -45,12 +47,12 @@ class Gate:
         self._app = app
         self._settings = settings
         self._hosts = Hosts(settings.host, settings.hosts)
-        self._rates = Rates(settings.requests_a_second)
+        self._turns = Turns(settings.requests_a_second)
+        self._bodies = Bodies(settings)
         self._token = settings.token.encode() if settings.token is not None else None
         self._grace = settings.grace_seconds
-        self._held = 0
         self._checks = (
-            *(self._host, self._origin, self._rate, self._bearer),
+            *(self._host, self._origin, self._bearer, self._rate),
             *(self._method, self._content_type, self._length),
         )
 
@@ -102,26 +104,33 @@ class Gate:
                 return Refusal(403, codes.FOREIGN_ORIGIN.at(origin=f"`{origin}`"))
         return None
 
-    def _rate(self, scope: Scope, _fields: Fields) -> Refusal | None:
-        client = scope["client"][0] if scope.get("client") else "nobody"
-        wait = math.ceil(self._rates.wait(client))
-        if not wait:
-            return None
-        most = self._settings.requests_a_second
-        found = codes.TOO_MANY_REQUESTS.at(most=most, client=client, seconds=wait)
-        return Refusal(429, found, ((b"retry-after", str(wait).encode()),))
-
     def _bearer(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """Both sides are compared whole, so that the time tells nothing."""
-        if self._token is None or scope["path"] == LIVENESS:
+        """Who may not come in is told so, but not as often as somebody likes to hear it."""
+        if self._token is None or self._bears_token(fields):
             return None
+        address, _ = _client(scope)
+        wait = self._turns.wait_as_stranger(address)
+        if wait:
+            return _too_many(self._turns.a_share, f"{address} without the token", wait)
+        if scope["path"] == LIVENESS:
+            return None
+        what = "another one" if b"authorization" in fields else "none"
+        return Refusal(401, codes.WRONG_TOKEN.at(what=what), _CHALLENGE)
+
+    def _bears_token(self, fields: Fields) -> bool:
+        """Both sides are compared whole, so that the time tells nothing."""
         given = fields.get(b"authorization", _NOTHING)
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        is_right = hmac.compare_digest(token.strip(), self._token)
-        if is_right and scheme.lower() == b"bearer":
+        is_right = hmac.compare_digest(token.strip(), self._token or b"")
+        return is_right and scheme.lower() == b"bearer"
+
+    def _rate(self, scope: Scope, fields: Fields) -> Refusal | None:
+        """After the token: who has none does not use up what others may ask."""
+        if self._token is not None and not self._bears_token(fields):
             return None
-        what = "another one" if given else "none"
-        return Refusal(401, codes.WRONG_TOKEN.at(what=what), _CHALLENGE)
+        address, port = _client(scope)
+        wait = self._turns.wait(address, port)
+        return _too_many(self._settings.requests_a_second, address, wait) if wait else None
 
     def _method(self, scope: Scope, _fields: Fields) -> Refusal | None:
         if scope["method"] in _METHODS:
@@ -149,47 +158,29 @@ class Gate:
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then hand on the request with it."""
-        body = bytearray()
+        body = self._bodies.begin()
         try:
-            refusal = await self._read(body, receive)
+            refusal = await self._bodies.read(body, receive, self.body_seconds)
+            data = body.handed_on()
+            if refusal is None:
+                found = too_much_to_parse(data)
+                refusal = None if found is None else Refusal(413, found)
             if refusal is not None:
+                self._bodies.drop(body)
                 await refusal.answer(send)
                 return
-            whole: Message = {"type": "http.request", "body": bytes(body), "more_body": False}
-            await self._app(scope, _first(whole, receive), send)
-        except _Gone:
+            whole: Message = {"type": "http.request", "body": data, "more_body": False}
+            await self._app(scope, first(whole, receive), send)
+        except Gone:
             return
         finally:
-            self._held -= len(body)
-
-    async def _read(self, body: bytearray, receive: Receive) -> Refusal | None:
-        """Gather the body, as long as it keeps within all limits."""
-        most = self._settings.most_request_bytes
-        try:
-            async with asyncio.timeout(self.body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] != "http.request":
-                        raise _Gone
-                    piece = message.get("body", b"")
-                    body += piece
-                    self._held += len(piece)
-                    if len(body) > most:
-                        return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=most))
-                    if self._held > _MOST_HELD_BYTES:
-                        return Refusal(503, codes.SERVER_BUSY.at(), ((b"retry-after", b"1"),))
-                    if not message.get("more_body", False):
-                        return None
-        except TimeoutError:
-            seconds = math.ceil(self.body_seconds)
-            return Refusal(408, codes.REQUEST_TOO_SLOW.at(seconds=seconds), _HANG_UP)
+            self._bodies.drop(body)
 
 
-_HANG_UP = ((b"connection", b"close"),)
-
-
-class _Gone(Exception):
-    """The client went away before it had sent everything."""
+def _too_many(most: int, client: str, wait: float) -> Refusal:
+    seconds = math.ceil(wait)
+    found = codes.TOO_MANY_REQUESTS.at(most=most, client=client, seconds=seconds)
+    return Refusal(429, found, ((b"retry-after", str(seconds).encode()),))
 
 
 def _fields(scope: Scope) -> Fields:
@@ -205,11 +196,6 @@ def _reached(scope: Scope) -> str | None:
     return scope["server"][0] if scope.get("server") else None
 
 
-def _first(whole: Message, receive: Receive) -> Receive:
-    """What the application receives: the whole body, then whatever comes."""
-    waiting = [whole]
-
-    async def receive_next() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return receive_next
+def _client(scope: Scope) -> tuple[str, int]:
+    """The address and the port at the other end."""
+    return (scope["client"][0], scope["client"][1]) if scope.get("client") else ("nobody", 0)

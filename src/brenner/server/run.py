@@ -121,7 +121,7 @@ def serve(
     give_back_large_blocks()
     _open_more_files(settings.most_connections)
     brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
-    app = application(build(brain), settings, about(desk.project, settings))
+    app = application(build(brain), settings, about(desk.project, settings), brain.bindings)
     Running(app, settings, on_ready).run(sockets=[listening])
     return FINE
 

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+from brenner.limits import MOST_REQUEST_BYTES
+
 HOST, PORT = "127.0.0.1", 8765
 ENDPOINTS = ("/mcp", "/mcp/", "/api", "/api/")
-# A body of the largest size, with every character of it escaped twice
-MOST_REQUEST_BYTES = 16 * 1024 * 1024
 MOST_CONNECTIONS = 1_000
 REQUESTS_A_SECOND = 500
 GRACE_SECONDS = 10

@@ -102,3 +102,13 @@ def _of_stream(start: Message) -> list[tuple[bytes, bytes]]:
     left_out = (b"content-type", b"content-length")
     kept = [each for each in start.get("headers", ()) if each[0] not in left_out]
     return [*kept, _EVENTS_TYPE, (b"cache-control", b"no-cache, no-transform")]
+
+
+def first(message: Message, receive: Receive) -> Receive:
+    """What an application receives that is to see this message first, then whatever comes."""
+    waiting = [message]
+
+    async def receive_next() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return receive_next

@@ -24,7 +24,7 @@ _RULES = {
     ThreadKind.COORDINATION: (grammar.COORDINATION_THREAD_ID, codes.INVALID_COORD_THREAD_ID),
     ThreadKind.ENGINEERING: (grammar.ENGINEERING_THREAD_ID, codes.INVALID_BEAD_ID),
 }
-_LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
+LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
 # The advice on slugs: it binds the IDs that we generate, and is a warning in others.
 SHORTEST_SLUG, LONGEST_SLUG = 10, 40
 FEWEST_WORDS, MOST_WORDS = 2, 5
@@ -47,7 +47,7 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
         suggestion = perhaps(suggest_thread_id(thread_id))
         reason = _what_is_wrong(thread_id, kind)
         return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
-    if len(thread_id) > _LONGEST_ID:
+    if len(thread_id) > LONGEST_ID:
         length = len(thread_id)
         return [codes.THREAD_ID_TOO_LONG.at(line, length=length, most=MOST_FILE_NAME_BYTES)]
     return [
@@ -59,7 +59,7 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
 def is_valid(thread_id: str) -> bool:
     """Whether the ID may be used as a key: in mail, as a file name, as a session's name."""
     pattern, _ = _RULES[classify_thread_id(thread_id)]
-    return len(thread_id) <= _LONGEST_ID and pattern.fullmatch(thread_id) is not None
+    return len(thread_id) <= LONGEST_ID and pattern.fullmatch(thread_id) is not None
 
 
 def _what_is_wrong(thread_id: str, kind: ThreadKind) -> str:

@@ -13,6 +13,7 @@ from brenner.thread.types import PLACEHOLDER, UNFILLED_NAME, UNFILLED_TEXT, UNFI
 
 MOST_QUOTED = 240
 _ADVISED_DESCRIPTION = 80
+_MOST_SPELLED = 10  # characters for one that is hidden
 _LONGEST_MARKER = 254  # the readers of Markdown count one character more, and no further
 _CODE = re.compile("(`[^`]*`)")
 # A longer run of backticks pairs otherwise, an address that viewers make a link of reaches into the
@@ -30,6 +31,25 @@ def quoted(text: str, most: int = MOST_QUOTED) -> str:
         part if number % 2 else _escaped(part) for number, part in enumerate(parts)
     ).strip()
     return shown if shown.startswith("`") else one_paragraph(shown)
+
+
+def quoted_paragraphs(text: str) -> list[str]:
+    """The text whole, paragraph by paragraph, each with its own line breaks and all of its words.
+
+    It is long, and its author's own: cut, it would say something else.
+    """
+    paragraphs: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.strip():
+            paragraphs[-1].append(quoted(line, _MOST_SPELLED * len(line)))
+        else:
+            paragraphs.append([])
+    return ["\\\n".join(map(_further, lines)) for lines in paragraphs if lines]
+
+
+def _further(line: str) -> str:
+    """A line that follows others: a colon at its start may be a row of dashes under a table."""
+    return f"\\{line}" if line.startswith(":") else line
 
 
 def quoted_cell(text: str, most: int = MOST_QUOTED) -> str:

@@ -20,6 +20,7 @@ ROLE_SHORTHANDS = {
 }
 _ADVISED_DESCRIPTION = 80
 _LONGEST_WORTH_REPAIRING = 4 * MOST_SUBJECT_CHARACTERS
+_LOOSE = re.compile(r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)")
 
 
 class Subject(NamedTuple):
@@ -91,7 +92,7 @@ def repair_subject(text: str) -> str | None:
     """The subject with its prefix spelled right, where only case, blanks or width are wrong."""
     if len(text) > _LONGEST_WORTH_REPAIRING:
         return None
-    loose = re.fullmatch(r"\s*([A-Za-z]+)\s*(?:\[\s*([A-Za-z]+)\s*\])?\s*[:：]\s*(.*)", text)
+    loose = _LOOSE.fullmatch(text)
     if not loose:
         return None
     word, role, description = loose.groups()

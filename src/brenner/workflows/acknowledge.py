@@ -7,16 +7,24 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import PLAIN, Envelope, Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust
 from brenner.mail.rules import check_recipient
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 from brenner.thread.types import ACK_STATUSES, PLACEHOLDER
+from brenner.workflows.keys import stored_key
 
 RECEIVED = "Received"
+
+
+class Acknowledged(NamedTuple):
+    """The ACK, and why what it acknowledges could not be marked as read, if it could not."""
+
+    sent: Sent
+    unmarked: BrennerError | None = None
 
 
 class Acknowledgement(NamedTuple):
@@ -32,11 +40,14 @@ class Acknowledgement(NamedTuple):
 def acknowledge(
     mailbox: Mailbox, name: str, message_id: int, status: str = RECEIVED, notes: str = ""
 ) -> Sent:
-    """Acknowledge a message on this machine."""
-    return send_ack(mailbox, Acknowledgement(name, message_id, status, notes))
+    """Acknowledge a message on this machine, where doing it again finishes what failed."""
+    sent, unmarked = send_ack(mailbox, Acknowledgement(name, message_id, status, notes))
+    if unmarked:
+        raise unmarked
+    return sent
 
 
-def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Sent:
+def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Acknowledged:
     """Send the ACK, and mark the message and its copies as read: who acknowledges has read.
 
     Where a home keeps no such marks, the ACK is all: it must not fail after it was sent. The same
@@ -53,14 +64,23 @@ def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Sent:
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)
-    before = _acknowledgement(mailbox, name, message_id)
+    before = _acknowledgement(mailbox, said)
     if before and (status, notes) == (RECEIVED, ""):
         sent = Sent(before, is_new=False)
     else:
         sent = _send(mailbox, stored, said)
-    if Ability.READ_MARKS not in mailbox.lacks:
-        mailbox.mark(name, {message_id, *sent.stored.acknowledges}, is_read=True)
-    return sent
+    return Acknowledged(sent, _unmarked(mailbox, said, sent.stored))
+
+
+def _unmarked(mailbox: Mailbox, said: Acknowledgement, ack: Stored) -> BrennerError | None:
+    """Mark what it acknowledges; why that failed. The ACK is stored in any case."""
+    if Ability.READ_MARKS in mailbox.lacks:
+        return None
+    try:
+        mailbox.mark(said.name, {said.message_id, *ack.acknowledges}, is_read=True)
+    except BrennerError as error:
+        return error
+    return None
 
 
 def _send(mailbox: Mailbox, stored: Stored, said: Acknowledgement) -> Sent:
@@ -75,15 +95,21 @@ def _send(mailbox: Mailbox, stored: Stored, said: Acknowledgement) -> Sent:
             body=_body(stored, said.status, said.notes),
         ),
         reply_to=stored.id,
-        key=f"ack {stored.id} {sha256(words).hexdigest()[:16]}",
+        key=stored_key(f"ack {stored.id} {sha256(words).hexdigest()[:16]}", said.envelope.trust),
         envelope=said.envelope,
     )
 
 
-def _acknowledgement(mailbox: Mailbox, name: str, message_id: int) -> Stored | None:
-    """The ACK that settled it, written by hand or by this."""
-    by = [d.acknowledged_by for d in mailbox.deliveries(message_id) if d.recipient == name]
-    return mailbox.message(by[0]) if by and by[0] is not None else None
+def _acknowledgement(mailbox: Mailbox, said: Acknowledgement) -> Stored | None:
+    """The ACK that settled it, written by hand or by this.
+
+    Who is believed is not taken for having said what somebody else may have said in her name.
+    """
+    deliveries = mailbox.deliveries(said.message_id)
+    by = [each.acknowledged_by for each in deliveries if each.recipient == said.name]
+    ack = mailbox.message(by[0]) if by and by[0] is not None else None
+    is_doubtful = ack and ack.is_local and ack.envelope.trust is Trust.UNVERIFIED
+    return None if is_doubtful and said.envelope.trust is not Trust.UNVERIFIED else ack
 
 
 def _body(stored: Stored, status: str, notes: str) -> str:

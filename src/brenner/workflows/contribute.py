@@ -24,19 +24,17 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
-from brenner.roster.model import RosterEntry
 from brenner.session.chain import Chain
-from brenner.session.kickoff import shorthand_of
 from brenner.thread.messages import Message
-from brenner.thread.quoting import in_fence, quoted, short
+from brenner.thread.quoting import in_fence, quoted_paragraphs, short
 from brenner.thread.subjects import compose_subject
 from brenner.thread.types import DELTA
-from brenner.workflows.chains import check_usable, filed, load_chain, load_quickly
+from brenner.workflows.chains import check_usable, load_chain, load_quickly
 from brenner.workflows.desk import Desk
-from brenner.workflows.round_roster import Earlier, earlier_kickoffs
+from brenner.workflows.round_roster import Earlier
+from brenner.workflows.shorthand import kickoffs_of, shorthand
 
-_UNKNOWN_MODEL = "agent"
-_MOST_SUMMARY = 4_000  # characters of a paragraph
+_BASE = f"**{DELTA.version_field}**: v"
 _MOST_NAMED = 3
 _MOST_UNREAD = 200
 
@@ -84,14 +82,13 @@ def prepare(desk: Desk, wanted: Contribution) -> Prepared:
     check_usable(wanted.thread_id)
     chain = load_chain(desk.mailbox, wanted.thread_id, desk.project.operator).chain
     _check_base(chain, wanted)
-    stored = desk.mailbox.thread_arrivals(wanted.thread_id, 0)
-    earlier = earlier_kickoffs(map(filed, stored))
+    earlier = kickoffs_of(desk.mailbox, wanted.thread_id)
     given = read_given(wanted.deltas)
     message = Message(
         thread_id=wanted.thread_id,
         sender=wanted.agent,
         recipients=wanted.to or _recipients(desk, wanted.agent, earlier),
-        subject=_subject(wanted, given, shorthand(desk.mailbox, wanted.agent, earlier)),
+        subject=_subject(wanted, given, shorthand(desk.mailbox, wanted.agent, wanted.thread_id)),
         body=_body(wanted, given.texts),
     )
     return _checked(message, given)
@@ -113,42 +110,26 @@ def expected(mailbox: Mailbox, stored: Stored, operator: str) -> tuple[Entry, ..
 
 
 def sent_before(mailbox: Mailbox, prepared: Prepared, refusal: Refused) -> Stored | None:
-    """The message with the same deltas that bears the key already.
+    """The message that bears the key already, if it has the same deltas and the same summary.
 
     What else a message says may have changed since: the base that was fetched, who takes part.
     """
-    if refusal.diagnostic.code is not KEY_REUSED:
+    found = refusal.diagnostic
+    if found.code is not KEY_REUSED or found.message_id is None:
         return None
-    message = prepared.message
-    hers = [
-        each
-        for each in mailbox.thread(message.thread_id).messages
-        if each.message.sender == message.sender and each.type == DELTA.name
-    ]
-    wanted = list(prepared.deltas)
-    same = [each for each in hers if list(_values(each.message)) == wanted]
-    return same[-1] if same else None
+    first = mailbox.message(found.message_id)
+    is_here = first.message.thread_id == prepared.message.thread_id
+    is_same = _without_base(first.message.body) == _without_base(prepared.message.body)
+    return first if is_here and is_same else None
+
+
+def _without_base(body: str) -> str:
+    """What a composed body says, whichever version it builds on."""
+    head, base, rest = body.partition(_BASE)
+    return head + rest.partition("\n\n")[2] if base else body
 
 
 # What the message says
-
-
-def shorthand(mailbox: Mailbox, agent: str, earlier: Earlier) -> str:
-    """The shorthand of her model: as she registered, else as the roster says.
-
-    Of a model that is not in the table it is the model's own first word, with the warning that goes
-    with it; nobody is made out to be another one.
-    """
-    known = mailbox.agent(agent)
-    entry = RosterEntry(agent, "", known.program or None, known.model or None)
-    listed = earlier.roster.entry(agent) if earlier.roster else None
-    found = shorthand_of(entry) or shorthand_of(listed)
-    return found or _first_word(known.model) or _first_word(known.program) or _UNKNOWN_MODEL
-
-
-def _first_word(name: str) -> str:
-    letters = "".join(each if "a" <= each <= "z" else " " for each in name.lower())
-    return next(iter(letters.split()), "")
 
 
 def _recipients(desk: Desk, agent: str, earlier: Earlier) -> tuple[str, ...]:
@@ -191,9 +172,8 @@ def _named(text: str) -> str:
 
 def _body(wanted: Contribution, texts: Sequence[str]) -> str:
     """As the kickoffs teach it: what it builds on, what it is about, one block for each delta."""
-    base = [f"**{DELTA.version_field}**: v{wanted.base}"] if wanted.base is not None else []
-    paragraphs = (part for part in wanted.summary.split("\n\n") if part.strip())
-    said = [quoted(part, _MOST_SUMMARY) for part in paragraphs]
+    base = [f"{_BASE}{wanted.base}"] if wanted.base is not None else []
+    said = quoted_paragraphs(wanted.summary)
     fences = [in_fence(text, "delta").rstrip("\n") for text in texts]
     return "\n\n".join([f"# {DELTA.title}", *base, *said, "## Deltas", *fences]) + "\n"
 
@@ -209,16 +189,21 @@ def _checked(message: Message, given: Given) -> Prepared:
     taken = tuple(
         Correction(each.number, codes.TAKEN_AS.id, _sentence(each.what)) for each in given.taken
     )
+    doubts = [
+        codes.NOT_SURELY_MEANT.at(what=each.what).in_block(each.number) for each in given.doubts
+    ]
     report, corrected = _of_a_session(message)
+    found = (*doubts, *report.violations)
     if report.valid:
-        return Prepared(message, report.violations, taken, _values(message))
-    if corrected is not None:
-        again, _ = _of_a_session(corrected)
-        told = (*taken, *_mended(report))
-        return Prepared(corrected, again.violations, told, _values(corrected))
+        return Prepared(message, found, taken, _values(message))
     blocks = with_repairs(read_deltas(message.body, message.thread_id))
-    wrong = tuple(block.number for block in blocks if not _can_be_sent(block))
-    return Prepared(message, report.violations, taken, tuple(map(_as_repaired, blocks)), wrong)
+    if corrected is None:
+        wrong = tuple(block.number for block in blocks if not _can_be_sent(block))
+        return Prepared(message, found, taken, tuple(map(_as_repaired, blocks)), wrong)
+    if doubts or any(block.structure for block in blocks):  # where a delta ends is not certain
+        return Prepared(message, found, taken, _values(corrected))
+    again, _ = _of_a_session(corrected)
+    return Prepared(corrected, again.violations, (*taken, *_mended(report)), _values(corrected))
 
 
 def _of_a_session(message: Message) -> tuple[Report, Message | None]:

@@ -19,6 +19,11 @@ def new_secret() -> str:
     return _MARK + secrets.token_urlsafe(_BYTES)
 
 
+def is_like_a_secret(text: str) -> bool:
+    """Whether a text was meant as one of ours; a variable's name that nobody filled in is not."""
+    return text.startswith(_MARK)
+
+
 def digest_of(secret: str) -> str:
     """What a store keeps of a secret. Any text has one: who shows nonsense is wrong, not broken."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
@@ -40,6 +45,11 @@ def kept_digest(mailbox: Mailbox, name: str) -> str | None:
 def has_secret(mailbox: Mailbox, name: str, secret: str) -> bool:
     """Whether a secret is the one of that name."""
     return is_secret_of(kept_digest(mailbox, name), secret)
+
+
+def name_of_secret(mailbox: Mailbox, secret: str) -> str | None:
+    """Whose secret it is; None where it is nobody's, or nobody here has any."""
+    return None if Ability.SECRETS in mailbox.lacks else mailbox.named_by(digest_of(secret))
 
 
 def claim(mailbox: Mailbox, name: str) -> str | None:

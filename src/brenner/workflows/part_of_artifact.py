@@ -11,7 +11,8 @@ from brenner.artifact.layout import LAYOUT
 from brenner.artifact.model import Artifact, Item
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
-from brenner.delta.schema import RESEARCH_THREAD, SECTION_ALIASES, SECTIONS, Section
+from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Section
+from brenner.delta.section_names import section_named
 from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
 from brenner.diagnostics.codes.delta_format import INVALID_SECTION
 from brenner.diagnostics.errors import Refused
@@ -52,13 +53,12 @@ def part_of(artifact: Artifact, section: str, item_id: str) -> Part:
 
 
 def _section(name: str) -> Section:
-    folded = name.strip("# ").lower().replace(" ", "_").replace("-", "_")
-    meant = folded if folded in SECTIONS else SECTION_ALIASES.get(folded)
-    if meant is None:
-        near = perhaps(nearest(folded, SECTIONS))
+    found = section_named(name)
+    if found is None:
         known = ", ".join(f"`{each}`" for each in SECTIONS)
+        near = perhaps(nearest(name, SECTIONS))
         raise Refused(INVALID_SECTION.at(value=name, known=known, suggestion=near))
-    return SECTIONS[meant]
+    return found
 
 
 def items_in(artifact: Artifact, part: Part) -> Iterator[Item]:

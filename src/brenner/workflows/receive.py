@@ -15,30 +15,37 @@ from brenner.delta.blocks import could_hold_strays, is_delta_fence
 from brenner.diagnostics.codes import delta_blocks, mail, tools
 from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID, THREAD_ID_ADVICE
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.limits import MOST_BODY_BYTES
+from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, type_of
 from brenner.mail.query import Query
-from brenner.mail.rules import unknown_recipients, unknown_sender, unstorable
+from brenner.mail.rules import unstorable
 from brenner.markdown.blocks import Block, blocks
-from brenner.roster.model import RosterEntry
-from brenner.session.kickoff import shorthand_of
-from brenner.thread.ids import ThreadKind, check_thread_id, classify_thread_id, is_valid
+from brenner.thread.ids import (
+    LONGEST_ID,
+    ThreadKind,
+    check_thread_id,
+    classify_thread_id,
+    is_valid,
+)
 from brenner.thread.messages import Message
 from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
 from brenner.workflows.desk import Desk
-from brenner.workflows.send import SendOptions, send_composed
+from brenner.workflows.keys import stored_key
+from brenner.workflows.send import SendOptions, advised, examine_composed, strangers
+from brenner.workflows.shorthand import certain_shorthand, shorthand
 
 _SESSION = (KICKOFF.name, DELTA.name, COMPILED.name)
 _STRAYS = (delta_blocks.INLINE_DELTA, delta_blocks.SWALLOWED_DELTA)
-_REPLY = re.compile(r"(?:\s*(?:re|fwd?|aw)\s*:)+\s*", re.IGNORECASE)
-_NEARLY_DELTA = re.compile(r"\W*DELTA\s*(?:\[([^\]:]*)\]?)?[\s:：*_-]*(.*)", re.IGNORECASE)
+# Possessive: whoever writes a subject must not decide how long it takes to read.
+_REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
+_NEARLY_DELTA = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
 
-_ROLES = ", where `role` is one of " + ", ".join(ROLE_SHORTHANDS)
+_ROLES = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
 
 
 class Letter(NamedTuple):
@@ -54,12 +61,20 @@ class Letter(NamedTuple):
     is_checked: bool = False
 
 
-class Receipt(NamedTuple):
-    """What became of a letter: what was stored, or why nothing was. Lines count in the body.
+class Examined(NamedTuple):
+    """What there is to say of a letter before it is stored. Lines count in the body.
 
-    `corrected` is the message to send instead, where that is certain; of a message that is stored,
-    the one that makes its contribution count.
+    `corrected` is the message to send instead, where that is certain; of one that may be sent, the
+    one that makes its contribution count.
     """
+
+    may_be_sent: bool
+    violations: tuple[Diagnostic, ...] = ()
+    corrected: Message | None = None
+
+
+class Receipt(NamedTuple):
+    """What became of a letter: what was stored, or why nothing was, with what else was said."""
 
     sent: Sent | None
     violations: tuple[Diagnostic, ...] = ()
@@ -68,20 +83,44 @@ class Receipt(NamedTuple):
 
 def receive(desk: Desk, letter: Letter) -> Receipt:
     """Store a letter, or refuse it with the reasons; then nothing of it is stored."""
+    found = _looked_at(desk, letter)
+    if not (found.may_be_sent or letter.is_checked):
+        return Receipt(None, found.violations, found.corrected)
+    sent = _stored(desk, letter)
+    said = advised(desk.mailbox, sent, found.violations)
+    if not found.may_be_sent:
+        said = (_unchecked(found), *said)
+    return Receipt(sent, said, found.corrected)
+
+
+def examine(desk: Desk, letter: Letter) -> Examined:
+    """Everything that `receive` does, but nothing is stored: the answer to whether it may be."""
     message = letter.message
-    if letter.is_checked:
-        return Receipt(_stored(desk, letter))
-    unreadable = tuple(_unstorable(message))
+    unreadable = tuple(_unstorable(letter))
     if unreadable:
-        return Receipt(None, unreadable)
+        return Examined(may_be_sent=False, violations=unreadable)
     in_session = is_session(desk.mailbox, message.thread_id)
     if is_meant(message.subject, in_session=in_session):
         return _checked(desk, letter)
-    strangers = tuple(_strangers(desk.mailbox, message))
-    if strangers:
-        return Receipt(None, strangers)
-    sent = _stored(desk, letter)
-    return _aside(desk, sent, in_session=in_session)
+    wrong = (*_unusable(desk.mailbox, message.thread_id), *strangers(desk.mailbox, message))
+    if wrong:
+        return Examined(may_be_sent=False, violations=wrong)
+    return _aside(desk, message, in_session=in_session)
+
+
+def _looked_at(desk: Desk, letter: Letter) -> Examined:
+    """The same, where it must not keep away what a program of ours sends."""
+    try:
+        return examine(desk, letter)
+    except BrennerError:
+        if not letter.is_checked:
+            raise
+        return Examined(may_be_sent=True)
+
+
+def _unchecked(found: Examined) -> Diagnostic:
+    errors = sum(each.severity is ERROR for each in found.violations)
+    return tools.STORED_UNCHECKED.at(count=f"{errors} errors" if errors > 1 else "an error")
 
 
 def is_session(mailbox: Mailbox, thread_id: str) -> bool:
@@ -95,52 +134,66 @@ def is_session(mailbox: Mailbox, thread_id: str) -> bool:
 
 
 def _stored(desk: Desk, letter: Letter) -> Sent:
-    return desk.mailbox.send(
-        letter.message, reply_to=letter.reply_to, key=letter.key, envelope=letter.envelope
-    )
+    key = stored_key(letter.key, letter.envelope.trust)
+    try:
+        return desk.mailbox.send(
+            letter.message, reply_to=letter.reply_to, key=key, envelope=letter.envelope
+        )
+    except Refused as refused:
+        first = refused.diagnostic.message_id
+        if refused.diagnostic.code is not mail.KEY_REUSED or not letter.key or first is None:
+            raise
+        # Its sender knows the key as she has given it.
+        found = mail.KEY_REUSED.at(key=letter.key, id=first)
+        raise Refused(found._replace(message_id=first)) from None
 
 
-def _unstorable(message: Message) -> Iterator[Diagnostic]:
-    """What no home could keep as it is."""
-    texts = {"thread": message.thread_id, "subject": message.subject, "body": message.body}
-    found = (unstorable(what, text, MOST_BODY_BYTES) for what, text in texts.items())
+def _unstorable(letter: Letter) -> Iterator[Diagnostic]:
+    """What no home could keep as it is. A subject is read by patterns: it has a limit of its own.
+
+    A subject of the protocol has a lower one, which the check knows.
+    """
+    message = letter.message
+    bounds = {
+        "thread": (message.thread_id, MOST_BODY_BYTES),
+        "subject": (message.subject, MOST_MAIL_SUBJECT_BYTES),
+        "body": (message.body, MOST_BODY_BYTES),
+        "key": (letter.key or "", MOST_KEY_BYTES),
+    }
+    found = (unstorable(what, text, most) for what, (text, most) in bounds.items())
     yield from filter(None, found)
 
 
-def _strangers(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
-    """Everybody who is named and not known; that nobody is named."""
-    known = {agent.name for agent in mailbox.agents()}
-    sender = unknown_sender(message.sender, known)
-    yield from [sender] if sender else []
-    yield from unknown_recipients(message, known)
-    if not message.recipients:
-        yield mail.SENT_TO_NOBODY.at()
+def _unusable(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]:
+    """Why mail cannot begin a thread of that name; who answers has not chosen it."""
+    reasons = {
+        f"it has {len(thread_id)} characters": len(thread_id) > LONGEST_ID,
+        "it has a line break or another character that nobody sees": not thread_id.isprintable(),
+        "it has blanks around it": thread_id != thread_id.strip(),
+    }
+    wrong = [reason for reason, holds in reasons.items() if holds]
+    if wrong and not mailbox.thread(thread_id, limit=1).position:
+        yield tools.UNUSABLE_THREAD_ID.at(thread=thread_id, reason=wrong[0], most=LONGEST_ID)
 
 
 # Mail of the protocol
 
 
-def _checked(desk: Desk, letter: Letter) -> Receipt:
+def _checked(desk: Desk, letter: Letter) -> Examined:
     """The mail as `brenner mail send` takes it, with the correction that only we can make."""
     mailbox, project, message = desk.mailbox, desk.project, letter.message
     is_new = not mailbox.thread(message.thread_id, limit=1).position
-    begins = list(_begins(mailbox, message)) if is_new else []
-    options = SendOptions(
-        reply_to=letter.reply_to,
-        key=letter.key,
-        operator=project.operator,
-        project=project,
-        envelope=letter.envelope,
-    )
-    outcome, corrected = send_composed(mailbox, message, options)
+    begins = _begins(mailbox, message) if is_new else ()
+    options = SendOptions(operator=project.operator, project=project)
+    report, corrected = examine_composed(mailbox, message, options)
     # Who writes to a thread that is there has not chosen its name.
-    told = (each for each in outcome.report.violations if is_new or each.code != THREAD_ID_ADVICE)
-    found = tuple(_about_thread(message, each) for each in told)
-    if outcome.sent is None:
+    told = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
+    found = [_about_thread(message, each) for each in told]
+    if not report.valid:
         certain = corrected or _with_shorthand(mailbox, message) or _in_thread(mailbox, message)
-        return Receipt(None, found, certain)
-    said = tuple(sorted((*found, *begins), key=worst_first)) if outcome.sent.is_new else found
-    return Receipt(outcome.sent, said, corrected)
+        return Examined(may_be_sent=False, violations=tuple(found), corrected=certain)
+    said = tuple(sorted((*found, *begins), key=worst_first))
+    return Examined(may_be_sent=True, violations=said, corrected=corrected)
 
 
 def _about_thread(message: Message, found: Diagnostic) -> Diagnostic:
@@ -164,10 +217,10 @@ def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
     if parse_subject(message.subject) or meant_type(message.subject) is not DELTA or not match:
         return None
     written, description = (match[1] or "").strip().lower(), match[2].strip()
-    shorthand = _shorthand(mailbox, message.sender)
-    if shorthand is None or not description or (written and shorthand not in written):
+    known = certain_shorthand(mailbox, message.sender, message.thread_id)
+    if known is None or not description or (written and known not in written):
         return None
-    return _sendable(mailbox, message, compose_subject(DELTA.name, description, shorthand))
+    return _sendable(mailbox, message, compose_subject(DELTA.name, description, known))
 
 
 def _in_thread(mailbox: Mailbox, message: Message) -> Message | None:
@@ -184,32 +237,23 @@ def _sendable(mailbox: Mailbox, message: Message, subject: str) -> Message | Non
     report, corrected = check_composed(under_it)
     is_left = any(found.code is PLACEHOLDER_LEFT for found in report.violations)
     wanted = corrected or (under_it if report.valid else None)
-    return None if is_left or any(_strangers(mailbox, message)) else wanted
-
-
-def _shorthand(mailbox: Mailbox, name: str) -> str | None:
-    """The shorthand for the subjects of an agent, as its model or its program tells."""
-    try:
-        agent = mailbox.agent(name)
-    except Refused:
-        return None
-    return shorthand_of(RosterEntry(name, "", agent.program or None, agent.model or None))
+    return None if is_left or any(strangers(mailbox, message)) else wanted
 
 
 # Other mail
 
 
-def _aside(desk: Desk, sent: Sent, *, in_session: bool) -> Receipt:
-    """What is to be said of mail that is stored and contributes nothing."""
-    message = sent.stored.message
+def _aside(desk: Desk, message: Message, *, in_session: bool) -> Examined:
+    """What is to be said of mail that contributes nothing."""
     body = blocks(message.body)
     held = sum(map(is_delta_fence, body)) or (_strays(message, body) if in_session else 0)
     if not (held or in_session):
-        return Receipt(sent)
-    shorthand = _shorthand(desk.mailbox, message.sender)
-    subject = compose_subject(DELTA.name, _description(message), shorthand or "role")
+        return Examined(may_be_sent=True)
+    model = shorthand(desk.mailbox, message.sender, message.thread_id)
+    is_known = model in ROLE_SHORTHANDS
+    subject = compose_subject(DELTA.name, _description(message), model)
     corrected = None
-    if held and in_session and shorthand:
+    if held and in_session and is_known:
         # A reply wants an ACK if what it answers did; a contribution wants none.
         corrected = _sendable(desk.mailbox, message._replace(ack_required=None), subject)
     advice = tools.NOT_COMPILED.at(
@@ -217,9 +261,9 @@ def _aside(desk: Desk, sent: Sent, *, in_session: bool) -> Receipt:
         unless="" if held else "If it is only to be read, nothing is to be done. ",
         where=f"in the thread `{message.thread_id}`" if in_session else "in the session's thread",
         subject=subject,
-        role="" if shorthand else _ROLES,
+        role="" if is_known else _ROLES,
     )
-    return Receipt(sent, (advice,), corrected)
+    return Examined(may_be_sent=True, violations=(advice,), corrected=corrected)
 
 
 def _strays(message: Message, body: list[Block]) -> int:
@@ -233,7 +277,8 @@ def _strays(message: Message, body: list[Block]) -> int:
 
 def _description(message: Message) -> str:
     """What the subject is about, without what stands before it."""
-    bare = _REPLY.sub("", message.subject, count=1).strip()
+    before = _REPLY.match(message.subject)
+    bare = message.subject[before.end() if before else 0 :].strip()
     parsed = parse_subject(bare)
     return (parsed.description if parsed else bare) or "what it contributes"
 

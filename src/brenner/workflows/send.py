@@ -16,7 +16,7 @@ from brenner.diagnostics.codes.message_body import (
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
@@ -25,7 +25,7 @@ from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.project import OPERATOR, Project
 from brenner.session.acknowledgements import UNREADABLE, named_messages
 from brenner.thread.messages import Message, parse_message_file
-from brenner.thread.types import UNFILLED_NAME
+from brenner.thread.types import ACK, UNFILLED_NAME
 
 
 class SendOptions(NamedTuple):
@@ -60,33 +60,43 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     return _send(mailbox, file.message, report, options, file.body_line - 1)
 
 
-def send_composed(
+def examine_composed(
     mailbox: Mailbox, message: Message, options: SendOptions
-) -> tuple[Outcome, Message | None]:
-    """Send a message that was never a file, or say how it has to be. Lines count in the body."""
+) -> tuple[Report, Message | None]:
+    """The report of a message that was never a file, and how it has to be, where that is certain.
+
+    Nothing is stored. Lines count in the body.
+    """
     report, corrected = check_composed(message)
-    outcome = _send(mailbox, message, report, options)
-    return outcome, corrected if outcome.report.corrected is not None else None
+    report = _examined(mailbox, message, report, options)
+    return report, corrected if report.corrected is not None else None
 
 
 def _send(
     mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
 ) -> Outcome:
     """Store what was checked, if it may be sent."""
+    report = _examined(mailbox, message, report, options, lines_before)
+    if not report.valid:
+        return Outcome(report, None)
+    sent = _store(mailbox, message, options)
+    return Outcome(report._replace(violations=advised(mailbox, sent, report.violations)), sent)
+
+
+def _examined(
+    mailbox: Mailbox, message: Message, report: Report, options: SendOptions, lines_before: int = 0
+) -> Report:
+    """The report with what only the mailbox can tell."""
     # What is advice before sending is an error now, and one fault is told once.
     kept = [found for found in report.violations if found.code is not input_codes.NO_RECIPIENT]
     report = _filled_in(report._replace(violations=tuple(kept)))
-    strangers = list(_in_this_mailbox(mailbox, message))
-    if strangers:  # no correction can make them known
-        report = _with(report, strangers)._replace(corrected=None)
+    found = list(strangers(mailbox, message, are_names_checked=True))
+    if found:  # no correction can make them known
+        report = _with(report, found)._replace(corrected=None)
     if not report.valid:
-        return Outcome(report, None)
-    found = _foreseen(mailbox, message, options)
-    report = _with(report, [each.moved(lines_before) for each in found])
-    sent = _store(mailbox, message, options)
-    if sent.is_new and type_of(message) == "ACK":
-        report = _advised(report, mailbox, sent.stored)
-    return Outcome(report, sent)
+        return report
+    ahead = _foreseen(mailbox, message, options)
+    return _with(report, [each.moved(lines_before) for each in ahead])
 
 
 def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[Diagnostic]:
@@ -109,22 +119,48 @@ def _filled_in(report: Report) -> Report:
     return _with(report._replace(violations=tuple(kept), corrected=None), [error])
 
 
-def _advised(report: Report, mailbox: Mailbox, ack: Stored) -> Report:
-    """The report with what the mailbox has to say of an ACK that names a message wrongly, or none.
+def advised(
+    mailbox: Mailbox, sent: Sent, violations: tuple[Diagnostic, ...]
+) -> tuple[Diagnostic, ...]:
+    """The violations with what the mailbox has to say of an ACK, now that it is stored.
+
+    It is stored, whatever happens now: who heard of a failure would send it again.
+    """
+    ack = sent.stored
+    if not sent.is_new or ack.type != ACK.name:
+        return violations
+    try:
+        return tuple(sorted(_advised(mailbox, ack, violations), key=worst_first))
+    except BrennerError as error:
+        what = "it is not known whether it names what you owe an ACK for"
+        return (*violations, trouble(ack.id, what, error))
+
+
+def trouble(message_id: int, what: str, error: BrennerError) -> Diagnostic:
+    """That a message is stored, and something after it failed."""
+    return codes.STORED_WITH_TROUBLE.at(id=message_id, what=what, reason=error.diagnostic.message)
+
+
+def _advised(
+    mailbox: Mailbox, ack: Stored, violations: tuple[Diagnostic, ...]
+) -> Iterator[Diagnostic]:
+    """With what is wrong in an ACK that names a message wrongly, or none.
 
     Who names none and settles nothing has heard of the missing section: one fault is told once.
     """
     named = named_messages(ack.message.body, ack.reply_to)
     if named and named != UNREADABLE:
-        return _with(report, list(_misnamed(mailbox, ack.message, named)))
+        yield from violations
+        yield from _misnamed(mailbox, ack.message, named)
+        return
     if ack.acknowledges:
-        return report
+        yield from violations
+        return
     thread_id = ack.message.thread_id
     debts = mailbox.debts(ack.message.sender, thread_id)
     ids = ", ".join(f"message {debt.first.id}" for debt in debts) or "none"
-    kept = [each for each in report.violations if each.code is not MISSING_RECOMMENDED_SECTION]
-    advice = codes.ACK_NAMES_NOTHING.at(thread=thread_id, debts=ids)
-    return _with(report._replace(violations=tuple(kept)), [advice])
+    yield from (each for each in violations if each.code is not MISSING_RECOMMENDED_SECTION)
+    yield codes.ACK_NAMES_NOTHING.at(thread=thread_id, debts=ids)
 
 
 def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
@@ -141,19 +177,22 @@ def _with(report: Report, found: list[Diagnostic]) -> Report:
     return report._replace(violations=tuple(sorted((*report.violations, *found), key=worst_first)))
 
 
-def _in_this_mailbox(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
-    """What only the mailbox can tell: whether everybody named is known.
+def strangers(
+    mailbox: Mailbox, message: Message, *, are_names_checked: bool = False
+) -> Iterator[Diagnostic]:
+    """Everybody who is named and not known; that nobody is named.
 
-    A name that cannot be one is told by the check of the message, and so are missing headers. What
-    a template left to be filled in is nobody to be registered.
+    Where a check of the message has told what cannot be a name, and missing headers, that is not
+    said again. What a template left to be filled in is nobody to be registered.
     """
     known = {agent.name for agent in mailbox.agents()}
-    if _is_a_name(message.sender):
-        sender = unknown_sender(message.sender, known)
-        yield from [sender] if sender else []
-    recipients = tuple(filter(_is_a_name, message.recipients))
+    names = [message.sender, *message.recipients]
+    told = {name for name in names if are_names_checked and not _is_a_name(name)}
+    sender = None if message.sender in told else unknown_sender(message.sender, known)
+    yield from [sender] if sender else []
+    recipients = tuple(name for name in message.recipients if name not in told)
     yield from unknown_recipients(message._replace(recipients=recipients), known)
-    if message.sender and not message.recipients:
+    if not message.recipients and (message.sender or not are_names_checked):
         yield codes.SENT_TO_NOBODY.at()
 
 

@@ -19,6 +19,22 @@ TAKEN_AS = Code(
         '{"operation": "ADD", "section": "hypothesis_slate", "payload": {"name": "Gradient", …}}',
     ),
 )
+NOT_SURELY_MEANT = Code(
+    id="NOT_SURELY_MEANT",
+    severity=ERROR,
+    title="A delta that may be meant otherwise than it can be read",
+    message="As it was given, what is meant can only be guessed: {what}. Nothing was posted.",
+    fix="Look at it under `deltas`: if that is what you mean, post it so. Otherwise write it as "
+    "you mean it.",
+    why="A correction that may say something else than its author is not made for her: `name` "
+    "beside the payload of an EDIT may only name the item, and in the payload it renames it.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        '{"operation": "EDIT", "target_id": "H1", "name": "Gradient", "payload": {"claim": "…"}}',
+        '{"operation": "EDIT", "target_id": "H1", "payload": {"claim": "…"}}',
+    ),
+)
 NO_DELTAS = Code(
     id="NO_DELTAS",
     severity=ERROR,
@@ -43,4 +59,4 @@ WHO_ARE_YOU = Code(
     example=Example("text", "brenner_task()", 'brenner_task(agent="BlueLake")'),
 )
 
-CODES: tuple[Code, ...] = (TAKEN_AS, NO_DELTAS, WHO_ARE_YOU)
+CODES: tuple[Code, ...] = (TAKEN_AS, NOT_SURELY_MEANT, NO_DELTAS, WHO_ARE_YOU)

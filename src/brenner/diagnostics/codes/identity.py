@@ -1,6 +1,6 @@
 """Codes about who is who: names, and the secrets that belong to them."""
 
-from brenner.diagnostics.model import ERROR, Code, Example
+from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
 _SPEC = "design, Identity"
 _SEND = 'send_message(sender_name="{name}", …)'
@@ -58,7 +58,7 @@ OTHER_PROJECT = Code(
     title="This server serves another project",
     message="`{key}` is not the project of this server, which is `{folder}`. Nothing was done.",
     fix="Use `{folder}` as the key of the project, or leave it out. Another project has a server "
-    "of its own: `brenner serve --project FOLDER`.",
+    "of its own: ask the operator for its address.",
     why="Mail that lands in the wrong project is read by nobody who expects it.",
     spec="agent_mail, project keys",
     example=Example(
@@ -68,9 +68,26 @@ OTHER_PROJECT = Code(
     ),
 )
 
+PROFILE_NOT_KEPT = Code(
+    id="PROFILE_NOT_KEPT",
+    severity=WARNING,
+    title="The name is claimed, but the profile is not kept",
+    message="`{name}` is yours, and its secret is in the answer. But what you say of yourself "
+    "could not be kept: {reason}",
+    fix="Keep the secret. Register again with it as `registration_token`, later.",
+    why="A secret is told once. Whatever fails after a name was claimed, who has it must get it.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        'register_agent(name="BlueLake", program="codex-cli", …)    (the store fails half-way)',
+        'register_agent(name="BlueLake", registration_token="brs_…", …)',
+    ),
+)
+
 CODES: tuple[Code, ...] = (
     WRONG_SECRET,
     OPERATOR_NEEDS_SECRET,
     SECRET_NEEDED,
     OTHER_PROJECT,
+    PROFILE_NOT_KEPT,
 )

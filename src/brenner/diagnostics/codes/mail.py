@@ -321,6 +321,22 @@ AFTER_THE_END = Code(
     ),
 )
 
+STORED_WITH_TROUBLE = Code(
+    id="STORED_WITH_TROUBLE",
+    severity=WARNING,
+    title="The message is stored, and something after it failed",
+    message="Message {id} is stored. But {what}: {reason}",
+    fix="Do not send it again. If the trouble stays, tell the operator.",
+    why="What is stored is safe, whatever happens next. Who took it for a failure would send it "
+    "twice.",
+    spec="R8",
+    example=Example(
+        "text",
+        "(the store fails while one looks which ACKs are still owed)",
+        "brenner mail inbox --owed    (later)",
+    ),
+)
+
 CODES = (
     NAME_TAKEN,
     NAME_LOOKS_LIKE,
@@ -343,4 +359,5 @@ CODES = (
     ACK_BY_OTHER,
     WOULD_BE_REFUSED,
     AFTER_THE_END,
+    STORED_WITH_TROUBLE,
 )

@@ -3,6 +3,7 @@
 from brenner.diagnostics.model import ERROR, Code, Example
 
 _SEARCH = "design, Commands"
+_SHORT = "brenner mail search gradient"
 
 UNKNOWN_FILTER = Code(
     id="UNKNOWN_FILTER",
@@ -35,7 +36,7 @@ EMPTY_QUERY = Code(
     "received, use `brenner mail inbox`.",
     why="An empty search is most often a variable that was not filled in.",
     spec=_SEARCH,
-    example=Example("text", 'brenner mail search ""', "brenner mail search gradient"),
+    example=Example("text", 'brenner mail search ""', _SHORT),
 )
 UNCLOSED_QUOTE = Code(
     id="UNCLOSED_QUOTE",
@@ -63,6 +64,17 @@ FILTER_NEEDS_READER = Code(
         "text", "brenner mail search is:unread", "brenner mail search is:unread --as BlueLake"
     ),
 )
+QUERY_TOO_LONG = Code(
+    id="QUERY_TOO_LONG",
+    severity=ERROR,
+    title="The search asks for too much at once",
+    message="The search has more than {most}.",
+    fix="Search for fewer words, or in several steps: a few rare words find a message.",
+    why="All of it must be there, so that more words hardly ever find more; each takes time from "
+    "everybody else.",
+    spec="ruling R5 (limits before parsing)",
+    example=Example("text", "brenner mail search 'a whole page of text'", _SHORT),
+)
 
 CODES = (
     UNKNOWN_FILTER,
@@ -70,4 +82,5 @@ CODES = (
     EMPTY_QUERY,
     UNCLOSED_QUOTE,
     FILTER_NEEDS_READER,
+    QUERY_TOO_LONG,
 )

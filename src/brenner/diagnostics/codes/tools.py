@@ -85,7 +85,7 @@ NOT_COMPILED = Code(
     id="NOT_COMPILED",
     severity=WARNING,
     title="Mail of a session that contributes nothing",
-    message="The message is stored as mail. Nothing in it will be compiled{held}: its subject has "
+    message="The message is mail to be read. Nothing in it will be compiled{held}: its subject has "
     "no prefix of the protocol.",
     fix="{unless}To contribute, send it again {where} under the subject `{subject}`{role}.",
     why="Only messages whose subject begins with a valid `DELTA[role]:` contribute. Who answers a "
@@ -100,8 +100,7 @@ NO_SESSION_YET = Code(
     id="NO_SESSION_YET",
     severity=WARNING,
     title="A contribution to a thread that nobody has written to",
-    message="Nobody has written to the thread `{thread}` before. The message is stored, and begins "
-    "it.",
+    message="Nobody has written to the thread `{thread}` before: the message begins it.",
     fix="Check the thread ID: if another one was meant, send the message again there.{suggestion}",
     why="A session begins with a KICKOFF. Under a mistyped ID a contribution is compiled by "
     "nobody.",
@@ -113,6 +112,51 @@ NO_SESSION_YET = Code(
     ),
 )
 
+ANSWER_TOO_LARGE = Code(
+    id="ANSWER_TOO_LARGE",
+    severity=ERROR,
+    title="The answer would be too long",
+    message="So many messages were asked for that even a list of them is too long.",
+    fix="Ask for fewer: with `limit`, or only for what came after `since_ts`. `search_messages` "
+    "finds single ones.",
+    why="An answer is kept in memory until it is read, beside those of everybody else.",
+    spec="ruling R5 (limits)",
+    example=Example("text", "fetch_inbox(…, limit=1000000)", "fetch_inbox(…, limit=100)"),
+)
+UNUSABLE_THREAD_ID = Code(
+    id="UNUSABLE_THREAD_ID",
+    severity=ERROR,
+    title="A text that cannot be the ID of a thread",
+    message="`{thread}` cannot be the ID of a thread: {reason}. The message was not sent.",
+    fix="Use one line of at most {most} characters that can be seen, without blanks around it, "
+    "such as `TKT-12`; or leave `thread_id` out: then the message begins a thread of its own.",
+    why="Others type the ID, and lists show it. What they cannot see they cannot write, and their "
+    "answers go elsewhere.",
+    spec="R1; agent_mail, The subset that agents use",
+    example=Example(
+        "text",
+        'send_message(…, thread_id="lunch\\nat noon")',
+        'send_message(…, thread_id="lunch")',
+    ),
+)
+STORED_UNCHECKED = Code(
+    id="STORED_UNCHECKED",
+    severity=WARNING,
+    title="A message is stored though the check has found errors",
+    message="The message is stored as it is, though the check has found {count} in it: the request "
+    "says that it was checked before (`Brenner-Checked`).",
+    fix="Leave this header away: then a message with errors is refused, with the correction. What "
+    "is wrong in this one, send again, corrected.",
+    why="The header is for our own programs, which check before they send, or move mail that is "
+    "to stay as it is. Whoever else uses it must not miss what the check says.",
+    spec=_SENDING,
+    example=Example(
+        "text",
+        "Brenner-Checked: true    (and a DELTA that is not JSON)",
+        "(no such header)",
+    ),
+)
+
 CODES: tuple[Code, ...] = (
     INVALID_ARGUMENT,
     BLIND_COPIES,
@@ -121,4 +165,7 @@ CODES: tuple[Code, ...] = (
     NO_THREAD_NAMED,
     NOT_COMPILED,
     NO_SESSION_YET,
+    ANSWER_TOO_LARGE,
+    UNUSABLE_THREAD_ID,
+    STORED_UNCHECKED,
 )

@@ -146,6 +146,10 @@ class AgentMailMailbox:
         self.agent(name)
         return None
 
+    def named_by(self, digest: str) -> str | None:  # noqa: ARG002
+        """Nobody, as nobody has one."""
+        return None
+
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:  # noqa: ARG002
         self.agent(name)
         raise _cannot(Ability.SECRETS)

@@ -24,7 +24,8 @@ from brenner.mail.model import Agent
 
 _MOST = 1_000_000  # messages of one answer; a server shows only a few where nobody says how many
 _SEARCH = "search_mailbox"
-_TOTAL, _ONE_PROJECT = "messages_so_far", "OTHER_PROJECT"  # words of our own server
+# Words of our own server
+_TOTAL, _ONE_PROJECT, _LEFT_OUT = "messages_so_far", "OTHER_PROJECT", "body_left_out"
 
 
 class Identity(NamedTuple):
@@ -119,7 +120,15 @@ class ProjectMail:
 
     def _items(self, document: object) -> list[Item]:
         with understood(self.client):
-            return [item_of(each) for each in list_of(document, "a list of messages")]
+            listed = list_of(document, "a list of messages")
+            return [item_of(self._whole(fields_of(each, "a message"))) for each in listed]
+
+    def _whole(self, fields: Fields) -> Fields:
+        """A message with its body. A server of ours leaves long ones out of lists, and says so."""
+        if _LEFT_OUT not in fields:
+            return fields
+        found = self.client.read(f"message/{number_of(fields, 'id')}", {})
+        return {**fields, "body_md": text_of(fields_of(found, "a message"), "body_md")}
 
 
 def elsewhere(client: Client, names: Iterable[str], slug: str | None) -> dict[str, str]:

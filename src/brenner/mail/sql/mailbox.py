@@ -83,6 +83,10 @@ class SqlMailbox(ABC, Generic[D]):
         with self.database.reading():
             return secrets.digest(self.database, name)
 
+    def named_by(self, digest: str) -> str | None:
+        with self.database.reading():
+            return secrets.named_by(self.database, digest)
+
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
         with self.database.writing("the claim"):
             return secrets.claim(self.database, name, digest, replace=replace)

@@ -11,6 +11,15 @@ def digest(database: Statements, name: str) -> str | None:
     return str(row[0]) if row else None
 
 
+def named_by(database: Statements, digest: str) -> str | None:
+    """Whose it is; one look, however many names there are."""
+    row = database.execute(
+        "SELECT MIN(a.name) FROM secrets s JOIN agents a ON a.number = s.agent WHERE s.digest = ?",
+        (digest,),
+    ).fetchone()
+    return None if row is None or row[0] is None else str(row[0])
+
+
 def claim(database: Statements, name: str, digest: str, *, replace: bool) -> bool:
     """Keep a digest; whoever writes comes alone, so that of several who claim one is first."""
     agent = number_of_agent(database, name)
