@@ -60,7 +60,7 @@ class Target(NamedTuple):
 
 @contextmanager
 def target() -> Iterator[Target]:
-    """A server with two agents, and a thread of seven megabytes, about as much as an answer holds."""
+    """A server with two agents, and a thread of seven megabytes: an answer holds eight."""
     with TemporaryDirectory() as name:
         project = Path(name)
         (project / ".brenner").mkdir()

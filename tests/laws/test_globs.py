@@ -69,6 +69,7 @@ def test_any_text(ours: str, theirs: str) -> None:
     assert one.overlaps(other) == other.overlaps(one)
     assert one.overlaps(other) == Pattern(f"./{ours}//").overlaps(other)
     assert not one.overlaps(other) or one.overlaps(one)
+    assert not (one.overlaps(other) and one.is_elsewhere(other))
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ab"]), min_size=1, max_size=4), paths)

@@ -160,6 +160,7 @@ _FILES = (
     _mine("released", "release_file_reservations", ANN, paths=["README.md"]),
     _mine("all released", "release_file_reservations", ANN),
     _mine("none released", "release_file_reservations", ANN),
+    _mine("all released by an empty list", "release_file_reservations", BEA, paths=[]),
     _bare(
         "a session",
         "macro_start_session",
@@ -213,6 +214,8 @@ _APART = (
     _send("blind copies", bcc=[CAT]),
     _send("attachments", attachment_paths=["/etc/hostname"]),
     _send("another importance", importance="hugely"),
+    _send("an odd thread", thread_id="two\nlines"),
+    _send("a long subject", subject="x" * 1_001),
     _send("to nobody known", to=["Nobody"]),
     _send("from nobody known", "Nobody"),
     _send("into another project", project_key=Key("-next-door")),

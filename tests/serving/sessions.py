@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from brenner.delta.read import read_deltas
 from brenner.mcp.caller import Caller
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer
@@ -52,7 +53,14 @@ def post(here: Place, agent: str, *deltas: object, **more: object) -> Answer:
     caller = more.pop("caller", None)
     assert caller is None or isinstance(caller, Caller)
     arguments = {"thread_id": THREAD, "agent": agent, "deltas": list(deltas), **more}
-    return here.ask("brenner_post", caller, **arguments)
+    # As it comes over the wire
+    return here.ask("brenner_post", caller, **json.loads(json.dumps(arguments)))
+
+
+def stored(here: Place, message_id: int) -> list[object]:
+    """What the message that was stored contributes."""
+    body = here.mailbox.message(message_id).message.body
+    return [block.value for block in read_deltas(body) if block.delta]
 
 
 def value(answer: Answer) -> dict[str, Any]:

@@ -27,8 +27,8 @@ def looked_at(folder: Path, url: str, *, token: str | None = None, is_asked: boo
     """What is said of the server there; the token is never."""
     library, server = serve_checks(Project(folder), Endpoint(url, token, is_asked))
     assert (library.name, library.status, server.name) == ("mcp", "ok", "serve")
-    assert TOKEN not in str(server)
-    assert server.fix or server.status == "ok"
+    assert TOKEN not in f"{library} {server}"
+    assert bool(server.fix) == (server.status != "ok")
     return server
 
 
@@ -160,6 +160,7 @@ def test_the_server_of_this_project(tmp_path: Path, *, is_strict: bool) -> None:
             assert "BRENNER_TOKEN" in (denied.fix or "")
     assert found.status == "ok"
     assert f"serves this project (version {__version__}" in found.detail
+    assert f"identity {'strict' if is_strict else 'open'})" in found.detail
     assert "a round trip takes " in found.detail
 
 

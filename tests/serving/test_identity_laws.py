@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from brenner.thread.messages import Message
 from brenner.workflows.identity import digest_of, has_secret, renew
 from serving.calls import OPERATOR, Place, place
 
-OPERATORS_SECRET = "brs_operators"  # noqa: S105
+OPERATORS_SECRET, NOBODYS = "brs_operators", "brs_nobodys"
 THREAD = "RS-20251230-cell-fate"
 TOKENS = ("sender_token", "registration_token")
 NAMES = ("sender_name", "agent_name", "name", "name_hint", "agent")
@@ -43,10 +44,18 @@ SAID: dict[str, st.SearchStrategy[object]] = {
     "deltas": st.just([DELTA]),
     "query": st.just("hello"),
     "code": st.just("OTHER_PROJECT"),
+    "key": st.sampled_from(("round-1", "round-2")),
 }
 
 
-Made = tuple[str, dict[str, object], str | None, bool]
+class Made(NamedTuple):
+    """A call; `header` is the number of the secret that comes with the connection, as a token's."""
+
+    tool: str
+    said: dict[str, object]
+    connection: str | None
+    is_strict: bool
+    header: int
 
 
 @st.composite
@@ -55,23 +64,30 @@ def calls(
     tools: tuple[str, ...] = tuple(each.name for each in OFFERS.tools),
     who: st.SearchStrategy[str] = names,
 ) -> Made:
-    """A tool, what is said to it, on which connection, and whether the server is strict."""
+    """A tool, what is said to it, on which connection, and with which secret."""
     tool = draw(st.sampled_from([each for each in OFFERS.tools if each.name in tools]))
     values = SAID | dict.fromkeys(NAMES, who)
     said = {each.name: draw(values[each.name]) for each in tool.arguments if each.name in values}
     connection = draw(st.sampled_from((None, "one", "two")))
-    return tool.name, said, connection, draw(st.booleans())
+    return Made(tool.name, said, connection, draw(st.booleans()), draw(st.integers(-3, 2)))
+
+
+def secret_of(number: object, given: list[str]) -> str | None:
+    """The secret that a number stands for."""
+    if number == -3:
+        return "${BRENNER_SECRET}"  # as it comes where the variable is not set
+    if number == -2:
+        return NOBODYS
+    return given[number] if isinstance(number, int) and 0 <= number < len(given) else None
 
 
 def with_tokens(said: dict[str, object], given: list[str]) -> dict[str, object]:
     """The arguments with the secrets that their numbers stand for."""
     told = dict(said)
     for name in TOKENS:
-        number = told.pop(name, -1)
-        if number == -2:
-            told[name] = "brs_nobodys"
-        elif isinstance(number, int) and 0 <= number < len(given):
-            told[name] = given[number]
+        shown = secret_of(told.pop(name, -1), given)
+        if shown is not None:
+            told[name] = shown
     return told
 
 
@@ -117,11 +133,12 @@ def test_operator_and_secrets_are_safe(with_secret: bool, made: list[Made]) -> N
     mailbox = scene.mailbox
     before = mailbox.agent(OPERATOR), mailbox.digest(OPERATOR)
     given: list[str] = []
-    for tool, said, connection, is_strict in made:
-        caller = scene.caller(connection, is_strict=is_strict)
-        answer = scene.ask(tool, caller, **with_tokens(said, given))
+    for each in made:
+        secret = secret_of(each.header, given)
+        caller = scene.caller(each.connection, secret, is_strict=each.is_strict)
+        answer = scene.ask(each.tool, caller, **with_tokens(each.said, given))
         found = [*secrets_in(answer.value), *secrets_in(answer.text)]
-        assert not found or (tool in CLAIMING and not answer.is_error and len(found) == 1)
+        assert not found or (each.tool in CLAIMING and not answer.is_error and len(found) == 1)
         assert not set(found) & set(given)
         given += found
     assert (mailbox.agent(OPERATOR), mailbox.digest(OPERATOR)) == before
@@ -135,10 +152,10 @@ def test_operator_and_secrets_are_safe(with_secret: bool, made: list[Made]) -> N
 def test_who_shows_nothing_is_never_verified(made: list[Made]) -> None:
     """Requests that stand alone and show no secret: unverified, or on a strict server nothing."""
     loose, strict = began(with_secret=True), began(with_secret=True)
-    for tool, said, _, _ in made:
+    for each in made:
         for scene in (loose, strict):
-            caller = scene.caller(is_strict=scene is strict)
-            scene.ask(tool, caller, **with_tokens(said, []))
+            caller = scene.caller(None, secret_of(each.header, []), is_strict=scene is strict)
+            scene.ask(each.tool, caller, **with_tokens(each.said, []))
     trusts = {each.envelope.trust for each in loose.mailbox.arrivals(1)}
     assert trusts <= {Trust.UNVERIFIED}
     assert strict.mailbox.position() == 1
@@ -147,15 +164,40 @@ def test_who_shows_nothing_is_never_verified(made: list[Made]) -> None:
 
 @given(st.lists(calls(SENDING, st.sampled_from(("BlueLake", "RedStone"))), max_size=8))
 def test_verified_is_who_has_the_secret(made: list[Made]) -> None:
-    """Each on a connection of its own, with a secret that is the sender's, or another's."""
+    """Each on a connection of its own, with a secret that is the sender's, another's, nobody's."""
     scene = began(with_secret=True)
     given = [renew(scene.mailbox, name) for name in ("BlueLake", "RedStone")]
-    for number, (tool, said, _, is_strict) in enumerate(made):
-        shown = with_tokens(said, given)
+    for number, each in enumerate(made):
+        shown = with_tokens(each.said, given)
         tokens = [str(shown[name]) for name in TOKENS if name in shown]
+        header = secret_of(each.header, given)
         position = scene.mailbox.position()
-        scene.ask(tool, scene.caller(f"c{number}", is_strict=is_strict), **shown)
+        scene.ask(each.tool, scene.caller(f"c{number}", header, is_strict=each.is_strict), **shown)
         for sent in scene.mailbox.arrivals(position):
-            has_shown = any(has_secret(scene.mailbox, sent.message.sender, one) for one in tokens)
+            own = [*tokens, *([header] if header else [])]
+            has_shown = any(has_secret(scene.mailbox, sent.message.sender, one) for one in own)
             assert (sent.envelope.trust is Trust.VERIFIED) == has_shown
-            assert has_shown or not (tokens or is_strict)
+            assert has_shown or not (tokens or each.is_strict or header == NOBODYS)
+
+
+@given(st.lists(calls(SENDING, st.just("BlueLake")), max_size=6), calls(SENDING))
+def test_nothing_is_taken_from_who_has_the_secret(made: list[Made], last: Made) -> None:
+    """Whatever others have sent in her name: what she sends is as if they had not.
+
+    Where they are no part of it, as when a thread has more messages, the outcome is the same.
+    """
+    before, after = began(with_secret=True), began(with_secret=True)
+    for each in made:
+        after.ask(each.tool, after.caller(), **with_tokens(each.said, []))
+    outcomes = []
+    for scene in (before, after):
+        secret = renew(scene.mailbox, "BlueLake")
+        said = dict(last.said)
+        token = next(name for name in TOKENS if name in said)
+        said |= {name: "BlueLake" for name in NAMES if name in said}
+        said[token] = secret
+        position = scene.mailbox.position()
+        answer = scene.ask(last.tool, scene.caller(), **said | {"message_id": 1} & said.keys())
+        sent = [each.message for each in scene.mailbox.arrivals(position)]
+        outcomes.append((answer.is_error, sent))
+    assert outcomes[0] == outcomes[1]

@@ -1,22 +1,21 @@
 """`brenner_post`: the message that it composes, what becomes of it, and who posts."""
 
-import json
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.check.message import check_composed
-from brenner.delta.given import read_given
 from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
+from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.escaping import unescape
 from brenner.thread.subjects import parse_subject
+from brenner.thread.types import DELTA
 from brenner.workflows.contribute import Contribution, prepare
-from serving.calls import Place
+from brenner.workflows.identity import claim
 from serving.sessions import (
     ADD,
     ANN,
@@ -24,12 +23,11 @@ from serving.sessions import (
     CAT,
     EDIT,
     HYPOTHESIS,
-    KILL,
     codes,
     fine,
     in_session,
     post,
-    value,
+    stored,
 )
 from session.round_play import THREAD, published
 from strategies import deltas, hostile_text
@@ -88,6 +86,19 @@ def test_the_message_is_one_that_an_agent_would_write() -> None:
     assert posted["violations"] == []
 
 
+def test_a_summary_is_kept_whole() -> None:
+    """All of it, with its paragraphs and lines; and nothing in it is a heading or a block."""
+    here = in_session()
+    lines = ["word " * 1000 + "end", "# no title", "- a", ": b", "", "   ", "```delta", "{}", "```"]
+    posted = fine(post(here, ANN, ADD, summary="\n".join([*lines, "THE END"])))
+    body = here.mailbox.message(posted["message_id"]).message.body
+    found = blocks(body)
+    assert [each.text for each in found if each.kind is Kind.HEADING] == [DELTA.title, "Deltas"]
+    assert stored(here, posted["message_id"]) == [ADD]
+    shown = [unescape(each.text).split("\n") for each in found if each.kind is Kind.PARAGRAPH]
+    assert shown == [[each.strip() for each in lines[:4]], [*lines[6:], "THE END"]]
+
+
 @pytest.mark.parametrize(
     ("program", "model", "role"),
     [
@@ -138,9 +149,24 @@ def test_a_key_posts_once() -> None:
     again = fine(post(here, ANN, ADD, key="round-1"))
     assert (again["message_id"], again["is_new"]) == (first["message_id"], False)
     assert again["expected"] is None
+    assert again["base"] is None
     other = post(here, ANN, EDIT, key="round-1")
     assert other.is_error
     assert codes(other) == ["KEY_REUSED"]
+    assert codes(post(here, ANN, ADD, key="round-1", summary="Why")) == ["KEY_REUSED"]
+
+
+def test_a_key_of_another_message_takes_nothing_back() -> None:
+    """What was said before under no key, or another one, is not what bears this key."""
+    here = in_session()
+    fine(post(here, ANN, ADD, key="k"))
+    first, second = ({**EDIT, "payload": {"claim": each}} for each in ("one", "two"))
+    fine(post(here, ANN, first))
+    fine(post(here, ANN, second, key="other"))
+    before = here.mailbox.position()
+    assert codes(post(here, ANN, first, key="k")) == ["KEY_REUSED"]
+    assert here.mailbox.position() == before
+    assert fine(post(here, ANN, first, key="new"))["is_new"]
 
 
 def test_the_base_is_what_she_has_fetched() -> None:
@@ -159,17 +185,50 @@ def test_the_base_is_what_she_has_fetched() -> None:
 # Who posts
 
 
-def test_what_somebody_else_fetched_in_her_name_is_not_her_base() -> None:
+# How a version was fetched: with her secret?, over which connection? Then what the answer promises,
+# and the base of what she posts with her secret over the connection `one`
+FETCHED: dict[str, tuple[bool, str | None, int | None, int | None]] = {
+    "with her secret": (True, None, 1, 1),
+    "with her secret, elsewhere": (True, "two", 1, 1),
+    "without it, over the same connection": (False, "one", 1, 1),
+    "without it, over another one": (False, "two", 1, None),
+    "without it, each request alone": (False, None, None, None),
+}
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_the_base_is_the_one_that_was_promised(name: str) -> None:
     """Who shows no secret cannot change what the one who does builds on."""
+    shows, connection, promised, base = FETCHED[name]
     here = in_session()
     fine(post(here, ANN, ADD))
     published(here.desk)
-    secret = fine(here.ask("register_agent", program="claude-code", model="opus", name=ANN))[
-        "registration_token"
-    ]
-    fine(here.ask("brenner_artifact", thread_id=THREAD, agent=ANN))
-    verified = fine(post(here, ANN, EDIT, sender_token=secret))
-    assert (verified["trust"], verified["base"]) == (Trust.VERIFIED, None)
+    secret = claim(here.mailbox, ANN)
+    reader = here.caller(connection)
+    token = {"sender_token": secret} if shows else {}
+    answer = here.ask("brenner_artifact", reader, thread_id=THREAD, agent=ANN, **token)
+    assert fine(answer)["base_of_your_next_post"] == promised
+    assert ("pass `sender_token` here, too" in (answer.text or "")) is (promised is None)
+    caller = here.caller("one")
+    verified = fine(post(here, ANN, EDIT, sender_token=secret, caller=caller))
+    assert (verified["trust"], verified["base"]) == (Trust.VERIFIED, base)
+    if promised and not shows:
+        kept = fine(post(here, ANN, EDIT, sender_token=secret, caller=here.caller(connection)))
+        assert kept["base"] == promised
+
+
+def test_a_wrong_secret_is_no_way_to_read() -> None:
+    """Who shows one believes to be believed; without one anybody may read."""
+    here = in_session()
+    claim(here.mailbox, ANN)
+    wrong = {"thread_id": THREAD, "agent": ANN, "sender_token": "brs_wrong"}
+    assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
+    fine(post(here, ANN, ADD))
+    published(here.desk)
+    assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
+    nobody = here.ask("brenner_artifact", thread_id=THREAD)
+    assert fine(nobody)["base_of_your_next_post"] is None
+    assert "name yourself here as `agent`" in (nobody.text or "")
 
 
 def test_who_posts_is_known_by_the_connection() -> None:

@@ -29,6 +29,18 @@ def test_reservations() -> None:
     assert [each.agent for each in scene.mailbox.reservations()] == ["BlueLake"]
 
 
+def test_very_many_holders() -> None:
+    """Some are told, and how many more there are."""
+    scene = place()
+    for name in ("BlueLake", "RedStone"):
+        scene.knows(name)
+    names = [f"src/{number}.py" for number in range(30)]
+    value_of(scene.ask("file_reservation_paths", agent_name="BlueLake", paths=names))
+    asked = {"agent_name": "RedStone", "paths": ["src"]}
+    (conflict,) = value_of(scene.ask("file_reservation_paths", **asked))["conflicts"]  # type: ignore[misc]
+    assert (len(conflict["holders"]), conflict["further_holders"]) == (20, 10)
+
+
 @pytest.mark.parametrize(
     ("tool", "more"),
     [("file_reservation_paths", {"paths": ["a"]}), ("release_file_reservations", {})],

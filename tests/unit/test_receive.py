@@ -1,11 +1,9 @@
 """Mail that agents send: the protocol's is checked, other mail is stored as it is."""
 
-import time
 from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.project import Project
@@ -306,82 +304,6 @@ def test_mail_that_a_program_of_ours_has_checked(desk: Desk) -> None:
         assert receipt.sent.stored.message == odd.message
     good = receive(desk, letter("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
     assert "STORED_UNCHECKED" not in ids(good)
-
-
-ODD_THREADS = {
-    "any text\nat all": True,
-    "\u202eevil": True,
-    " lunch": True,
-    "lunch ": True,
-    " ": True,
-    "x" * 253: True,
-    "x" * 252: False,
-    "TKT 12": False,
-    "a/b#c": False,
-    "Über-uns": False,
-    "": False,
-}
-
-
-@pytest.mark.parametrize("thread_id", ODD_THREADS)
-def test_threads_have_names_that_can_be_seen(desk: Desk, thread_id: str) -> None:
-    """Also those of plain mail; who answers in a thread that is there has not chosen its name."""
-    hello = letter("Hello", "x", thread_id)
-    is_odd = ODD_THREADS[thread_id]
-    receipt = receive(desk, hello)
-    assert ids(receipt) == (["UNUSABLE_THREAD_ID"] if is_odd else [])
-    assert (receipt.sent is None) == is_odd
-    if is_odd:
-        first = desk.mailbox.send(hello.message).stored
-        assert receive(desk, hello._replace(reply_to=first.id)).sent is not None
-
-
-def test_subject_has_a_limit(desk: Desk) -> None:
-    """The protocol's is lower; nobody's subject is a text of several pages."""
-    assert receive(desk, letter("x" * 1_000, "x", "T-1")).sent is not None
-    for subject in ("x" * 1_001, "é" * 501, "DELTA[gpt]: " + "x" * 1_000):
-        receipt = receive(desk, letter(subject, GOOD))
-        assert (receipt.sent, ids(receipt)) == (None, ["FIELD_TOO_LONG"])
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [
-        "DELTA" + " " * 480 + ":" + " " * 480 + "a\nb",
-        "x" + " " * 990 + "x",
-        "re:" * 330,
-        "DELTA gpt" + ".-" * 480,
-        "DELTA[" + " " * 980 + "\n",
-        "A" + "-" * 990,
-        "\u2026" * 330,
-    ],
-)
-def test_no_subject_takes_long(desk: Desk, subject: str) -> None:
-    """It took minutes, at a few thousand steps for each character. A step is a look at one."""
-    kick_off(desk)
-    started = time.process_time()
-    receive(desk, letter(subject, GOOD))
-    assert time.process_time() - started < 2  # it takes some milliseconds
-
-
-def test_keys_of_who_is_not_believed_are_apart(desk: Desk) -> None:
-    """Nobody takes the key of a name, or what was sent under it, without the secret."""
-    trusts = (Trust.UNVERIFIED, Trust.VERIFIED, Trust.LOCAL)
-
-    def sent(key: str, trust: Trust, body: str = "x") -> Receipt:
-        given = letter("Hello", body, "T-1")._replace(key=key, envelope=Envelope(trust=trust))
-        return receive(desk, given)
-
-    for key in ("k", "unverified:k", "own:k", "k" * 200):
-        first = [sent(key, trust).sent for trust in trusts]
-        assert [each and each.is_new for each in first] == [True, True, False]
-        again = [sent(key, trust).sent for trust in trusts]
-        assert [each and each.stored for each in again] == [each and each.stored for each in first]
-        for trust in trusts:
-            with pytest.raises(Refused) as refused:
-                sent(key, trust, "another")
-            assert f"`{key}`" in refused.value.diagnostic.message
-    assert ids(sent("k" * 201, Trust.UNVERIFIED)) == ["FIELD_TOO_LONG"]
 
 
 def test_an_ack_that_names_nothing_is_advised(desk: Desk) -> None:

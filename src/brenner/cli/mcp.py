@@ -8,8 +8,10 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import desk
 from brenner.cli.options import Settings, common_options
-from brenner.cli.output import note_done
+from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import say
+from brenner.project import find_project
+from brenner.workflows.init_project import new_mailbox
 
 SECRET = "BRENNER_SECRET"  # noqa: S105  (the name of a variable)
 _BY_HAND = "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
@@ -30,7 +32,9 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     The agent's secret may be in BRENNER_SECRET. It ends when the input does, and finishes what is
     under way. Exit code 3: the store is unavailable, or answers were lost.
     """
+    found = new_mailbox(find_project(settings.project, os.environ, settings.store))
     with desk(settings._replace(actor=None), create=True) as here:
+        write_diagnostics(found, "brenner", sys.stderr)
         from brenner.mcp.caller import Bindings, Fetched
         from brenner.mcp.protocol import Brain, build  # takes most of a second
         from brenner.mcp.stdio import serve

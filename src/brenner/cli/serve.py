@@ -85,6 +85,9 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if is_strict:
         _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
+    with listening:
+        warnings = (*token.warnings, *new_mailbox(project))
+        return _serve(settings, project, ServeSettings(*place.address, token.value, is_strict, hosts), listening)
     with listening, desk(settings._replace(actor=None), create=True) as here:
         with _uncollected():
             from brenner.server.run import serve  # takes about a second

@@ -129,6 +129,7 @@ def _in_markdown(text: str) -> tuple[list[Found], str]:
         if block.kind is not Kind.FENCE or block.quoted or block.nested:
             continue
         _in_prose(index.text[index.start(line) : index.start(block.line)], found, beside)
+        beside.append(_behind_the_word(index.line(block.line)))
         _in_fence(block, found, beside)
         line = block.end + 1
     _in_prose(index.text[index.start(line) :], found, beside)
@@ -137,15 +138,18 @@ def _in_markdown(text: str) -> tuple[list[Found], str]:
 
 def _in_fence(fence: Block, found: list[Found], beside: list[str]) -> None:
     """A fence whose content is JSON, or that says itself that it holds a delta."""
-    _, _, more = fence.info.partition(" ")
-    beside.append(more)
     read = decoded(fence.text)
     if read is not None and isinstance(read[0], dict | list):
         found += _of_json(*read, _IN_A_FENCE)
-    elif is_delta_fence(fence):
+    elif is_delta_fence(fence) and fence.text.strip():
         found.append(Found(fence.text))
     else:
         _in_prose(fence.text, found, beside)
+
+
+def _behind_the_word(line: str) -> str:
+    """What stands on the line of a fence behind its first word."""
+    return line.lstrip(" `~").partition(" ")[2]
 
 
 def _in_prose(text: str, found: list[Found], beside: list[str]) -> None:

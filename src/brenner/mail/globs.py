@@ -17,7 +17,7 @@ of their lengths at most, whatever stars they hold.
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, reduce
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from operator import itemgetter, or_
 from typing import Generic, NamedTuple, TypeVar
 
@@ -133,6 +133,21 @@ class Pattern:
         names = [None if name == _FOLDERS else _Name(name) for name in names_of(text)]
         self.row = _Row((*names, None))
         self.is_impossible = any(_NOTHING in name.places for name in names if name)
+        plain = takewhile(lambda name: name is not None and name.is_plain, names)
+        self.folders = tuple(name.text for name in plain if name)
+        self.size = len(text)
+        self.wildcards = wildcards_in(text)
+
+    def is_elsewhere(self, other: "Pattern") -> bool:
+        """Whether already the folders that both begin with are others. It costs next to nothing."""
+        return any(
+            ours != theirs for ours, theirs in zip(self.folders, other.folders, strict=False)
+        )
+
+    def steps(self, other: "Pattern") -> int:
+        """How much work it is at most to compare the two, in steps of a quarter microsecond."""
+        places = len(other.row.things) + other.wildcards
+        return self.size * places + self.wildcards * other.size
 
     def overlaps(self, other: "Pattern") -> bool:
         """Whether some path could match both."""

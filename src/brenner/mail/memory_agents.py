@@ -69,7 +69,8 @@ class MemoryAgents:
         with self._lock:
             now = self._clock()
             held = reserving.holding(self._reservations.values(), now)
-            old = reserving.replaced(wish, [each for each in held if each.agent == name])
+            own = [each for each in held if each.agent == name]
+            old = reserving.replaced(wish, own, len(held) - len(own))
             granted = [
                 Reservation(
                     id=next(self._reservation_ids),

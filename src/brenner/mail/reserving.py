@@ -18,6 +18,7 @@ from brenner.limits import (
     MOST_PATTERNS,
     MOST_REASON_BYTES,
     MOST_RESERVATIONS,
+    MOST_RESERVATIONS_OF_ALL,
     MOST_RESERVED_SECONDS,
     MOST_WILDCARDS,
 )
@@ -27,6 +28,7 @@ from brenner.mail.rules import unstorable
 
 Conflicts = tuple[tuple[str, tuple[Reservation, ...]], ...]
 
+_MOST_STEPS = 1_000_000  # about half a second for all comparisons of one request
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:(/|$)")
 
 
@@ -87,25 +89,50 @@ def holding(held: Iterable[Reservation], now: datetime) -> tuple[Reservation, ..
     return tuple(sorted(each for each in held if each.expires_at > now))
 
 
-def replaced(wish: Wish, own: Sequence[Reservation]) -> tuple[int, ...]:
-    """Which of those that somebody has a wish takes the place of; refused where it is too much."""
+def replaced(wish: Wish, own: Sequence[Reservation], others: int) -> tuple[int, ...]:
+    """Which of those that somebody has a wish takes the place of; refused where it is too much.
+
+    `others` is how many all others have together.
+    """
     wanted = {names_of(pattern) for pattern in wish.patterns}
     ids = tuple(each.id for each in own if names_of(each.pattern) in wanted)
     count = len(own) - len(ids) + len(wish.patterns)
     if count > MOST_RESERVATIONS:
         raise Refused(_too_many(count, "reservations of one agent", MOST_RESERVATIONS))
+    if count + others > MOST_RESERVATIONS_OF_ALL:
+        what = "reservations of all agents"
+        raise Refused(_too_many(count + others, what, MOST_RESERVATIONS_OF_ALL))
     return ids
 
 
 def conflicts(granted: Sequence[Reservation], held: Iterable[Reservation]) -> Conflicts:
-    """Of what was granted, that which others have, too, where one of both wants it alone."""
+    """Of what was granted, that which others have, too, where one of both wants it alone.
+
+    Where so many patterns of many wildcards meet that it would take long to compare them all, those
+    that are left are told as conflicts unless they are plainly elsewhere.
+    """
     others = [(each, Pattern(each.pattern)) for each in held]
-    found = ((each.pattern, _holders(each, others)) for each in granted)
+    work = _Work()
+    found = ((each.pattern, _holders(each, others, work)) for each in granted)
     return tuple((pattern, holders) for pattern, holders in found if holders)
 
 
+class _Work:
+    """What comparing may still cost."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_STEPS
+
+    def overlap(self, ours: Pattern, theirs: Pattern) -> bool:
+        """Whether some path could match both, as far as that can still be found out."""
+        if ours.is_elsewhere(theirs):
+            return False
+        self._left -= ours.steps(theirs)
+        return self._left < 0 or ours.overlaps(theirs)
+
+
 def _holders(
-    granted: Reservation, others: Iterable[tuple[Reservation, Pattern]]
+    granted: Reservation, others: Iterable[tuple[Reservation, Pattern]], work: _Work
 ) -> tuple[Reservation, ...]:
     pattern = Pattern(granted.pattern)
     return tuple(
@@ -113,7 +140,7 @@ def _holders(
         for each, theirs in others
         if each.agent != granted.agent
         and (each.exclusive or granted.exclusive)
-        and pattern.overlaps(theirs)
+        and work.overlap(pattern, theirs)
     )
 
 

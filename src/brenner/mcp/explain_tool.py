@@ -5,6 +5,7 @@ from brenner.diagnostics.codes.input import UNKNOWN_CODE
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import perhaps
+from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 
 
@@ -27,7 +28,7 @@ def explained(code: Code) -> dict[str, object]:
         "severity": code.severity.value,
         "title": code.title,
         "message": code.message,
-        "fix": code.fix,
+        "fix": in_words_of_tools(code, code.fix),
         "why": code.why,
         "spec": code.spec,
         "also": list(code.also),
@@ -39,7 +40,7 @@ def _text(code: Code) -> str:
     parts = (
         f"{code.id} ({code.severity.value}): {code.title}.",
         f"Says: {code.message}",
-        f"Fix: {code.fix}",
+        f"Fix: {in_words_of_tools(code, code.fix)}",
         f"Why: {code.why}",
         f"Wrong:\n{code.example.wrong}",
         f"Right:\n{code.example.right}",

@@ -19,7 +19,7 @@ from brenner.diagnostics.codes.message_body import (
 )
 from brenner.diagnostics.model import Code
 
-_COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\bthe command\b")
+_COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b")
 _TOLD = re.compile(r"\bthe operator\b", re.IGNORECASE)
 _WHO = "`resource://agents/{project}` lists who is known."
 _IDS = "`fetch_inbox` and `resource://thread/{id}` give the ids."

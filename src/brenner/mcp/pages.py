@@ -20,9 +20,10 @@ def received(mailbox: Mailbox, name: str) -> Iterator[Received]:
         before = page.messages[-1].stored.id
 
 
-def found(mailbox: Mailbox, query: Query, limit: int) -> Iterator[Stored]:
-    """At most so many messages that match, the latest arrivals first."""
-    before = None
+def found(
+    mailbox: Mailbox, query: Query, limit: int, before: int | None = None
+) -> Iterator[Stored]:
+    """At most so many messages that match, the latest arrivals first, from before that one on."""
     while limit > 0:
         page = mailbox.search(query, limit=min(limit, _AT_ONCE), before=before)
         yield from page.messages

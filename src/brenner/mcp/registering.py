@@ -7,6 +7,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.limits import MOST_AGENTS
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent, Profile, Trust
 from brenner.mail.names import fresh_name, name_refusal, suggestions
@@ -152,6 +153,8 @@ def _claimed(call: Call, name: str) -> str | None:
 def _check_new(call: Call, name: str) -> None:
     """Refuse what cannot be a name beside the known ones, and the operator's, known or not."""
     names = {*_known(call), call.desk.project.operator}
+    if len(names) > MOST_AGENTS:
+        raise Refused(codes.TOO_MANY_AGENTS.at(most=MOST_AGENTS))
     found = name_refusal(name, names)
     if found is None and name == f"global-inbox-{slug(call.desk.project)}":
         others = suggestions("", names)

@@ -3,6 +3,8 @@
 A reservation keeps nobody from anything. It tells two agents of each other before they meet.
 """
 
+from collections.abc import Sequence
+
 from brenner.mail.model import Reservation, Reserved, Wish
 from brenner.mcp import project_key
 from brenner.mcp.directory import written
@@ -12,6 +14,7 @@ from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 
 NOTHING_RESERVED: Shape = {"granted": [], "conflicts": []}
 _AN_HOUR = 3600
+_MOST_HOLDERS = 20
 
 
 def reserve(call: Call, name: str, wish: Wish) -> Shape:
@@ -22,11 +25,15 @@ def reserve(call: Call, name: str, wish: Wish) -> Shape:
 def _shape(reserved: Reserved) -> Shape:
     return {
         "granted": [_granted(each) for each in reserved.granted],
-        "conflicts": [
-            {"path": pattern, "holders": [_holder(each) for each in held]}
-            for pattern, held in reserved.conflicts
-        ],
+        "conflicts": [_conflict(pattern, held) for pattern, held in reserved.conflicts],
     }
+
+
+def _conflict(pattern: str, held: Sequence[Reservation]) -> Shape:
+    """Who has the same files; of very many, some, and how many more there are."""
+    told = {"path": pattern, "holders": [_holder(each) for each in held[:_MOST_HOLDERS]]}
+    left = len(held) - _MOST_HOLDERS
+    return told | ({"further_holders": left} if left > 0 else {})
 
 
 def _granted(one: Reservation) -> Shape:

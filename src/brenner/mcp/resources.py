@@ -6,7 +6,6 @@ from operator import itemgetter
 
 from brenner.diagnostics.codes.tools import INVALID_ARGUMENT
 from brenner.diagnostics.errors import Refused
-from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Reservation, Stored
 from brenner.mail.query import Query
 from brenner.mail.rules import order
@@ -66,24 +65,26 @@ def _inbox(call: Call) -> object:
 
 
 def _outbox(call: Call) -> object:
+    """What somebody sent. Where not all bodies have room, it says before which message to go on."""
     project_key.check(call, call.text("project"))
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
-    mailbox = call.desk.mailbox
-    known = directory.numbers(mailbox.agents())
-    sent = _sent(mailbox, name, _limit(call), since_time(call.text("since_ts")))
-    room = Room()
+    known, room = directory.numbers(call.desk.mailbox.agents()), Room()
     shapes = [
         (order(each), room.fitted(payload_shape(each, known, with_body=bodies) | {"commit": None}))
-        for each in sent
+        for each in _sent(call, name)
     ]
     newest_first = sorted(shapes, key=itemgetter(0), reverse=True)
-    return _listed(call, name, [shape for _, shape in newest_first])
+    document = _listed(call, name, [shape for _, shape in newest_first])
+    return document | ({"bodies_before": room.last} if room.is_full else {})
 
 
-def _sent(mailbox: Mailbox, name: str, limit: int, since: datetime | None) -> Iterator[Stored]:
+def _sent(call: Call, name: str) -> Iterator[Stored]:
     """What somebody sent after a time, which a search counts in; the latest arrivals first."""
+    mailbox, since = call.desk.mailbox, since_time(call.text("since_ts"))
+    before = _number(call, "before") if call.text("before") else None
     mailbox.agent(name)
-    for each in pages.found(mailbox, Query(senders=(name,), after=since), limit):
+    query = Query(senders=(name,), after=since)
+    for each in pages.found(mailbox, query, _limit(call), before):
         if since is None or each.at > since:
             yield each
 
@@ -186,7 +187,7 @@ RESOURCES: tuple[Resource, ...] = (
         _inbox,
     ),
     Resource(
-        "resource://outbox/{agent}{?project,since_ts,include_bodies,limit}",
+        "resource://outbox/{agent}{?project,since_ts,include_bodies,limit,before}",
         "outbox",
         "What an agent sent, newest first.",
         _outbox,

@@ -22,6 +22,8 @@ class Room:
     def __init__(self, bodies: int = MOST_ANSWERED_BYTES, listed: int = _MOST_LISTED_BYTES) -> None:
         self._bodies = bodies
         self._listed = listed
+        self.last: object = None  # the id of the last message whose body had room
+        self.is_full = False
 
     def fitted(self, shape: Shape) -> Shape:
         """A message as it goes into the answer; refused where not even the list has room."""
@@ -30,11 +32,11 @@ class Room:
             raise Refused(ANSWER_TOO_LARGE.at())
         if BODY not in shape:
             return shape
-        size = _size(shape[BODY])
-        if size <= self._bodies:
-            self._bodies -= size
+        self._bodies -= _size(shape[BODY])
+        self.is_full = self.is_full or self._bodies < 0  # who reads on finds no more of them
+        if not self.is_full:
+            self.last = shape["id"]
             return shape
-        self._bodies = 0  # from here on there are none: who reads on finds no gaps
         kept = {name: value for name, value in shape.items() if name != BODY}
         return kept | {LEFT_OUT: _HOW.format(id=shape["id"])}
 

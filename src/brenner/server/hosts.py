@@ -22,7 +22,7 @@ class Hosts:
     """The names that count: those of loopback, our own address, and what the operator allows."""
 
     def __init__(self, address: str, allowed: Iterable[str] = ()) -> None:
-        names = {plain(_without_port(name)) for name in allowed}
+        names = {plain(without_port(name)) for name in allowed}
         self._names = names.union(LOOPBACK, () if is_any(address) else (plain(address),))
 
     def has(self, authority: str, reached: str | None = None) -> bool:
@@ -30,7 +30,7 @@ class Hosts:
 
         That one is no name which somebody could have made to point here.
         """
-        name = plain(_without_port(authority))
+        name = plain(without_port(authority))
         return bool(name) and (name in self._names or name == reached)
 
     def has_origin(self, origin: str, reached: str | None = None) -> bool:
@@ -41,6 +41,11 @@ class Hosts:
             return False
         is_bare = not (parts.path or parts.query or parts.fragment or "@" in parts.netloc)
         return parts.scheme in _SCHEMES and is_bare and self.has(parts.netloc, reached)
+
+
+def authority(host: str, port: int | str) -> str:
+    """`host:port`, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host and "]" not in host else f"{host}:{port}"
 
 
 def is_any(address: str) -> bool:
@@ -59,7 +64,7 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def _without_port(authority: str) -> str:
+def without_port(authority: str) -> str:
     """`[::1]:8765`, `::1` and `localhost:8765` without the port; nothing where it is none."""
     authority = authority.strip()
     bracket = authority.rfind("]") + 1

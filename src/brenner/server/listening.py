@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.errors import Unavailable
-from brenner.server.hosts import is_loopback, plain
+from brenner.diagnostics.model import Diagnostic
+from brenner.server.connecting import way_to
+from brenner.server.hosts import authority, is_loopback, plain
 
 _BACKLOG = 1024
 _ASKING_SECONDS = 0.5
@@ -39,11 +41,6 @@ class Place(NamedTuple):
         return authority(*self.address)
 
 
-def authority(host: str, port: int) -> str:
-    """`host:port`, an IPv6 address in brackets."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def find(host: str, port: int) -> Place:
     """The address that a name or number stands for; of several an IPv4 one."""
     flags = socket.AI_PASSIVE
@@ -67,13 +64,19 @@ def listen(place: Place) -> tuple[socket.socket, Place]:
     except OSError as error:
         opened.close()
         if error.errno == EADDRINUSE:
-            who = _WHO[_who_answers(place)]
-            raise Unavailable(codes.PORT_TAKEN.at(address=place.shown, who=who)) from None
+            raise Unavailable(_taken(place)) from None
         reason = (error.strerror or "unknown").lower()
         raise _unusable(place.shown, reason) from None
     opened.setblocking(False)
     host, port = opened.getsockname()[:2]
     return opened, Place(place.family, (host, port))
+
+
+def _taken(place: Place) -> Diagnostic:
+    """Who has the port; and what agents need, if it is to be another one."""
+    who = _WHO[_who_answers(place)]
+    command = way_to(place.address[0], "NUMBER").command()
+    return codes.PORT_TAKEN.at(address=place.shown, who=who, command=command)
 
 
 def _unusable(address: str, reason: str) -> Unavailable:

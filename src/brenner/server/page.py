@@ -5,6 +5,8 @@ from hashlib import sha256
 from html import escape
 from typing import NamedTuple
 
+from brenner.server.connecting import CLIENTS, Way
+
 _STYLE = """\
 :root {
   color-scheme: light dark;
@@ -40,7 +42,6 @@ POLICY = (
     f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
-_CLIENTS = ("claude-code", "codex", "gemini")
 _OPEN = "Agents without a secret are let in; what they send is marked as unverified."
 _STRICT = "Strict: nobody sends anything without the secret of the name."
 
@@ -51,23 +52,23 @@ class About(NamedTuple):
     name: str
     folder: str
     store: str
-    address: str
+    way: Way
     is_strict: bool
-    needs_token: bool
 
 
 def page(about: About) -> str:
     """The page."""
     identity = _STRICT if about.is_strict else _OPEN
-    token = " Every request needs the bearer token." if about.needs_token else ""
+    token = " Every request needs the bearer token." if about.way.wants_token else ""
     rows = (
         ("Project", f"<code>{escape(about.folder)}</code>"),
         ("Mail", f"<code>{escape(about.store)}</code>"),
-        ("Agents", f"<code>{escape(about.address)}/mcp</code>"),
+        ("Agents", f"<code>{escape(about.way.url)}</code>"),
         ("Identity", escape(identity + token)),
     )
     facts = "\n".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
-    commands = "\n".join(f"brenner agent config --client {each}" for each in _CLIENTS)
+    commands = "\n".join(escape(about.way.command(each)) for each in CLIENTS)
+    remark = f"\n<p>{_marked(about.way.remark)}</p>" if about.way.remark else ""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -86,11 +87,17 @@ def page(about: About) -> str:
 <h2>Connect an agent</h2>
 <p>In the project's folder, one of these prints what belongs into the configuration of the
 agent's program:</p>
-<pre tabindex="0"><code>{commands}</code></pre>
+<pre tabindex="0"><code>{commands}</code></pre>{remark}
 <h2>Follow the work</h2>
 <p>There are no pages for that yet. In a terminal <code>brenner session status</code> and
-<code>brenner mail threads</code> show it.</p>
+<code>brenner mail thread</code> show it.</p>
 </main>
 </body>
 </html>
 """
+
+
+def _marked(text: str) -> str:
+    """A text in which what stands between backticks is code."""
+    parts = enumerate(escape(text).split("`"))
+    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in parts)

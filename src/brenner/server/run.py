@@ -20,8 +20,8 @@ from brenner.mcp.logs import Places, tell_places_only
 from brenner.mcp.protocol import Brain, build
 from brenner.project import Project
 from brenner.server.app import Application, application
+from brenner.server.connecting import way_of
 from brenner.server.connections import config_of
-from brenner.server.listening import authority
 from brenner.server.memory import give_back_large_blocks
 from brenner.server.page import About
 from brenner.server.settings import ServeSettings
@@ -132,9 +132,8 @@ def about(project: Project, settings: ServeSettings) -> About:
         name=project.folder.name or str(project.folder),
         folder=str(project.folder),
         store=store_of(project).shown,
-        address=f"http://{authority(settings.host, settings.port)}",
+        way=way_of(settings),
         is_strict=settings.is_strict,
-        needs_token=settings.token is not None,
     )
 
 

@@ -224,11 +224,15 @@ def _values(message: Message) -> tuple[object, ...]:
 
 
 def _as_repaired(block: DeltaBlock) -> object:
-    """The delta with the corrections that are certain, as far as it is one at all."""
+    """The delta with the corrections that are certain; its text, if that is not all of one."""
     repaired = next((found.repaired for found in block.diagnostics if found.repaired), None)
-    if repaired is None:
-        return block.fence.text.strip() if block.value is None else block.value
-    return next((each.value for each in read_deltas(repaired)), block.value)
+    if repaired is not None and not block.structure:
+        return next(each.value for each in read_deltas(repaired))
+    text = block.fence.text.strip()
+    try:
+        return decode(text)
+    except NotJSON:
+        return text
 
 
 def _can_be_sent(block: DeltaBlock) -> bool:

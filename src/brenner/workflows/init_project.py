@@ -2,17 +2,20 @@
 # Where one may not look, os.path says no and pathlib raises.
 
 import json
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import mail as names
 from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.codes.serving import NEW_MAILBOX
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import visible
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
 from brenner.mail.store_option import store_option
-from brenner.project import SETTINGS_FILE, Project, look_at_project
+from brenner.project import OWN_FOLDER, SETTINGS_FILE, Project, look_at_project
 from brenner.store_address import PostgresAddress, SqliteAddress, parse_store
 from brenner.workflows.access import why_no_folder
 from brenner.workflows.left_behind import left_behind
@@ -68,6 +71,20 @@ def _hinted(done: Initialised) -> Initialised:
     """With what is to be known of mail that is somewhere else."""
     option = store_option(done.project, "--to") if done.setting else ""
     return done._replace(hint=left_behind(done.project, lambda: done.messages, option))
+
+
+def is_set_up(project: Project) -> bool:
+    """Whether the folder looks like a project, or its store was named; nobody is asked."""
+    own = (project.folder / OWN_FOLDER, project.folder / SETTINGS_FILE)
+    return project.store is not None or any(map(os.path.lexists, own))
+
+
+def new_mailbox(project: Project) -> tuple[Diagnostic, ...]:
+    """What to tell of the mailbox that is made for a project; nothing where there is one."""
+    store = store_of(project)
+    if store.is_there():
+        return ()
+    return (NEW_MAILBOX.at(folder=visible(str(project.folder)), store=visible(store.shown)),)
 
 
 def about_operator(found: Diagnostic) -> Diagnostic:

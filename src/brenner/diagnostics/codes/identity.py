@@ -83,6 +83,21 @@ PROFILE_NOT_KEPT = Code(
         'register_agent(name="BlueLake", registration_token="brs_…", …)',
     ),
 )
+TOO_MANY_AGENTS = Code(
+    id="TOO_MANY_AGENTS",
+    severity=ERROR,
+    title="The project has as many agents as it can",
+    message="{most} agents are known already. Nobody was registered.",
+    fix="Use a name that you have: a program that begins anew shows the secret of its name. The "
+    "operator registers further ones with `brenner mail register`.",
+    why="A program in a loop would register a new name each time, and everybody reads the list.",
+    spec="ruling R5 (limits)",
+    example=Example(
+        "text",
+        "register_agent(program=…, model=…)    (each time it starts)",
+        'register_agent(…, name="BlueLake", registration_token="brs_…")',
+    ),
+)
 
 CODES: tuple[Code, ...] = (
     WRONG_SECRET,
@@ -90,4 +105,5 @@ CODES: tuple[Code, ...] = (
     SECRET_NEEDED,
     OTHER_PROJECT,
     PROFILE_NOT_KEPT,
+    TOO_MANY_AGENTS,
 )

@@ -1,8 +1,10 @@
 """Codes of the server for agents and browsers: where it listens, and whom it lets in."""
 
 from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+from brenner.limits import MOST_BODY_BYTES
 
 _SPEC = "Model Context Protocol, Transports (Streamable HTTP)"
+_MOST_MIB = MOST_BODY_BYTES // 1024**2
 _HTTP = "RFC 9110, HTTP Semantics"
 _POST = "POST /mcp HTTP/1.1\nHost: 127.0.0.1:8765\nContent-Type: application/json"
 
@@ -12,7 +14,7 @@ PORT_TAKEN = Code(
     title="Another program listens on that port",
     message="Nothing was served: {address} is taken. {who}",
     fix="End the other one, or choose another port with `--port NUMBER` (0 takes a free one). "
-    "Agents need the new address: `brenner agent config` prints it.",
+    "Agents need the new address then: `{command}`, as `brenner serve` prints it once it listens.",
     why="Only one program can listen on a port, and mail must not go to the wrong one.",
     spec=_SPEC,
     example=Example("text", "brenner serve    (while another one runs)", "brenner serve --port 0"),
@@ -81,13 +83,26 @@ STRICT_NEEDS_SECRETS = Code(
         "brenner serve --strict-identity",
     ),
 )
+NEW_MAILBOX = Code(
+    id="NEW_MAILBOX",
+    severity=WARNING,
+    title="There was no mailbox yet, and a new one was made",
+    message="{folder} had no mail yet: a new mailbox was made, {store}.",
+    fix="If the mail of your project is elsewhere, end this and name its folder with `--project "
+    "DIR`; what was made here can be deleted. Before the first session that is as it should be; "
+    "`brenner init` sets a project up.",
+    why="Agents that are served an empty mailbox beside the real one find nothing, and their mail "
+    "is read by nobody.",
+    spec="design, Projects",
+    example=Example("text", "cd /tmp && brenner serve", "brenner serve --project ~/cell-fate"),
+)
 CUT_OFF = Code(
     id="CUT_OFF",
     severity=ERROR,
     title="The server ended before everything under way was finished",
     message="The server is ending. After {seconds} seconds something was still under way; whether "
     "it was done is not known.",
-    fix="Look with `brenner mail threads` whether what was sent last is there, and see with "
+    fix="Look with `brenner mail thread` whether what was sent last is there, and see with "
     "`brenner doctor` whether the store answers.",
     why="A server that is asked to end has to end; whoever got no answer does not know whether her "
     "mail was stored.",
@@ -123,7 +138,7 @@ WRONG_TOKEN = Code(
     title="The request bears no token, or a wrong one",
     message="This server wants a bearer token, and the request has {what}.",
     fix="Send the header `Authorization: Bearer TOKEN` with the token of `--token-file` or "
-    "BRENNER_TOKEN; `brenner agent config` says where an agent's program keeps it.",
+    "BRENNER_TOKEN; `brenner agent config --token` says where an agent's program keeps it.",
     why="Whoever runs the server has said that only bearers of the token may use it.",
     spec="RFC 6750, Bearer Token Usage",
     example=Example("text", _POST, f"{_POST}\nAuthorization: Bearer TOKEN"),
@@ -133,8 +148,8 @@ REQUEST_TOO_LARGE = Code(
     severity=ERROR,
     title="The body of the request is too large",
     message="The body is larger than {most} bytes; nothing was done.",
-    fix="Send less: a message has at most a megabyte. Long material belongs into a file of the "
-    "project.",
+    fix=f"Send less: the body of a message has at most {_MOST_MIB} MiB. Long material belongs into a "
+    "file of the project.",
     why="What is read is kept in memory, for everybody who sends at the same time.",
     spec=f"{_HTTP}, 413 Content Too Large",
     example=Example("text", "Content-Length: 104857600", "Content-Length: 2048"),
@@ -223,6 +238,7 @@ CODES: tuple[Code, ...] = (
     UNUSABLE_TOKEN,
     TOKEN_FILE_READABLE,
     STRICT_NEEDS_SECRETS,
+    NEW_MAILBOX,
     CUT_OFF,
     FOREIGN_HOST,
     FOREIGN_ORIGIN,

@@ -25,7 +25,8 @@ from brenner.mail.model import Agent
 _MOST = 1_000_000  # messages of one answer; a server shows only a few where nobody says how many
 _SEARCH = "search_mailbox"
 # Words of our own server
-_TOTAL, _ONE_PROJECT, _LEFT_OUT = "messages_so_far", "OTHER_PROJECT", "body_left_out"
+_TOTAL, _ONE_PROJECT = "messages_so_far", "OTHER_PROJECT"
+_LEFT_OUT, _BEFORE = "body_left_out", "bodies_before"
 
 
 class Identity(NamedTuple):
@@ -92,11 +93,19 @@ class ProjectMail:
         """What somebody sent, and to whom."""
         query = {"project": self.identity.key, "limit": str(_MOST), "since_ts": _written(since)}
         query["include_bodies"] = "true" if bodies else "false"
-        given = {name: value for name, value in query.items() if value}
-        document = self.client.read(f"outbox/{segment(name)}", given)
-        with understood(self.client):
-            messages = fields_of(document, "an outbox").get("messages")
-        return self._items(messages)
+        listed: dict[int, object] = {}
+        while True:
+            given = {name: value for name, value in query.items() if value}
+            document = self.client.read(f"outbox/{segment(name)}", given)
+            with understood(self.client):
+                fields = fields_of(document, "an outbox")
+                messages = list_of(fields.get("messages"), "a list of messages")
+                listed |= {number_of(fields_of(each, ""), "id"): each for each in messages}
+                # A server of ours goes on with the bodies there, where they were too many.
+                before = str(number_of(fields, _BEFORE)) if _BEFORE in fields else None
+            if before in (None, query.get("before")):
+                return self._items(list(listed.values()))
+            query["before"] = before
 
     def with_word(self, word: str) -> list[Item]:
         """The messages in which a word stands, and to whom they were sent, if one can search."""

@@ -34,7 +34,8 @@ _UNTOLD = 0  # instead of an id
 def reserve(view: View, name: str, wish: Wish) -> Reserved:
     """Reserve files. What is there is read first: once they are reserved, that was done."""
     held = holding(view)
-    old = reserving.replaced(wish, [each for each in held if each.agent == name])
+    own = [each for each in held if each.agent == name]
+    old = reserving.replaced(wish, own, len(held) - len(own))
     if not wish.patterns:
         return Reserved((), ())
     asked = {

@@ -74,10 +74,8 @@ class SqlMailbox(ABC, Generic[D]):
             return rows.agent_rows(self.database)
 
     def agent(self, name: str) -> Agent:
-        known = {agent.name: agent for agent in self.agents()}
-        if name not in known:
-            raise rules.no_such_agent(name, known)
-        return known[name]
+        with self.database.reading():
+            return rows.agent_row(self.database, name)
 
     def digest(self, name: str) -> str | None:
         with self.database.reading():

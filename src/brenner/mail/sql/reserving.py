@@ -24,7 +24,9 @@ def reserve(database: Statements, name: str, wish: Wish, now: datetime) -> tuple
     """Note what was asked for, in place of what it replaces. What has expired goes."""
     agent = number_of_agent(database, name)
     database.execute("DELETE FROM reservations WHERE expires_at <= ?", (microseconds(now),))
-    _delete(database, replaced(wish, _own(database, agent, now)))
+    count = "SELECT count(*) FROM reservations WHERE agent <> ?"
+    others = whole(database.execute(count, (agent,)).fetchall()[0][0])
+    _delete(database, replaced(wish, _own(database, agent, now), others))
     expires_at = now + timedelta(seconds=wish.seconds)
     granted = []
     for pattern in wish.patterns:

@@ -121,10 +121,12 @@ def agent_rows(database: Statements) -> tuple[Agent, ...]:
     rows = database.execute(
         "SELECT name, program, model, task, registered_at FROM agents ORDER BY name"
     )
-    return tuple(
-        Agent(str(name), str(program), str(model), str(task), time_of(at))
-        for name, program, model, task, at in rows
-    )
+    return tuple(map(_agent, rows))
+
+
+def _agent(row: Row) -> Agent:
+    name, program, model, task, at = row
+    return Agent(str(name), str(program), str(model), str(task), time_of(at))
 
 
 def names(database: Statements) -> dict[str, int]:
@@ -137,10 +139,20 @@ def names(database: Statements) -> dict[str, int]:
 
 def number_of_agent(database: Statements, name: str) -> int:
     """The number of a name that must be known."""
-    known = names(database)
-    if name not in known:
-        raise no_such_agent(name, known)
-    return known[name]
+    row = None
+    if is_text(name):
+        sql = "SELECT number FROM agents WHERE name = ?"
+        row = database.execute(sql, (name,)).fetchone()
+    if row is None:
+        raise no_such_agent(name, names(database))
+    return whole(row[0])
+
+
+def agent_row(database: Statements, name: str) -> Agent:
+    """An agent that must be known."""
+    number = number_of_agent(database, name)
+    sql = "SELECT name, program, model, task, registered_at FROM agents WHERE number = ?"
+    return _agent(database.execute(sql, (number,)).fetchall()[0])
 
 
 def thread_row(database: Statements, thread_id: str) -> tuple[int, int] | None:

@@ -1,0 +1,88 @@
+"""What agents are told to do is what they can do: call tools, or tell the operator."""
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from brenner import check, delta, mail, mcp, thread
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.diagnostics.model import Code, Diagnostic
+from brenner.mcp.fixes import IN_TOOLS, in_words_of_tools, names_command
+from brenner.mcp.offers import OFFERS
+from brenner.mcp.told import in_tools
+from brenner.workflows import acknowledge, contribute, my_task, part_of_artifact, receive, send
+from serving.calls import place
+
+# Commands alone give these.
+NOT_OF_TOOLS = {"SENDER_MISMATCH", "NOT_AN_ARCHIVE", "OPERATOR_NEEDS_NAME"}
+# The tool that gives it says how to mend it there.
+SAID_THERE = {"NAME_TAKEN", "UNKNOWN_CODE"}
+
+
+def modules() -> Iterator[ModuleType]:
+    """All that a call of a tool for mail or a contribution may come to."""
+    yield from (acknowledge, contribute, my_task, part_of_artifact, receive, send)
+    for package in (check, delta, mail, mcp, thread):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not found.name.endswith((".mcp.fixes", ".postgresql")):
+                yield importlib.import_module(found.name)
+
+
+def codes_in(module: ModuleType) -> Iterator[Code]:
+    """Those that a module names, by themselves or by the file that they stand in."""
+    names = vars(module)
+    yield from (each for each in names.values() if isinstance(each, Code))
+    for node in ast.walk(ast.parse(Path(module.__file__ or "").read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found = getattr(names.get(node.value.id), node.attr, None)
+            if isinstance(found, Code):
+                yield found
+
+
+def test_codes_that_tools_give_have_fixes_for_tools() -> None:
+    """None of them tells an agent to use a command line, or only sends it to the operator."""
+    given = {code for module in modules() for code in codes_in(module)}
+    assert len(given) > 100
+    wrong = {
+        code.id
+        for code in given
+        if names_command(code.fix) and in_words_of_tools(code, code.fix).startswith("No tool")
+    }
+    assert wrong == NOT_OF_TOOLS | SAID_THERE
+
+
+@pytest.mark.parametrize("code", CATALOGUE.values(), ids=lambda code: code.id)
+def test_no_agent_is_told_to_use_a_command(code: Code) -> None:
+    """Whichever code comes: where a fix names a command, it is the operator's to use it."""
+    fix = in_tools(Diagnostic(code, code.message, code.fix)).fix
+    assert not names_command(fix) or "the operator" in fix.lower()
+    assert in_tools(in_tools(Diagnostic(code, "", code.fix))).fix == fix
+
+
+def test_fixes_name_what_there_is() -> None:
+    """Tools, resources and arguments that are offered; a mistyped one would be worse than none."""
+    tools = {tool.name for tool in OFFERS.tools}
+    arguments = {each.name for tool in OFFERS.tools for each in tool.arguments}
+    heads = {each.template.split("/")[2] for each in OFFERS.resources}
+    for code, fix in IN_TOOLS.items():
+        for word in fix.split("`")[1::2]:
+            if word.startswith("resource://"):
+                assert word.split("/")[2] in heads, (code.id, word)
+            elif word.isidentifier() and "_" in word:
+                assert word in tools | arguments, (code.id, word)
+
+
+def test_suggestions_stay() -> None:
+    """The nearest name is told in either words."""
+    scene = place()
+    scene.knows("BlueLake")
+    answer = scene.ask(
+        "send_message", sender_name="BleuLake", to=["BlueLake"], subject="x", body_md="x"
+    )
+    assert "register_agent" in (answer.text or "")
+    assert "BlueLake" in (answer.text or "")

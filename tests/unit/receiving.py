@@ -1,0 +1,56 @@
+"""Mail that comes in, for tests; also in a process of its own, where it must not take long."""
+
+from pathlib import Path
+
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.project import Project
+from brenner.thread.messages import Message
+from brenner.workflows.desk import Desk
+from brenner.workflows.receive import Letter, receive
+
+THREAD = "RS-20251230-cell-fate-choice"
+ANN, OPERATOR = "BlueLake", "Operator"
+GOOD = (
+    '```delta\n{"operation": "ADD", "section": "hypothesis_slate", "target_id": null,\n'
+    ' "payload": {"name": "Memory", "claim": "Cells inherit it", "mechanism": "Marks",\n'
+    ' "anchors": ["§42"]}, "rationale": "why"}\n```\n'
+)
+_KICKOFF = "# Fate\n\n## Research Question\nWhat decides?\n\n## Context\nCells.\n"
+# Each makes some pattern that goes back take a time that grows with the square of its length.
+HOSTILE = (
+    "DELTA" + " " * 480 + ":" + " " * 480 + "a\nb",
+    "x" + " " * 990 + "x",
+    "re:" * 330,
+    "DELTA gpt" + ".-" * 480,
+    "DELTA[" + " " * 980 + "\n",
+    "A" + "-" * 990,
+    "\u2026" * 330,
+)
+
+
+def some_desk() -> Desk:
+    """A project in memory, with an agent whose model is known."""
+    mailbox = MemoryMailbox()
+    for name in (ANN, OPERATOR):
+        mailbox.register(Profile(name, "codex-cli", "gpt-5"))
+    return Desk(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
+
+
+def letter(subject: str, body: str, thread_id: str = THREAD) -> Letter:
+    """A message to the operator."""
+    return Letter(Message(thread_id, ANN, (OPERATOR,), subject, body))
+
+
+def kick_off(desk: Desk) -> None:
+    """Begin a session."""
+    desk.mailbox.send(Message(THREAD, OPERATOR, (ANN,), "KICKOFF: Fate", _KICKOFF))
+
+
+def receive_hostile(times: str) -> None:
+    """Take all of them in, so many times."""
+    desk = some_desk()
+    kick_off(desk)
+    for _ in range(int(times)):
+        for subject in HOSTILE:
+            receive(desk, letter(subject, "no delta"))
