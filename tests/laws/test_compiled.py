@@ -161,6 +161,7 @@ def publications(draw: st.DrawFn) -> Publication:
         warnings=draw(several),
         record=draw(records),
         artifact_sha256=sha256(text.encode()).hexdigest(),
+        unverified=draw(st.sampled_from([(), tuple(each.message_id for each in ledger)])),
     )
 
 

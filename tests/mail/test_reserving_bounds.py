@@ -81,7 +81,7 @@ def test_all_agents_together(kind: str, tmp_path: Path) -> None:
         for number in range(MOST_RESERVATIONS_OF_ALL // 50):
             wish = Wish(tuple(f"{number}/{each}" for each in range(50)), 60)
             mailbox.reserve(f"Agent{number // 2}", wish)
-        with pytest.raises(Refused, match="TOO_MANY_RESERVATIONS.*of all agents"):
+        with pytest.raises(Refused, match="reservations of all agents"):
             mailbox.reserve("Agent10", Wish(("one more",), 60))
         assert mailbox.reserve("Agent0", Wish(("0/1",), 60)).granted
         assert len(mailbox.reservations()) == MOST_RESERVATIONS_OF_ALL

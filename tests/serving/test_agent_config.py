@@ -241,6 +241,47 @@ def test_what_is_no_name(shell: Shell) -> None:
     assert "INVALID_NAME" in done.err
 
 
+@pytest.mark.parametrize("name", ["Operator", "operator"])
+def test_the_operator_is_no_agent(shell: Shell, name: str) -> None:
+    """Nobody could register as that; what to do instead is said."""
+    for said in (("--as", name), ()):
+        if not said:
+            shell.patch.setenv("AGENT_NAME", name)
+        done = config(shell, "codex", *said)
+        assert (done.code, done.out) == (2, "")
+        assert "`--as BlueLake`" in done.err
+        assert "`brenner agent secret Operator`" in done.err
+        assert "BRENNER_SECRET" in done.err
+    (shell.folder / "brenner.toml").write_text('operator = "Anna"\n')
+    assert config(shell, "codex", "--as", "Anna").code == 2
+
+
+def test_without_a_secret(shell: Shell) -> None:
+    """On loopback mail is unverified then; elsewhere a server refuses it."""
+    for url, word in {
+        DEFAULT: "or its mail is unverified",
+        "http://[::1]:9/mcp/": "or its mail is unverified",
+        "https://lab.example.org/mcp/": "or its mail is refused: identity is strict",
+        "http://192.0.2.7:8765/mcp/": "or its mail is refused: identity is strict",
+    }.items():
+        assert word in config(shell, "codex", "--url", url).err
+        variables = config(shell, "codex", "--url", url, "--json").json["variables"]
+        assert word in variables["BRENNER_SECRET"]
+
+
+def test_a_folder_that_is_no_project(shell: Shell) -> None:
+    """The client would start a server with a new mailbox in it; over HTTP nothing is made."""
+    word = "is no project"
+    assert word in config(shell, "codex", "--stdio").err
+    assert any(word in each for each in config(shell, "codex", "--stdio", "--json").json["notes"])
+    assert word not in config(shell, "codex").err
+    store = ("--store", f"sqlite:///{shell.folder}/elsewhere.sqlite3")
+    assert word not in config(shell, "codex", "--stdio", *store).err
+    assert list(shell.folder.iterdir()) == []
+    assert shell("init").code == 0
+    assert word not in config(shell, "codex", "--stdio").err
+
+
 def test_a_path_that_is_no_text(shell: Shell) -> None:
     """No file of such a format could hold it."""
     folder = shell.folder / "\udcff"

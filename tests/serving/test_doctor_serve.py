@@ -48,7 +48,14 @@ def another_program(status: int, body: bytes = b"", kind: str = "text/html") -> 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with served(Handler) as url:
+        yield url
+
+
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A program that answers so; where it is."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_address[1]}/mcp/"
@@ -106,6 +113,38 @@ def test_it_wants_a_token(tmp_path: Path) -> None:
         assert "AGENT_MAIL" not in f"{found.detail} {found.fix}"
 
 
+@pytest.mark.parametrize("said", [b"", b"<html>", b'{"status": "alive"}', b'["alive"]', b"\xff"])
+def test_a_stranger_gets_no_token(tmp_path: Path, said: bytes) -> None:
+    """Only who says that it is a server of ours is shown the token, and nobody else."""
+    seen: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers.get("Authorization"))
+            self._answer(200, said)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            seen.append(self.headers.get("Authorization"))
+            self._answer(401, b'{"detail": "Unauthorized"}')
+
+        def _answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with served(Handler) as url:
+        found = looked_at(tmp_path, url, token=TOKEN, is_asked=True)
+    assert len(seen) >= 2
+    assert set(seen) == {None}
+    assert "BRENNER_TOKEN was not sent there" in (found.fix or "")
+
+
 def test_it_is_broken(tmp_path: Path) -> None:
     """Somebody listens, and cannot be used."""
     with another_program(500) as url:
@@ -128,6 +167,8 @@ def test_an_agent_mail_server(tmp_path: Path) -> None:
     found, asked = (looked_at(tmp_path, server.url, is_asked=each) for each in (False, True))
     assert (found.status, asked.status) == ("ok", "problem")
     assert "is an Agent Mail server, not `brenner serve`" in found.detail
+    for words in (found.detail, asked.fix or ""):
+        assert "`brenner agent config --client NAME --url http://127.0.0.1:N/mcp/`" in words
     client = Client(server.url)
     assert str(tmp_path) not in str(client.read("projects", {}))
     client.close()

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from brenner.mail.model import Trust
 from brenner.mcp.framing import Author, Foreign, answered, frame, unframed
+from brenner.mcp.instructions import INSTRUCTIONS
 from strategies import any_text
 
 TOKEN = "0a1b2c3d4e5f"  # noqa: S105  (of a frame)
@@ -79,3 +80,14 @@ def test_it_is_said_that_it_is_data() -> None:
     about = answer.value["frame"]["about"]
     assert "never an instruction" in about
     assert (answer.text or "").startswith(about)
+
+
+def test_the_instructions_describe_these_frames() -> None:
+    """Who has read them knows a frame when she sees one."""
+    opening, _, closing = frame(Foreign("text", (Author("NAME"),)), "TOKEN").split("\n")
+    assert f"`{opening}`" in INSTRUCTIONS
+    assert f"`{closing}`" in INSTRUCTIONS
+    answer = answered({"a": Foreign("text")})
+    assert isinstance(answer.value, dict)
+    assert "under `frame`" in INSTRUCTIONS
+    assert set(answer.value["frame"]) == {"token", "about"}

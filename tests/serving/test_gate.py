@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.hosts import Hosts, is_any, is_loopback
 from brenner.server.rates import Rates
@@ -131,6 +132,7 @@ def test_size(closed: Inside) -> None:
     reply = closed.ask("POST", "/mcp", fits + b" ")
     assert (reply.status, reply.code) == (413, "REQUEST_TOO_LARGE")
     assert str(most) in reply.document["detail"]
+    assert f"at most {MOST_BODY_BYTES // 1024**2} MiB" in reply.document["detail"]
     assert in_chunks(closed, [fits]) == 200
     assert in_chunks(closed, [fits, b" "]) == 413
 

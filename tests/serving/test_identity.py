@@ -162,17 +162,6 @@ def test_new_secret_ends_what_the_old_one_began() -> None:
     assert acting(call, "BlueLake", secret) is Trust.VERIFIED
 
 
-def test_forgotten_binding() -> None:
-    """Nobody speaks for a name that was forgotten."""
-    scene = place()
-    scene.knows("BlueLake", OWN)
-    call = scene.call(scene.caller(HERE))
-    acting(call, "BlueLake", OWN)
-    scene.bindings.forget("BlueLake")
-    assert acting(call, "BlueLake") is Trust.UNVERIFIED
-    assert scene.bindings.names(HERE) == frozenset()
-
-
 def test_names_are_compared_exactly() -> None:
     """`bluelake` is not `BlueLake`: it is nobody."""
     scene = place()

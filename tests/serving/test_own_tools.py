@@ -14,7 +14,7 @@ from brenner.delta.read import read_deltas
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer
-from serving.calls import Place
+from serving.calls import Place, place
 from serving.sessions import (
     ADD,
     ANN,
@@ -200,6 +200,55 @@ def test_what_only_its_author_can_mend(two_versions: Place) -> None:
     assert (document["valid"], document["corrected"]) == (False, None)
     answer = checked(two_versions, "INFO: News", "# News\n\nNone.\n", to=["BleuLake"])
     assert (fine(answer)["valid"], codes(answer)) == (False, ["UNKNOWN_RECIPIENT"])
+
+
+# Messages of all kinds; what is wrong with them, if anything is
+INFO, LEFT = "# Information\n\nx\n", "# Information\n\n[[fill in: what there is to tell]]\n"
+ANY: dict[str, dict[str, object]] = {
+    "sound": {},
+    "a form that was not filled in": {"body_md": LEFT},
+    "an unknown sender": {"sender_name": "Nobody"},
+    "to nobody": {"to": []},
+    "to somebody unknown": {"to": ["BleuLake"]},
+    "without a thread": {"thread_id": ""},
+    "plain mail": {"subject": "hello"},
+    "plain mail without a thread": {"subject": "hello", "thread_id": ""},
+    "plain mail to nobody": {"subject": "hello", "to": []},
+    "plain mail under a strange name": {"subject": "hello", "thread_id": "lunch\nat noon"},
+    "an answer with deltas": {"subject": "Re: KICKOFF: x", "body_md": DELTA_BODY},
+    "a DELTA": {"subject": "DELTA[opus]: x", "body_md": DELTA_BODY},
+    "a DELTA without a shorthand": {"subject": "DELTA: x", "body_md": DELTA_BODY},
+    "a DELTA that is no JSON": {"subject": "DELTA[opus]: x", "body_md": "```delta\n{\n```\n"},
+    "a malformed thread": {"thread_id": THREAD.upper()},
+    "a subject that is too long": {"subject": "INFO: " + "x" * 500},
+}
+
+
+@pytest.mark.parametrize("name", ANY)
+def test_the_check_says_what_becomes_of_a_message(two_versions: Place, name: str) -> None:
+    """Valid is what is sent; what is refused is refused for the same reasons."""
+    sound = {"sender_name": ANN, "to": [BEA], "thread_id": THREAD, "subject": "INFO: hello"}
+    arguments = {**sound, "body_md": INFO, **ANY[name]}
+    answer = two_versions.ask("brenner_check", **arguments)
+    said = fine(answer)
+    sent = two_versions.ask("send_message", **arguments)
+    assert said["valid"] is not sent.is_error
+    assert codes(answer) == [each["id"] for each in value(sent).get("violations", [])]
+    assert said["not_looked_at"] == ["sender_token"]
+    corrected = value(sent).get("corrected") or {}
+    assert bool(said["corrected"]) is bool(corrected)
+    for key in said["corrected"] or ():
+        assert said["corrected"][key] == corrected[key]
+
+
+def test_who_is_not_named_is_not_looked_at(two_versions: Place) -> None:
+    """That is said, and is no fault."""
+    answer = checked(two_versions, "INFO: News", INFO)
+    assert (fine(answer)["valid"], codes(answer)) == (True, [])
+    assert value(answer)["not_looked_at"] == ["to", "sender_name", "sender_token"]
+    assert "Not looked at, because not given: `to` and `sender_name`." in (answer.text or "")
+    empty = place()
+    assert fine(checked(empty, "INFO: News", INFO))["valid"]
 
 
 # Codes

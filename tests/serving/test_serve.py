@@ -16,6 +16,7 @@ import pytest
 from brenner.diagnostics.errors import Refused
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.tokens import Token, read_token
+from commands import in_marks, unknown
 from parts import need
 from program import Run, brenner
 from servers.lifetime import until
@@ -63,8 +64,9 @@ def test_one_life(served: Served) -> None:
         "identity": "open",
         "token": False,
         "pid": said["pid"],
-        "violations": [],
+        "violations": said["violations"],
     }
+    assert [each["id"] for each in said["violations"]] == ["NEW_MAILBOX"]
     register(served, "BlueLake")
     served.tool("send_message", **letter())
     with closing(http.client.HTTPConnection(served.host, served.port, timeout=60)) as idle:
@@ -77,6 +79,7 @@ def test_one_life(served: Served) -> None:
         assert [each.message.subject for each in mailbox.thread("lunch").messages] == ["Lunch"]
     served.start()
     assert served.tool("health_check")["status"] == "ok"
+    assert served.said["violations"] == []
 
 
 def test_ends_by_ctrl_c(served: Served) -> None:
@@ -86,20 +89,49 @@ def test_ends_by_ctrl_c(served: Served) -> None:
 
 
 def test_message_for_people(tmp_path: Path) -> None:
-    """Address, project, store and identity, and how to go on."""
+    """Address, project, store and identity, and how to go on; that a mailbox was made, beside."""
     command = [sys.executable, "-m", "brenner", "serve", "--port", "0", "--strict-identity"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout
         words = "".join(process.stdout.readline() for _ in range(4))
         process.terminate()
-        assert process.wait(PATIENCE) == FINE
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == FINE
     assert words.startswith(f"Serving {tmp_path} at http://127.0.0.1:")
-    for word in ("mail.sqlite3", "Identity is strict", "`brenner agent config`"):
+    port = words.partition("/mcp.")[0].rpartition(":")[2]
+    for word in ("mail.sqlite3", "Identity is strict", f"--url http://127.0.0.1:{port}/mcp/` "):
         assert word in words
+    assert [found for each in in_marks(words + err) for found in unknown(each)] == []
+    assert err.startswith(f"brenner  warning NEW_MAILBOX  {tmp_path} had no mail yet")
 
 
-def test_what_is_under_way_is_finished(served: Served) -> None:
-    """A send that has begun is stored and answered, though the server was told to end."""
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGTERM, FINE), (signal.SIGHUP, FINE), (signal.SIGINT, INTERRUPTED)],
+)
+def test_told_to_end_before_it_serves(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    """It listens, and loads what it needs: it ends as cleanly as any command."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    store, pipe = tmp_path / ".brenner" / "mail.sqlite3", subprocess.PIPE
+    command = [sys.executable, "-m", "brenner", "serve", "--port", str(port)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
+        for _ in until(store.exists, PATIENCE):
+            pass
+        process.send_signal(number)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (code, b"")
+    assert b"Traceback" not in err
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGHUP, signal.SIGHUP)])
+def test_what_is_under_way_is_finished(served: Served, numbers: list[signal.Signals]) -> None:
+    """A send that has begun is stored and answered, though the server was told to end.
+
+    Whoever closes a terminal tells so twice, and does not mean anything by it.
+    """
     register(served, "BlueLake")
     store = served.project / ".brenner" / "mail.sqlite3"
     params = {"name": "send_message", "arguments": letter("under way")}
@@ -114,9 +146,10 @@ def test_what_is_under_way_is_finished(served: Served) -> None:
         sender.request("POST", PATH, json.dumps(request), {"Content-Type": "application/json"})
         for _ in range(3):
             served.rpc("ping")  # whoever came before has been heard when this is answered
-        served.signal(signal.SIGTERM)
-        for _ in until(lambda: not listens(served), PATIENCE):
-            pass
+        for number in numbers:
+            served.signal(number)
+            for _ in until(lambda: not listens(served), PATIENCE):
+                pass
         assert served.is_running
         lock.stdin.close()  # it lets go
         result = json.load(sender.getresponse())["result"]
@@ -134,6 +167,29 @@ store.execute("BEGIN IMMEDIATE")
 print("held", flush=True)
 sys.stdin.read()
 store.execute("ROLLBACK")
+"""
+
+
+def test_a_hang_up_that_is_ignored(tmp_path: Path) -> None:
+    """`nohup brenner serve` outlives its terminal."""
+    hushed = [sys.executable, "-c", _HUSHED, "serve", "--json", "--port", "0"]
+    with subprocess.Popen(hushed, cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        port = json.loads(process.stdout.readline())["port"]
+        process.send_signal(signal.SIGHUP)
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as client:
+            client.request("GET", "/health/liveness")
+            assert client.getresponse().status == 200
+        process.terminate()
+        assert process.wait(PATIENCE) == FINE
+
+
+# The program, by somebody who does not want to hear of the end of a terminal.
+_HUSHED = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from brenner.cli.main import run
+sys.exit(run(sys.argv[1:]))
 """
 
 
@@ -170,7 +226,7 @@ def test_port_is_taken(served: Served) -> None:
     assert failed.code == UNAVAILABLE
     assert "PORT_TAKEN" in failed.err
     assert "A Brenner server answers there" in failed.err
-    assert "--port" in failed.err
+    assert "`brenner agent config --client NAME --url http://127.0.0.1:NUMBER/mcp/`" in failed.err
     assert not (other / ".brenner").exists()
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
@@ -237,7 +293,10 @@ def test_token_file(tmp_path: Path) -> None:
         server.token = TOKEN
         assert server.rpc("ping") == {}
         assert server.said["token"] is True
-        assert [each["id"] for each in server.said["violations"]] == ["TOKEN_FILE_READABLE"]
+        assert [each["id"] for each in server.said["violations"]] == [
+            "TOKEN_FILE_READABLE",
+            "NEW_MAILBOX",
+        ]
         assert TOKEN not in server.log.read_text()
 
 

@@ -288,6 +288,10 @@ def test_what_is_wrong_before_the_start(tmp_path: Path) -> None:
 
 
 def test_the_input_is_closed_from_the_start(tmp_path: Path) -> None:
-    """Nobody asks: it ends at once, and well."""
+    """Nobody asks: it ends at once, and well. That there was no mailbox is told, once."""
     ended = brenner("mcp", cwd=tmp_path)
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.startswith(f"brenner  warning NEW_MAILBOX  {tmp_path} had no mail yet")
+    assert "`--project DIR`" in ended.err
+    again = brenner("mcp", cwd=tmp_path)
+    assert (again.code, again.out, again.err) == (0, "", "")

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import anyio
 import pytest
 
+from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.workers import Workers
+from serving.running import inside
 
 PATIENCE = 60
 SHARE, ALL = 4, 16
@@ -97,3 +99,17 @@ def test_failures_give_the_share_back() -> None:
                 await workers.finish(lambda: 1 // 0, "clumsy")
 
     anyio.run(play)
+
+
+def test_health_is_asked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much is under way, a server says that it is well."""
+
+    async def never(_self: Workers, _work: object, client: str | None) -> None:
+        message = f"all threads are taken, also for {client}"
+        raise RuntimeError(message)
+
+    with inside(MemoryMailbox()) as server:
+        monkeypatch.setattr(Workers, "finish", never)
+        assert server.tool("health_check")["status"] == "ok"
+        with pytest.raises(RuntimeError):
+            server.tool("whois", agent_name="Operator")

@@ -106,8 +106,36 @@ def test_a_copy_is_trusted_no_better(shell: Shell) -> None:
 def test_where_a_session_stands(shell: Shell) -> None:
     """Which of its messages anybody may have sent."""
     status = shell("session", "status", THREAD).out
-    assert "Unverified  messages 2 and 4\n" in status
+    assert "Unverified  messages 2 (DELTA, BlueLake) and 4 (QUESTION, BlueLake)\n" in status
     assert shell("session", "status", THREAD, "--json").json["unverified"] == [2, 4]
+
+
+def test_what_is_new_stands_out(shell: Shell) -> None:
+    """What came in before the latest version is counted; what makes an artifact comes first."""
+    assert shell("compile", THREAD).code == 0
+    assert "Unverified  2 older\n" in shell("session", "status", THREAD).out
+    note = Message(THREAD, CREEK, (OPERATOR,), "Lunch?", "At noon?")
+    delta = Message(THREAD, LAKE, (OPERATOR,), "DELTA[opus]: z", add("Drift"))
+    kickoff = Message(THREAD, OPERATOR, (LAKE,), "KICKOFF: Fate", KICKOFF)
+    with SqliteMailbox.open(store_of(shell.folder)) as mailbox:
+        for message in (note, delta, kickoff):
+            mailbox.send(message, envelope=STRANGE._replace(cc=()))
+    new = "messages 8 (KICKOFF, Operator), 7 (DELTA, BlueLake) and 6 (mail, RedCreek); 2 older\n"
+    assert f"Unverified  {new}" in shell("session", "status", THREAD).out
+    document = shell("session", "status", THREAD, "--json").json
+    assert document["unverified"] == [2, 4, 6, 7, 8]
+
+
+def test_a_version_that_anybody_may_have_published(shell: Shell) -> None:
+    """It is new until the next one; what it read is not."""
+    assert shell("compile", THREAD).code == 0
+    shell.mail("export", "mail.jsonl")
+    folder = shell.folder.with_name("imported")
+    folder.mkdir()
+    imported = Shell(folder, shell.patch)
+    imported.mail("import", "mail.jsonl")
+    status = imported("session", "status", THREAD).out
+    assert "Unverified  message 5 (COMPILED, Operator); 4 older\n" in status
 
 
 def test_what_a_version_is_made_of(shell: Shell) -> None:
@@ -116,6 +144,9 @@ def test_what_a_version_is_made_of(shell: Shell) -> None:
     assert tried["unverified"] == [2]
     done = shell("compile", THREAD)
     assert "  Unverified    message 2: its sender is not known for certain\n" in done.out
+    body = shell.mail("show", "5", "--raw").out
+    assert "\nUnverified, so that anybody may have sent it: message 2 (BlueLake).\n" in body
+    assert shell("artifact", "verify", THREAD).code == 0
     ledger = shell("artifact", "ledger", THREAD).out
     assert [line.endswith("unverified") for line in ledger.splitlines() if " ADD " in line] == [
         True,

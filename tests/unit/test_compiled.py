@@ -78,6 +78,34 @@ def test_contributors() -> None:
     ]
 
 
+def test_contributors_whom_nobody_vouches_for() -> None:
+    """Which messages, by whom; of many the first, and the command that shows all. Else nothing."""
+    plain = compose_compiled(SECOND)
+    assert "nverified" not in plain.body
+    first, second = dict.fromkeys(each.message_id for each in SECOND.ledger[:4])
+    of = SECOND._replace(unverified=(first, second))
+    line = (
+        f"Unverified, so that anybody may have sent it: message {first} (BlueLake), message "
+        f"{second} (RedSky)."
+    )
+    assert section(of, "Contributors").endswith(f"|\n\n{line}")
+    assert compose_compiled(of).body.replace(f"\n{line}\n", "") == plain.body
+    assert [found.id for found in check_stored(compose_compiled(of)).violations] == []
+    name = "A `b` | c](d) <i> *e* [[fill in: x]] \n## Record\n```delta\n"
+    ledger = tuple(
+        Entry(number, 1, 1, name, "ADD", "x", None, Outcome.APPLIED) for number in range(1, 200)
+    )
+    many = SECOND._replace(ledger=ledger, unverified=tuple(range(1, 200)))
+    message = compose_compiled(many)
+    command = f"`brenner artifact ledger {many.thread_id}@v2`"
+    assert section(many, "Contributors").endswith(f" and 149 more: {command}.")
+    assert [found.id for found in check_stored(message).violations] == []
+    assert names(many) == names(SECOND)
+    assert (read_compiled(message).inline, read_compiled(message).record) == (
+        *(SECOND.text, SECOND.record),
+    )
+
+
 def test_contributors_of_a_version_that_applies_nothing() -> None:
     """Those of the versions before it; else the compiler, so that there always is one."""
     known = Artifact(Metadata(contributors=("opus", " ", "gpt"), compiled_by="Operator"))

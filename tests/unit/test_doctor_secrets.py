@@ -99,3 +99,39 @@ def test_without_a_repository(tmp_path: Path) -> None:
     """Nobody commits it there."""
     (tmp_path / "brenner.toml").write_text('store = "postgresql://ada:x@db/lab"\n', "utf-8")
     assert secrets_check(Project(tmp_path)).status == "ok"
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", ".claude/settings.json", "a/b/c d.txt", "é.md"])
+def test_the_secret_of_a_name_anywhere(project: Project, name: str) -> None:
+    """Agents write many files, and what they were given once gets into any of them."""
+    file = project.folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"registration_token: {SECRET}\n", "utf-8")
+    found = secrets_check(project)
+    assert found.status == "warning"
+    assert f"`{name}`" in found.detail
+    assert "brs_" not in found.detail
+    (project.folder / ".gitignore").write_text(f"{file.name}\n", "utf-8")
+    assert secrets_check(project).status == "ok"
+
+
+def test_what_was_put_aside_for_the_next_commit(project: Project) -> None:
+    """It is committed as it was then, whatever the file says now."""
+    file = project.folder / "notes.md"
+    file.write_text(SECRET, "utf-8")
+    git("add", "notes.md", cwd=project.folder)
+    file.write_text("nothing", "utf-8")
+    assert "`notes.md`" in secrets_check(project).detail
+
+
+def test_many_files_with_secrets(project: Project) -> None:
+    """Some are named."""
+    for number in range(9):
+        (project.folder / f"{number}.md").write_text(SECRET, "utf-8")
+    assert "`4.md` and 4 more" in secrets_check(project).detail
+
+
+def test_texts_that_only_look_so(project: Project) -> None:
+    """What is too short for a secret is none, and how to write one is no secret."""
+    (project.folder / "docs.md").write_text("brs_… and brs_xyz and `brs_" + "x" * 42, "utf-8")
+    assert secrets_check(project).status == "ok"

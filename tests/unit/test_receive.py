@@ -251,7 +251,7 @@ def test_deltas_in_an_answer_of_an_unknown_model(desk: Desk) -> None:
     receipt = receive(desk, letter("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
     assert receipt.corrected is None
     assert "not its 2 delta blocks" in receipt.violations[0].message
-    assert "`DELTA[role]: Fate`, where `role` is one of opus, gpt" in receipt.violations[0].fix
+    assert "`DELTA[agent]: Fate`, better with the shorthand" in receipt.violations[0].fix
 
 
 def test_deltas_that_missed_their_thread(desk: Desk) -> None:

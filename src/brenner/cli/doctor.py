@@ -15,7 +15,7 @@ from brenner.cli.output import write_json
 from brenner.cli.serve_url import serve_url
 from brenner.project import look_at_project
 from brenner.thread.counting import grouped
-from brenner.workflows.agent_config import TOKEN
+from brenner.workflows.credentials import TOKEN
 from brenner.workflows.doctor import examine, is_fine
 from brenner.workflows.doctor_mail import Visit
 from brenner.workflows.doctor_serve import Endpoint

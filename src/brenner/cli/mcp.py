@@ -11,9 +11,9 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import say
 from brenner.project import find_project
+from brenner.workflows.credentials import SECRET
 from brenner.workflows.init_project import new_mailbox
 
-SECRET = "BRENNER_SECRET"  # noqa: S105  (the name of a variable)
 _BY_HAND = "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
 
 

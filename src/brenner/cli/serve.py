@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from socket import socket
 from typing import NamedTuple
 
 import click
@@ -22,9 +23,13 @@ from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
 from brenner.project import Project, find_project
+from brenner.server.connecting import CLIENTS, way_of
+from brenner.server.ending import ends_before_it_serves
 from brenner.server.listening import Place, find, listen
 from brenner.server.settings import HOST, PORT, ServeSettings
 from brenner.server.tokens import read_token
+from brenner.workflows.credentials import TOKEN
+from brenner.workflows.init_project import new_mailbox
 
 _OPEN = "Agents without a secret are let in, and what they send is marked unverified."
 _STRICT = "Identity is strict: nobody sends anything without the secret of the name."
@@ -47,7 +52,7 @@ _HIGHEST_PORT = 65_535
     show_default=True,
     help="The port; 0 takes a free one.",
 )
-@click.option("--token-file", metavar="FILE", help="The token of all requests (or BRENNER_TOKEN).")
+@click.option("--token-file", metavar="FILE", help=f"The token of all requests (or {TOKEN}).")
 @click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
 @click.option(
     "--allow-host",
@@ -71,7 +76,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     Agents connect to /mcp (or /api); `brenner agent config` prints the entry for the configuration
     of their programs. Ctrl-C ends it, and what is under way is finished. Anywhere but on loopback
     a token is needed, and identity is strict. Exit code 2: no token where one is needed; 3: the
-    port is taken, or the store is unavailable.
+    port is taken, the store is unavailable, or the end cut something off.
     """
     if not host.strip():
         message = "--host needs an address; leave it out for this machine only."
@@ -85,19 +90,22 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if is_strict:
         _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
-    with listening:
-        warnings = (*token.warnings, *new_mailbox(project))
-        return _serve(settings, project, ServeSettings(*place.address, token.value, is_strict, hosts), listening)
-    with listening, desk(settings._replace(actor=None), create=True) as here:
+    served = ServeSettings(*place.address, token.value, is_strict, hosts)
+    with listening, ends_before_it_serves():
+        ready = _Ready(project, served, place, (*token.warnings, *new_mailbox(project)))
+        return _serve(settings, ready, listening)
+
+
+def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
+    with desk(settings._replace(actor=None), create=True) as here:
         with _uncollected():
             from brenner.server.run import serve  # takes about a second
 
         if not settings.as_json:
-            write_diagnostics(token.warnings, "brenner", sys.stderr)
-        served = ServeSettings(*place.address, token.value, is_strict, hosts)
+            write_diagnostics(ready.warnings, "brenner", sys.stderr)
         note_done()
-        ready = _Ready(project, served, place, token.warnings)
-        return serve(here, served, listening, ready.tell_json if settings.as_json else ready.tell)
+        tell = ready.tell_json if settings.as_json else ready.tell
+        return serve(here, ready.served, listening, tell)
 
 
 @contextmanager
@@ -156,5 +164,8 @@ class _Ready(NamedTuple):
         identity = _STRICT if self.served.is_strict else _OPEN
         token = "" if self.served.token is None else " Every request needs the token."
         advise(f"{identity}{token}")
-        advise("`brenner agent config` connects an agent. Ctrl-C ends it.")
+        way = way_of(self.served)
+        advise(f"`{way.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it.")
+        if way.remark:
+            advise(way.remark)
         sys.stdout.flush()

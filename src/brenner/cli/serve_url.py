@@ -7,6 +7,7 @@ import click
 
 from brenner.diagnostics.visible import visible
 from brenner.server.settings import ENDPOINTS, HOST, PORT
+from brenner.workflows.credentials import TOKEN
 
 VARIABLE = "BRENNER_SERVE_URL"
 DEFAULT = f"http://{HOST}:{PORT}{ENDPOINTS[1]}"
@@ -38,7 +39,7 @@ def _fault(url: str) -> str | None:
     if parts.scheme not in _SCHEMES or not parts.hostname:
         return f"`{visible(url)}` does not begin with `http://` or `https://` and a host"
     if "@" in parts.netloc:
-        return "a name or token does not belong into it but into BRENNER_TOKEN"
+        return f"a name or token does not belong into it but into {TOKEN}"
     if parts.query or parts.fragment:
         return "nothing follows its path"
     return None

@@ -42,12 +42,6 @@ class Bindings:
         with self._lock:
             return frozenset(() if connection is None else self._digests.get(connection, ()))
 
-    def forget(self, name: str) -> None:
-        """Nobody speaks for a name any more."""
-        with self._lock:
-            for known in self._digests.values():
-                known.pop(name, None)
-
 
 class Fetched:
     """Which version of a thread an agent has fetched last: what her next contribution builds on.

@@ -7,13 +7,15 @@ from brenner.check.message import check_composed
 from brenner.diagnostics.codes import mail
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import type_of
+from brenner.mail.model import Envelope, Trust, type_of
 from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.violations import told_json, told_lines
 from brenner.mcp.who import agent_of
 from brenner.thread.messages import Message
+from brenner.workflows.leading import leading_type
 from brenner.workflows.receive import Examined, Letter, examine
 
 _SEND = "It can be sent: `send_message` with these arguments."
@@ -22,6 +24,7 @@ _CORRECTED = (
 )
 _BY_AUTHOR = "It would be refused, and an error needs you: mend what the violations name."
 _CONTRIBUTES = " `corrected` is the same as a contribution."
+_LEADS = " It leads a session: show your secret as `sender_token`, or it is refused."
 # What is said of somebody who stands in for who was not named
 _OF_A_STAND_IN = {"sender_name": mail.UNKNOWN_SENDER, "to": mail.UNKNOWN_RECIPIENT}
 
@@ -37,7 +40,7 @@ def run(call: Call) -> Answer:
     """A check that finds errors has done its work: that is no error of the call."""
     draft = _draft(call)
     message = draft.message
-    found = examine(call.desk, Letter(message))
+    found = examine(call.desk, _letter(call, message))
     report, _ = check_composed(message)
     said = [*_looked_at(draft, found)]
     if not found.may_be_sent and found.corrected:  # what the thread would refuse then
@@ -78,6 +81,15 @@ def _draft(call: Call) -> _Draft:
     return _Draft(message, tuple(name for name, is_there in is_given.items() if not is_there))
 
 
+def _letter(call: Call, message: Message) -> Letter:
+    """The message as from somebody who is believed: whether she shows her secret is seen later.
+
+    Where nobody has one, nobody will.
+    """
+    is_believed = Ability.SECRETS not in call.desk.mailbox.lacks
+    return Letter(message, Envelope(trust=Trust.VERIFIED if is_believed else Trust.UNVERIFIED))
+
+
 def _somebody(mailbox: Mailbox, operator: str) -> str:
     known = [each.name for each in mailbox.agents()]
     return operator if operator in known or not known else known[0]
@@ -91,13 +103,14 @@ def _looked_at(draft: _Draft, found: Examined) -> Iterator[Diagnostic]:
 
 def _foreseen(call: Call, corrected: Message) -> list[Diagnostic]:
     report, _ = check_composed(corrected)
-    found = examine(call.desk, Letter(corrected)).violations
+    found = examine(call.desk, _letter(call, corrected)).violations
     return sorted((each for each in found if each not in report.violations), key=worst_first)
 
 
 def _following(found: Examined, draft: _Draft) -> str:
     if found.may_be_sent:
         said = _SEND + (_CONTRIBUTES if found.corrected else "")
+        said += _LEADS if leading_type(draft.message) else ""
     else:
         said = _CORRECTED if found.corrected else _BY_AUTHOR
     left_out = " and ".join(f"`{name}`" for name in draft.left_out)

@@ -6,6 +6,7 @@ from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call
+from brenner.workflows.credentials import SECRET, SECRET_HEADER
 from brenner.workflows.identity import (
     is_like_a_secret,
     is_secret_of,
@@ -22,7 +23,7 @@ _OPERATORS = (
     "`registration_token`."
 )
 _IN_THE_CONNECTION = (
-    "The secret that came with the connection (the header `Brenner-Secret`, or BRENNER_SECRET) is "
+    f"The secret that came with the connection (the header `{SECRET_HEADER}`, or {SECRET}) is "
     "nobody's here; perhaps it was replaced. Show the right one in the call, or tell the operator: "
     "what comes with the connection has to be your own secret, or nothing."
 )

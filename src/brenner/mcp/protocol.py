@@ -19,11 +19,12 @@ from brenner.mcp.instructions import INSTRUCTIONS
 from brenner.mcp.offers import OFFERS, Offers
 from brenner.mcp.tool import Call
 from brenner.mcp.workers import Workers
+from brenner.workflows.credentials import SECRET_HEADER
 from brenner.workflows.desk import Desk
 
 NAME = "brenner"
 STDIO = "stdio"
-SECRET_HEADER, CHECKED_HEADER = "Brenner-Secret", "Brenner-Checked"
+CHECKED_HEADER = "Brenner-Checked"
 _SESSION_HEADER = "Mcp-Session-Id"
 _APART = ("health_check",)  # tools that are answered however much is under way
 

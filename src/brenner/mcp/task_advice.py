@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from brenner.session.status import Phase, Turn
-from brenner.thread.ids import is_valid
 from brenner.thread.types import KICKOFF
 from brenner.workflows.my_task import Task, Waiting
 
@@ -52,6 +51,4 @@ def advice_for_all(waiting: tuple[Waiting, ...]) -> list[str]:
     if not waiting:
         return ["No session waits for you. `fetch_inbox` shows your mail."]
     first = waiting[0].overview.thread_id
-    if not is_valid(first):  # then it is text of others
-        return ["Begin with the first: `brenner_task` with its `thread_id`."]
     return [f'Begin with the first: `brenner_task(thread_id="{first}")`.']

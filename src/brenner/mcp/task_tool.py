@@ -1,4 +1,7 @@
-"""`brenner_task`: what the caller has to do, in one session or in all of them."""
+"""`brenner_task`: what the caller has to do, in one session or in all of them.
+
+Only threads with a valid ID are sessions: other mail may stand under any text.
+"""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +18,6 @@ from brenner.mcp.violations import thread_json
 from brenner.mcp.who import AGENT, agent_of
 from brenner.session.kickoff import PROMPTS
 from brenner.session.status import AWAITED, OpenAck, OpenMessage, Refusal
-from brenner.thread.ids import is_valid
 from brenner.workflows.desk import Desk
 from brenner.workflows.my_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
 
@@ -53,26 +55,16 @@ def _all(agent: str, unread: int | None, waiting: tuple[Waiting, ...]) -> Answer
     }
     lines: list[str | Foreign] = [f"{agent}: {len(waiting)} sessions wait for you."]
     for each in waiting[:_MOST]:
-        lines += _named(
-            "- ", each.overview.thread_id, each.turn.value if each.turn else "owes ACKs"
-        )
+        turn = each.turn.value if each.turn else "owes ACKs"
+        lines.append(f"- {each.overview.thread_id}: {turn}")
         lines.append(Foreign(each.overview.question))
     return answered(value, [*lines, *following])
-
-
-def _named(before: str, thread_id: str, after: str) -> Iterator[str | Foreign]:
-    """A line that begins with the ID of a thread; one that is none is text of others."""
-    if is_valid(thread_id):
-        yield f"{before}{thread_id}: {after}"
-    else:
-        yield f"{before}{after}, in the thread"
-        yield Foreign(thread_id)
 
 
 def _waiting_json(each: Waiting) -> dict[str, object]:
     overview = each.overview
     return {
-        "thread_id": _thread(overview.thread_id),
+        "thread_id": overview.thread_id,
         "turn": each.turn.value if each.turn else None,
         "owed_acks": list(each.acks),
         "round": overview.round,
@@ -89,7 +81,7 @@ def _task_json(desk: Desk, task: Task) -> dict[str, object]:
     status, me, mailbox = task.status, task.me, desk.mailbox
     is_new = me is not None and me.turn in AWAITED and not me.total
     return {
-        "thread_id": _thread(status.thread_id),
+        "thread_id": status.thread_id,
         "question": _question(mailbox, task),
         "round": status.round,
         "phase": status.phase.value if status.phase else None,
@@ -120,11 +112,6 @@ def _question(mailbox: Mailbox, task: Task) -> Foreign:
     source = task.asked
     authors = (author_of(mailbox, source.agent, source.message_id),) if source else ()
     return Foreign(task.status.question, authors)
-
-
-def _thread(thread_id: str) -> str | Foreign:
-    """The ID of a thread; other mail may stand under any text."""
-    return thread_id if is_valid(thread_id) else Foreign(thread_id)
 
 
 def _role(task: Task) -> str | Foreign | None:
@@ -184,8 +171,7 @@ def _lines(value: dict[str, object], task: Task) -> Iterator[str | Foreign]:
     status = task.status
     phase = status.phase.value if status.phase else "a conversation"
     version = f"v{status.version.number}" if status.version else "no version yet"
-    after = f"round {status.round}, {phase}, {version}."
-    yield from _named(f"{value['agent']} in ", status.thread_id, after)
+    yield f"{value['agent']} in {status.thread_id}: round {status.round}, {phase}, {version}."
     role, turn = value["role"], f"Turn: {value['turn'] or 'not asked'}."
     if isinstance(role, Foreign):
         yield f"{turn} Role:"

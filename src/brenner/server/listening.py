@@ -3,9 +3,7 @@
 Who connects while the rest is still being loaded waits, and is not sent away.
 """
 
-import http.client
 import socket
-from contextlib import suppress
 from errno import EADDRINUSE
 from typing import NamedTuple
 
@@ -14,13 +12,14 @@ from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.server.connecting import way_to
 from brenner.server.hosts import authority, is_loopback, plain
+from brenner.workflows.liveness import NOBODY, OURS, THEIRS, who_listens
 
 _BACKLOG = 1024
 _ASKING_SECONDS = 0.5
 _WHO = {
-    "brenner": "A Brenner server answers there.",
-    "other": "Something that looks like an Agent Mail server answers there.",
-    "nobody": "It may be a Brenner or an Agent Mail server: both use port 8765 by default.",
+    OURS: "A Brenner server answers there.",
+    THEIRS: "Something that looks like an Agent Mail server answers there.",
+    NOBODY: "It may be a Brenner or an Agent Mail server: both use port 8765 by default.",
 }
 
 
@@ -74,25 +73,10 @@ def listen(place: Place) -> tuple[socket.socket, Place]:
 
 def _taken(place: Place) -> Diagnostic:
     """Who has the port; and what agents need, if it is to be another one."""
-    who = _WHO[_who_answers(place)]
+    who = _WHO[who_listens(f"http://{place.shown}/mcp", _ASKING_SECONDS)]
     command = way_to(place.address[0], "NUMBER").command()
     return codes.PORT_TAKEN.at(address=place.shown, who=who, command=command)
 
 
 def _unusable(address: str, reason: str) -> Unavailable:
     return Unavailable(codes.ADDRESS_UNUSABLE.at(address=address, reason=reason))
-
-
-def _who_answers(place: Place) -> str:
-    """Who has the port, as far as it says so."""
-    host, port = place.address
-    with suppress(OSError, http.client.HTTPException):
-        connection = http.client.HTTPConnection(host, port, timeout=_ASKING_SECONDS)
-        try:
-            connection.request("GET", "/health/liveness")
-            said = connection.getresponse().read(1_000)
-        finally:
-            connection.close()
-        if b'"alive"' in said:
-            return "brenner" if b'"brenner"' in said else "other"
-    return "nobody"

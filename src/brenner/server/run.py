@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
@@ -22,13 +21,13 @@ from brenner.project import Project
 from brenner.server.app import Application, application
 from brenner.server.connecting import way_of
 from brenner.server.connections import config_of
+from brenner.server.ending import FINE, HANG_UP, handled
 from brenner.server.memory import give_back_large_blocks
 from brenner.server.page import About
 from brenner.server.settings import ServeSettings
 from brenner.workflows.desk import Desk
 
-FINE, CUT, INTERRUPTED = 0, 3, 130
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+CUT, INTERRUPTED = 3, 130
 _LAST_SECONDS = 2.0  # to put things away, once the time for what was under way is over
 _TICK_SECONDS = 0.1
 _TICKS = 864_000
@@ -81,18 +80,13 @@ class Running(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal ends the server; the same again ends the process at once."""
-        if threading.current_thread() is not threading.main_thread():
+        """A signal ends the server; one more ends the process at once."""
+        with handled(self._on_signal):
             yield
-            return
-        before = {each: signal.signal(each, self._on_signal) for each in _SIGNALS}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.should_exit and number == HANG_UP:
+            return
         if self.should_exit:
             os._exit(INTERRUPTED)
         last = threading.Timer(self._grace + _LAST_SECONDS, self._give_up)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
+from brenner.workflows.credentials import TOKEN
 
-TOKEN = "BRENNER_TOKEN"  # noqa: S105  (the name of a variable)
 _MOST = 4096
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

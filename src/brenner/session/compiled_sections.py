@@ -89,7 +89,18 @@ def contributors(of: Publication) -> str:
     more = len(of.contributors) - MOST_LISTED
     if more > 0:
         lines += ["", f"And {more} more: `{command('ledger', of)}`."]
-    return section("Contributors", lines)
+    return section("Contributors", [*lines, *_unverified(of)])
+
+
+def _unverified(of: Publication) -> list[str]:
+    """What anybody may have sent in the name of a contributor; readers rely on that table."""
+    if not of.unverified:
+        return []
+    agents = {entry.message_id: quoted(entry.agent, MOST_NAME) for entry in of.ledger}
+    told = [f"message {each} ({agents.get(each, '')})" for each in of.unverified[:MOST_LISTED]]
+    more = len(of.unverified) - MOST_LISTED
+    rest = f" and {more} more: `{command('ledger', of)}`" if more > 0 else ""
+    return ["", f"Unverified, so that anybody may have sent it: {', '.join(told)}{rest}."]
 
 
 def _contributor_row(contributor: Contributor) -> tuple[str, str, str]:

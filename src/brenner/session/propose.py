@@ -39,6 +39,7 @@ class Proposal(NamedTuple):
     """A version that could be published. `left` is how many unread messages it leaves for later.
 
     `unresolved` is what only who knows other sessions can add: the references that lead nowhere.
+    `unverified` is what only the mailbox knows: messages whose blocks apply, by nobody knows whom.
     """
 
     number: int
@@ -54,6 +55,7 @@ class Proposal(NamedTuple):
     not_contributed: tuple[Diagnostic, ...]
     left: int
     unresolved: tuple[Diagnostic, ...] = ()
+    unverified: tuple[int, ...] = ()
 
     @property
     def ledger(self) -> tuple[Entry, ...]:
@@ -183,4 +185,5 @@ def publication_of(
         record=render_record(record_of(chain, proposal, compiler)),
         artifact_sha256=proposal.sha256,
         unresolved=proposal.unresolved,
+        unverified=proposal.unverified,
     )

@@ -28,7 +28,8 @@ class Contributor(NamedTuple):
 
 class Publication(NamedTuple):
     """Everything that a version says of itself. `text` is the rendered artifact; `unresolved` are
-    its references that lead nowhere.
+    its references that lead nowhere. `unverified` are messages with blocks that it applied, whose
+    senders nobody vouches for.
     """
 
     thread_id: str
@@ -50,6 +51,7 @@ class Publication(NamedTuple):
     artifact_sha256: str
     adopted: int | None = None
     unresolved: tuple[Diagnostic, ...] = ()
+    unverified: tuple[int, ...] = ()
 
 
 def contributors_of(ledger: tuple[Entry, ...], artifact: Artifact) -> tuple[Contributor, ...]:

@@ -10,9 +10,9 @@ from pathlib import Path
 from shlex import join
 from typing import NamedTuple
 
+from brenner.workflows.credentials import SECRET, SECRET_HEADER, TOKEN
+
 NAME = "brenner"  # what the server is called in the client's settings
-TOKEN, SECRET = "BRENNER_TOKEN", "BRENNER_SECRET"
-SECRET_HEADER = "Brenner-Secret"  # noqa: S105  (the name of a header)
 
 _ASKED = (
     "Run the command in that folder. Claude Code asks once whether the server of a project may be "

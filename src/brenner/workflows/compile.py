@@ -174,7 +174,7 @@ class _Compile:
         close = self.options.close
         proposal = propose(self.chain, self.compiler, close=close, elsewhere=elsewhere)
         found = unresolved(self.desk, proposal.artifact, self.sessions)
-        return proposal._replace(unresolved=found)
+        return proposal._replace(unresolved=found, unverified=self._unverified(proposal))
 
     def _nowhere(self, proposal: Proposal) -> tuple[Diagnostic, ...]:
         """What leads nowhere, but for what the ledger tells itself, and files in the way."""
@@ -307,7 +307,7 @@ class _Compile:
             notes=self.chain.new_others(),
             persistence=Persistence("Draft", cross_reference(self.chain.thread_id).artifact_path),
             left=proposal.left,
-            unverified=self._unverified(proposal),
+            unverified=proposal.unverified,
         )
 
     def _unverified(self, proposal: Proposal) -> tuple[int, ...]:

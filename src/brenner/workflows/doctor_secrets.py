@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+from brenner.diagnostics.visible import visible
 from brenner.project import SETTINGS_FILE, Project
 from brenner.store_address import PostgresAddress, parse_store
-from brenner.workflows.surroundings import OK, WARNING, Check, would_take
+from brenner.workflows.credentials import SECRET, TOKEN
+from brenner.workflows.surroundings import OK, WARNING, Check, holding, would_take
 
 # Files in which people keep what their programs need to know, at the top of a project
 _FILES = (
@@ -17,10 +19,12 @@ _SHORTEST = 8  # characters of a token that can be told from a word
 # A variable that gets a value; one that stands for another variable is none.
 _NAMED = re.compile(
     r"(?<!\$\{)(?<![\w$])(?:AGENT_MAIL_BEARER_TOKEN|HTTP_BEARER_TOKEN|PGPASSWORD"
-    r"|BRENNER_TOKEN|BRENNER_SECRET)\b"
+    rf"|{TOKEN}|{SECRET})\b"
     r"[\"' \t]*[=:][ \t]*[\"']?[^\s\"'$]"
 )
-_OF_A_NAME = re.compile(r"\bbrs_[\w-]{40,}")  # a secret that `register_agent` has given
+# A secret that `register_agent` has given. It may have got anywhere: agents write many files.
+_OF_A_NAME = "brs_[A-Za-z0-9_-]{43}"
+_MOST_NAMED = 5
 
 
 def secrets_check(project: Project, token: str | None = None) -> Check:
@@ -29,16 +33,18 @@ def secrets_check(project: Project, token: str | None = None) -> Check:
     `token` is the one of a server of ours.
     """
     found = [name for name in _FILES if _holds_secret(project, name, token or "")]
-    taken = [name for name in found if would_take(project.folder / name)]
+    known = (name for name in found if would_take(project.folder / name))
+    taken = tuple(dict.fromkeys((*known, *holding(project.folder, _OF_A_NAME))))
     if taken:
-        names = ", ".join(f"`{name}`" for name in taken)
+        names = ", ".join(f"`{visible(name)}`" for name in taken[:_MOST_NAMED])
+        names += f" and {len(taken) - _MOST_NAMED} more" if len(taken) > _MOST_NAMED else ""
         return Check(
             "secrets",
             WARNING,
             f"A password or token is in {names}, and git would commit it for everybody to read.",
             "Take it out, or let git ignore the file. A password belongs into `PGPASSWORD` or "
-            "`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN` or `BRENNER_TOKEN`, the secret of "
-            "a name into `BRENNER_SECRET`. One that was committed already must be changed "
+            f"`~/.pgpass`, a token into `AGENT_MAIL_BEARER_TOKEN` or `{TOKEN}`, the secret of "
+            f"a name into `{SECRET}`. One that was committed already must be changed "
             "(`brenner agent secret NAME --new`).",
         )
     if found:
@@ -51,7 +57,7 @@ def _holds_secret(project: Project, name: str, own_token: str) -> bool:
     tokens = (project.agent_mail.token or "", own_token)
     if any(len(token) >= _SHORTEST and token in text for token in tokens):
         return True
-    if _OF_A_NAME.search(text):
+    if re.search(_OF_A_NAME, text):
         return True
     if name == SETTINGS_FILE:
         return any(_has_password(each) for each in re.findall(r"[\"']([^\"'\n]*)[\"']", text))

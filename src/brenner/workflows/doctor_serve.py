@@ -20,7 +20,9 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.mail.agent_mail.client import Client
 from brenner.project import Project
+from brenner.workflows.credentials import TOKEN
 from brenner.workflows.doctor_way import is_here, milliseconds
+from brenner.workflows.liveness import OURS, who_listens
 from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status
 
 _SDK = "mcp"
@@ -29,8 +31,14 @@ _ASKED_SECONDS = 10.0
 _OWN_TOOL = "brenner_check"  # no other server has it
 _THEIR_TOOL = "fetch_inbox"
 _START = "`brenner serve` starts it"
-_PORT = "A server of ours takes another port with `brenner serve --port N`."
-_TOKEN = "Set BRENNER_TOKEN to the token that the server was started with."  # noqa: S105
+_PORT = (
+    "A server of ours takes another port with `brenner serve --port N`, and its agents need that "
+    "address: `brenner agent config --client NAME --url http://127.0.0.1:N/mcp/`."
+)
+_TOKEN = f"Set {TOKEN} to the token that the server was started with."
+_KEPT_BACK = (
+    f"{TOKEN} was not sent there: whoever listens does not say that it is `brenner serve`. {_PORT}"
+)
 _IN_THE_CLEAR = "Put TLS in front of the server, or go through a tunnel, such as `ssh -L`."
 
 
@@ -40,6 +48,7 @@ class Endpoint(NamedTuple):
     url: str
     token: str | None = None
     is_asked: bool = False
+    is_token_kept_back: bool = False
 
     @property
     def fault(self) -> Status:
@@ -70,14 +79,22 @@ def _library() -> Check:
 
 
 def _server(project: Project, endpoint: Endpoint) -> Check:
+    seconds = _ASKED_SECONDS if endpoint.is_asked else _SECONDS
+    endpoint = _to_whom_it_belongs(endpoint, seconds)
     try:
-        seconds = _ASKED_SECONDS if endpoint.is_asked else _SECONDS
         with closing(Client(endpoint.url, endpoint.token, seconds=seconds)) as client:
             if not client.offers(_OWN_TOOL):
                 return _stranger(client, endpoint)
             return _round_trip(project, endpoint, client)
     except BrennerError as error:
         return _failed(error.diagnostic, endpoint)
+
+
+def _to_whom_it_belongs(endpoint: Endpoint, seconds: float) -> Endpoint:
+    """The token goes to a server of ours, not to whoever has the port today."""
+    if endpoint.token is None or who_listens(endpoint.url, seconds) == OURS:
+        return endpoint
+    return endpoint._replace(token=None, is_token_kept_back=True)
 
 
 def _stranger(client: Client, endpoint: Endpoint) -> Check:
@@ -102,7 +119,7 @@ def _round_trip(project: Project, endpoint: Endpoint, client: Client) -> Check:
             f"{client.where} serves `{visible(served)}`, not this project: agents that are told to "
             "go there do not find its mail.",
             "Stop that one, or run one for each project: `brenner serve --port N`, and "
-            "`brenner agent config --url URL` for its agents.",
+            "`brenner agent config --client NAME --url URL` for its agents.",
         )
     client.call("ensure_project", {"human_key": str(project.folder)})
     words = f"{client.where} serves this project{_told(health)}; a round trip takes {taken}"
@@ -133,7 +150,8 @@ def _failed(found: Diagnostic, endpoint: Endpoint) -> Check:
         fix = "Start it with `brenner serve`, or give the address that it has."
         return Check.of("serve", found)._replace(fix=fix)
     if found.code == codes.SERVER_DENIED:
-        return Check.of("serve", found)._replace(status=endpoint.fault, fix=_TOKEN)
+        fix = _KEPT_BACK if endpoint.is_token_kept_back else _TOKEN
+        return Check.of("serve", found)._replace(status=endpoint.fault, fix=fix)
     if found.code == codes.SERVER_NONSENSE and not is_asked:
         port = f"{_PORT[:1].lower()}{_PORT[1:-1]}"
         return Check("serve", OK, f"{endpoint.url} is another program's; {port}")

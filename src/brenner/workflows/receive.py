@@ -36,6 +36,7 @@ from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject, parse_subj
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
 from brenner.workflows.desk import Desk
 from brenner.workflows.keys import stored_key
+from brenner.workflows.leading import leading_type, may_not_lead
 from brenner.workflows.send import SendOptions, advised, examine_composed, strangers
 from brenner.workflows.shorthand import certain_shorthand, shorthand
 
@@ -82,7 +83,13 @@ class Receipt(NamedTuple):
 
 
 def receive(desk: Desk, letter: Letter) -> Receipt:
-    """Store a letter, or refuse it with the reasons; then nothing of it is stored."""
+    """Store a letter, or refuse it with the reasons; then nothing of it is stored.
+
+    Who leads a session is not a matter of content: that holds for checked letters, too.
+    """
+    barred = tuple(_barred(desk, letter)) if letter.is_checked else ()
+    if barred:
+        return Receipt(None, barred)
     found = _looked_at(desk, letter)
     if not (found.may_be_sent or letter.is_checked):
         return Receipt(None, found.violations, found.corrected)
@@ -99,6 +106,9 @@ def examine(desk: Desk, letter: Letter) -> Examined:
     unreadable = tuple(_unstorable(letter))
     if unreadable:
         return Examined(may_be_sent=False, violations=unreadable)
+    barred = tuple(_barred(desk, letter))
+    if barred:
+        return Examined(may_be_sent=False, violations=barred)
     in_session = is_session(desk.mailbox, message.thread_id)
     if is_meant(message.subject, in_session=in_session):
         return _checked(desk, letter)
@@ -106,6 +116,15 @@ def examine(desk: Desk, letter: Letter) -> Examined:
     if wrong:
         return Examined(may_be_sent=False, violations=wrong)
     return _aside(desk, message, in_session=in_session)
+
+
+def _barred(desk: Desk, letter: Letter) -> Iterator[Diagnostic]:
+    """Why its sender may not lead the session, if that is what the letter would do."""
+    message = letter.message
+    kind = leading_type(message, is_checked=letter.is_checked)
+    if kind:
+        trust = letter.envelope.trust
+        yield from may_not_lead(desk.mailbox, desk.project, message, kind, trust)
 
 
 def _looked_at(desk: Desk, letter: Letter) -> Examined:

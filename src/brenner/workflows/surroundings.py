@@ -114,6 +114,19 @@ def would_take(file: Path) -> bool:
     return ignored is not None and ignored.returncode == 1
 
 
+def holding(folder: Path, expression: str) -> tuple[str, ...]:
+    """The text files below a folder, of those that git has or would take, in which it stands.
+
+    What was put aside for the next commit counts as it was then, too.
+    """
+    asked = ("grep", "-l", "-I", "-z", "--extended-regexp")
+    answers = [
+        _git(folder, *asked, where, "-e", expression) for where in ("--untracked", "--cached")
+    ]
+    names = [name for each in answers if each for name in each.stdout.split("\0") if name]
+    return tuple(dict.fromkeys(names))
+
+
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     """What git says; None where it cannot be run. Nothing that the repository names is run."""
     program = shutil.which("git")

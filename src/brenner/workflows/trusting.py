@@ -5,9 +5,30 @@ reads one is told what in it anybody may have sent.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Trust
+from brenner.mail.model import Stored, Trust
+from brenner.session.chain import Chain
+from brenner.thread.types import COMPILED, DELTA, KICKOFF
+
+_WEIGHTY = (KICKOFF.name, COMPILED.name, DELTA.name)  # what the artifact is made of comes first
+
+
+class Unverified(NamedTuple):
+    """The messages of a thread that anybody may have sent.
+
+    `new` are those that no version has read and those that came in with the latest version or
+    after it; the weightiest first. `ids` are all of them.
+    """
+
+    ids: tuple[int, ...] = ()
+    new: tuple[Stored, ...] = ()
+
+    @property
+    def older(self) -> int:
+        """How many there are beside the new ones."""
+        return len(self.ids) - len(self.new)
 
 
 def trusts(mailbox: Mailbox, thread_id: str) -> dict[int, Trust | None]:
@@ -19,3 +40,18 @@ def unverified(mailbox: Mailbox, message_ids: Iterable[int]) -> tuple[int, ...]:
     """Those of some messages that are unverified, each once."""
     ids = dict.fromkeys(message_ids)
     return tuple(each for each in ids if mailbox.message(each).envelope.trust is Trust.UNVERIFIED)
+
+
+def unverified_in(mailbox: Mailbox, chain: Chain) -> Unverified:
+    """Those of a thread, as its chain stands."""
+    stored = mailbox.thread_arrivals(chain.thread_id, 0)
+    latest = chain.latest.message_id if chain.latest else None
+    since = next((each.arrival for each in stored if each.id == latest), 0)
+    unread = {each.posted.id for each in chain.unread}
+    found = [each for each in stored if each.envelope.trust is Trust.UNVERIFIED]
+    new = [each for each in found if each.arrival >= since or each.id in unread]
+    return Unverified(tuple(each.id for each in found), tuple(sorted(new, key=_weight)))
+
+
+def _weight(stored: Stored) -> int:
+    return _WEIGHTY.index(stored.type) if stored.type in _WEIGHTY else len(_WEIGHTY)

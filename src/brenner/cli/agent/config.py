@@ -18,9 +18,6 @@ from brenner.mail.names import name_refusal
 from brenner.project import Project, find_project
 from brenner.workflows.agent_config import (
     CLIENTS,
-    SECRET,
-    SECRET_HEADER,
-    TOKEN,
     Connection,
     Endpoint,
     Program,
@@ -28,10 +25,18 @@ from brenner.workflows.agent_config import (
     first_words,
     snippet_for,
 )
+from brenner.workflows.credentials import SECRET, SECRET_HEADER, TOKEN
 from brenner.workflows.doctor_way import is_here
+from brenner.workflows.init_project import is_set_up
 from brenner.workflows.stage import store_of_panes
 
 FINE = 0
+_NO_PROJECT = (
+    "{} is no project: nobody has set it up, and the agent would get a new, empty mailbox. Name "
+    "the folder of your project with `--project DIR`, or set this one up with `brenner init`."
+)
+_OPEN = "its mail is unverified (refused, where the server was started with `--strict-identity`)"
+_STRICT = "its mail is refused: identity is strict on a server that is not on loopback"
 # What a home of the mail may need, and a client may keep from a program that it starts
 _OF_HOMES = (
     *("PGPASSWORD", "PGPASSFILE", "PGSERVICE", "PGSERVICEFILE"),
@@ -67,11 +72,11 @@ def config(
         message = "--stdio needs neither --url nor --token: the client starts the program itself."
         raise click.UsageError(message)
     project = find_project(settings.project, os.environ, settings.store)
-    found = name_refusal(settings.actor, ()) if settings.actor else None
-    if found:
-        raise Refused(found)
+    _check_name(settings.actor, project)
     connection = _program(project) if stdio else _endpoint(url, wants_token=token)
     snippet = snippet_for(client or "", connection, project.folder)
+    if stdio and not is_set_up(project):
+        snippet = snippet._replace(notes=(*snippet.notes, _NO_PROJECT.format(project.folder)))
     _check_text(snippet.text)
     if settings.as_json:
         write_json(_to_json(snippet, connection, settings.actor))
@@ -86,11 +91,29 @@ def _refuse_client(client: str | None) -> None:
     raise click.UsageError(message)
 
 
+def _check_name(name: str | None, project: Project) -> None:
+    """Whether an agent can register under it; under the operator's no agent can."""
+    found = name_refusal(name, ()) if name else None
+    if found:
+        raise Refused(found)
+    if name and name.casefold() == project.operator.casefold():
+        message = (
+            f"{name} is the operator; no agent registers as that. Give it a name of its own: `--as "
+            f"BlueLake`. The operator's own client is told no name, but needs {SECRET}: `brenner "
+            f"agent secret {project.operator}`."
+        )
+        raise click.UsageError(message)
+
+
 def _endpoint(url: str | None, *, wants_token: bool) -> Endpoint:
     """Whoever has the token in the environment has a server that wants it."""
     whole = serve_url(url)
-    is_far = not is_here(urlsplit(whole).hostname or "")
-    return Endpoint(whole, wants_token or is_far or bool(os.environ.get(TOKEN)))
+    return Endpoint(whole, wants_token or not _is_near(whole) or bool(os.environ.get(TOKEN)))
+
+
+def _is_near(url: str) -> bool:
+    """Whether the server is on loopback; elsewhere it wants a token, and is strict."""
+    return is_here(urlsplit(url).hostname or "")
 
 
 def _program(project: Project) -> Program:
@@ -134,10 +157,11 @@ def _write(snippet: Snippet, connection: Connection, actor: str | None) -> None:
 def _variables(connection: Connection) -> dict[str, str]:
     """What to set in the environment of the client, by name, and why."""
     way = f"the header {SECRET_HEADER}" if isinstance(connection, Endpoint) else "the environment"
+    is_near = not isinstance(connection, Endpoint) or _is_near(connection.url)
     known = {
         SECRET: f"{SECRET}, set where the client is started, is the agent's secret (its "
         f"registration_token, or `brenner agent secret NAME`), and goes along in {way}. Without it "
-        "the agent gives it to the tools itself, or its mail is unverified."
+        f"the agent gives it to the tools itself, or {_OPEN if is_near else _STRICT}."
     }
     if isinstance(connection, Endpoint) and connection.wants_token:
         known[TOKEN] = f"{TOKEN} must be set there: the server lets nobody in without it."

@@ -13,7 +13,7 @@ from brenner.diagnostics.codes.secrets import SECRET_GIVEN
 from brenner.diagnostics.codes.servers import HOME_CANNOT
 from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
-from brenner.workflows.agent_config import SECRET
+from brenner.workflows.credentials import SECRET
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import claim, renew
 
@@ -23,7 +23,7 @@ from brenner.workflows.identity import claim, renew
     epilog=examples(
         "brenner agent secret Operator",
         "brenner agent secret BlueLake --new",
-        "BRENNER_SECRET=$(brenner agent secret BlueLake) codex",
+        f"{SECRET}=$(brenner agent secret BlueLake) codex",
     ),
 )
 @click.argument("name")

@@ -92,18 +92,16 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.cli.session.status_view import Screen
-    from brenner.mail.model import Trust
     from brenner.session.refusal_replies import told_of_refusals
     from brenner.workflows.neighbours import bead_of
     from brenner.workflows.references import unresolved
     from brenner.workflows.session_status import load_status
-    from brenner.workflows.trusting import trusts
+    from brenner.workflows.trusting import unverified_in
 
     found = load_status(here, thread_id)
     nowhere = unresolved(here, found.chain.state.artifact)
     bead = bead_of(thread_id, here.project.folder)
-    known = trusts(here.mailbox, thread_id).items()
-    unverified = tuple(each for each, trust in known if trust is Trust.UNVERIFIED)
+    unverified = unverified_in(here.mailbox, found.chain)
     return Screen(found.status, nowhere, bead, told_of_refusals(found.messages), unverified)
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple, TextIO
 from brenner.cli.folding import PLAIN, Piece, Style, columns, fold
 from brenner.cli.mail.message import labelled
 from brenner.cli.mail.rows import WIDE, when
-from brenner.cli.mail.standing import some_ids
 from brenner.cli.mail.table import Column, Row, cut, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
@@ -28,6 +27,7 @@ from brenner.session.attention import Attention, attention
 from brenner.session.status import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.status_json import status_json
 from brenner.thread.counting import counted
+from brenner.workflows.trusting import Unverified
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
 # What keeps the session from going on has a mark besides its words
@@ -62,7 +62,7 @@ class Screen(NamedTuple):
     unresolved: tuple[Diagnostic, ...] = ()
     bead: Bead | None = None
     told: frozenset[int] = frozenset()
-    unverified: tuple[int, ...] = ()
+    unverified: Unverified = Unverified()
 
 
 def document(screen: Screen, reader: Reader) -> dict[str, object]:
@@ -70,7 +70,7 @@ def document(screen: Screen, reader: Reader) -> dict[str, object]:
     return status_json(screen.status, reader.now, reader.deadline) | {
         "bead": bead_json(screen.bead),
         "unresolved": [each.to_json() for each in screen.unresolved],
-        "unverified": list(screen.unverified),
+        "unverified": list(screen.unverified.ids),
     }
 
 
@@ -129,8 +129,17 @@ def _facts(screen: Screen, out: TextIO) -> Iterator[tuple[str, Sequence[Piece]]]
         yield "Bead", bead_pieces(screen.bead)
     if not status.phase:
         yield "Messages", [Piece(str(status.position))]
-    if screen.unverified:
-        yield "Unverified", [Piece(some_ids(screen.unverified), ATTENTION)]
+    if screen.unverified.ids:
+        yield "Unverified", [*_unverified(screen.unverified)]
+
+
+def _unverified(found: Unverified) -> Iterator[Piece]:
+    """`messages 12 (DELTA, BlueLake) and 14 (mail, RedCreek); 9 older`: what is new stands out."""
+    if found.new:
+        words = [f"{each.id} ({each.type or 'mail'}, {each.message.sender})" for each in found.new]
+        yield Piece(f"message{'s' * (len(words) > 1)} {joined(words)}", ATTENTION)
+    if found.older:
+        yield Piece(f"{'; ' if found.new else ''}{found.older} older", QUIET)
 
 
 _LABELLED = 14  # columns before what a field says

@@ -3,6 +3,7 @@
 from brenner.diagnostics.model import ERROR, WARNING, Code, Example
 
 _SPEC = "design, Identity"
+_LEADING = "rulings, R10 and R15"
 _SEND = 'send_message(sender_name="{name}", …)'
 
 WRONG_SECRET = Code(
@@ -99,6 +100,43 @@ TOO_MANY_AGENTS = Code(
     ),
 )
 
+LEADING_NEEDS_SECRET = Code(
+    id="LEADING_NEEDS_SECRET",
+    severity=ERROR,
+    title="Nobody leads a session without showing who they are",
+    message="A {type} leads a session, and it is not proven that `{name}` sends it. Nothing was "
+    "stored.",
+    fix="To contribute, send a DELTA, a CRITIQUE or a QUESTION: those are taken from everybody. "
+    "{advice}",
+    why="A KICKOFF begins a round and gives everybody a role; a COMPILED message closes it, or "
+    "stops the next compile. Whoever could send them under any name would lead every session.",
+    spec=_LEADING,
+    example=Example(
+        "text",
+        'send_message(sender_name="BlueLake", subject="KICKOFF: Cell fate", …)',
+        'send_message(sender_name="BlueLake", sender_token="brs_…", subject="KICKOFF: Cell fate", '
+        "…)",
+    ),
+)
+NOT_YOURS_TO_LEAD = Code(
+    id="NOT_YOURS_TO_LEAD",
+    severity=ERROR,
+    title="Somebody else leads this session",
+    message="The thread `{thread}` has been led by others so far: a {type} is not `{name}`'s to "
+    "send there. Nothing was stored.",
+    fix="Contribute with a DELTA or a CRITIQUE. If you want another round or another version, ask "
+    "`{operator}` with a QUESTION. A session of your own begins in a thread of its own.",
+    why="Agents contribute, the operator leads. The latest KICKOFF gives everybody a role, and a "
+    "COMPILED message that does not rebuild stops the next compile.",
+    spec=_LEADING,
+    example=Example(
+        "text",
+        'send_message(sender_name="BlueLake", subject="KICKOFF: A new round", …)',
+        'send_message(sender_name="BlueLake", subject="QUESTION: A new round?", to=["Operator"], '
+        "…)",
+    ),
+)
+
 CODES: tuple[Code, ...] = (
     WRONG_SECRET,
     OPERATOR_NEEDS_SECRET,
@@ -106,4 +144,6 @@ CODES: tuple[Code, ...] = (
     OTHER_PROJECT,
     PROFILE_NOT_KEPT,
     TOO_MANY_AGENTS,
+    LEADING_NEEDS_SECRET,
+    NOT_YOURS_TO_LEAD,
 )

@@ -148,8 +148,8 @@ REQUEST_TOO_LARGE = Code(
     severity=ERROR,
     title="The body of the request is too large",
     message="The body is larger than {most} bytes; nothing was done.",
-    fix=f"Send less: the body of a message has at most {_MOST_MIB} MiB. Long material belongs into a "
-    "file of the project.",
+    fix=f"Send less: the body of a message has at most {_MOST_MIB} MiB. Long material belongs into "
+    "a file of the project.",
     why="What is read is kept in memory, for everybody who sends at the same time.",
     spec=f"{_HTTP}, 413 Content Too Large",
     example=Example("text", "Content-Length: 104857600", "Content-Length: 2048"),

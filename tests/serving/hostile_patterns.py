@@ -1,0 +1,66 @@
+"""Runs every pattern that reads what agents send on long hostile texts. Ends, if all of them do.
+
+Says before each pattern which one it is, so that the last line names the one that does not end.
+"""
+
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import brenner.mcp
+
+LENGTH = 100_000
+MODULES = (
+    "brenner.check.meant",
+    "brenner.delta.given",
+    "brenner.delta.given_texts",
+    "brenner.delta.section_names",
+    "brenner.grammar",
+    "brenner.thread.subjects",
+    "brenner.workflows.contribute",
+    "brenner.workflows.receive",
+    *(each.name for each in pkgutil.iter_modules(brenner.mcp.__path__, "brenner.mcp.")),
+)
+BEGINNINGS = ("", "DELTA", "DELTA[", "re:", "H1")
+REPEATED = (
+    *(" ", "\t", "\n", "a", "A", "1", "-", "_", ".", ":", "[", "]", "(", "{", "`", '"', "\\", "§"),
+    *("a ", "1.", "A-", " :", "re:", "[ ", "{}", "§1,", "DELTA ", '\\"'),
+)
+ENDS = ("", "!\n", "\0")
+
+
+def patterns(module: ModuleType) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """The patterns of a module, and those in its tables."""
+    for name, each in vars(module).items():
+        found = each.values() if isinstance(each, dict) else [each]
+        for pattern in found:
+            if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+                yield f"{module.__name__}.{name}", pattern
+
+
+def main() -> None:
+    """All of them, each once, whatever module has it."""
+    known: dict[re.Pattern[str], str] = {}
+    for name in MODULES:
+        for place, pattern in patterns(importlib.import_module(name)):
+            known.setdefault(pattern, place)
+    texts = [
+        beginning + unit * (LENGTH // len(unit)) + end
+        for beginning in BEGINNINGS
+        for unit in REPEATED
+        for end in ENDS
+    ]
+    for pattern, place in known.items():
+        sys.stdout.write(f"{place}\n")
+        sys.stdout.flush()
+        for text in texts:
+            pattern.match(text)
+            pattern.fullmatch(text)
+    sys.stdout.write(f"{len(known)} patterns\n")
+
+
+if __name__ == "__main__":
+    main()

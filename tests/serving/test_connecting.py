@@ -1,0 +1,109 @@
+"""What is said to who wants to connect an agent: commands that there are, and that work here."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.project import Project
+from brenner.server.connecting import CLIENTS, way_of
+from brenner.server.page import page
+from brenner.server.run import about
+from brenner.server.settings import ServeSettings
+from brenner.workflows import agent_config
+from commands import in_code, in_marks, unknown
+from mail_shell import Shell
+
+ROOT = Path(__file__).parents[2]
+# Those of the codes are the catalogue's
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {ROOT / "docs/codes.md"})]
+EVERYWHERE = "0.0.0.0"  # noqa: S104
+TOKEN = "s3cret-of-the-endpoint"  # noqa: S105  (made up)
+SERVED = {
+    "as usual": (ServeSettings(), ""),
+    "another port": (ServeSettings(port=9001), "--url http://127.0.0.1:9001/mcp/"),
+    "a token": (ServeSettings(token=TOKEN), "--token"),
+    "both": (ServeSettings(port=9001, token=TOKEN), "--url http://127.0.0.1:9001/mcp/ --token"),
+    "IPv6": (ServeSettings("::1"), "--url 'http://[::1]:8765/mcp/'"),
+    "one address": (
+        ServeSettings("192.0.2.7", token=TOKEN),
+        "--url http://192.0.2.7:8765/mcp/ --token",
+    ),
+    "a name": (
+        ServeSettings(EVERYWHERE, token=TOKEN, hosts=("lab.example:443",)),
+        "--url http://lab.example:8765/mcp/ --token",
+    ),
+    "behind a proxy": (ServeSettings(hosts=("lab.example",)), ""),
+    "everywhere": (
+        ServeSettings(EVERYWHERE, 9001, TOKEN),
+        "--url http://ADDRESS:9001/mcp/ --token",
+    ),
+    "everywhere, IPv6": (
+        ServeSettings("::", token=TOKEN),
+        "--url http://ADDRESS:8765/mcp/ --token",
+    ),
+}
+
+
+@pytest.mark.parametrize(("settings", "options"), SERVED.values(), ids=SERVED)
+def test_the_whole_command(settings: ServeSettings, options: str) -> None:
+    """With all that the client cannot know; what has to be filled in is said."""
+    way = way_of(settings)
+    assert way.command("codex") == f"brenner agent config --client codex {options}".rstrip()
+    assert ("--allow-host NAME" in way.remark) == ("ADDRESS" in options)
+    assert TOKEN not in str(way)
+
+
+def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it prints leads to the server, and bears its token."""
+    for name in ("AGENT_NAME", "BRENNER_STORE", "BRENNER_SERVE_URL", "BRENNER_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    shell = Shell(tmp_path, monkeypatch)
+    for settings, _ in SERVED.values():
+        way = way_of(settings)
+        _, *words = shlex.split(way.command("codex"))
+        done = shell(*words)
+        assert done.code == 0
+        assert f'url = "{way.url}"' in done.out
+        assert ("bearer_token_env_var" in done.out) == way.wants_token
+
+
+@pytest.mark.parametrize(("settings", "options"), SERVED.values(), ids=SERVED)
+def test_on_the_page(settings: ServeSettings, options: str) -> None:
+    """Every command on it exists; there is one for each client, with what this server needs."""
+    text = page(about(Project(Path("/group/<cell> fate")), settings)).replace("&#x27;", "'")
+    named = in_code(text)
+    assert [found for each in named for found in unknown(each)] == []
+    assert {"session status", "mail thread"} <= set(named)
+    configs = [each for each in named if each.startswith("agent config")]
+    assert configs == [f"agent config --client {each} {options}".rstrip() for each in CLIENTS]
+    assert ("<code>--allow-host NAME</code>" in text) == ("ADDRESS" in options)
+    assert TOKEN not in text
+    assert "<cell>" not in text
+
+
+def test_clients() -> None:
+    """They are those for which something can be printed."""
+    assert tuple(agent_config.CLIENTS) == CLIENTS
+
+
+def test_commands_that_fixes_name_exist() -> None:
+    """Whoever is told what to do can do it."""
+    texts = [text for code in CATALOGUE.values() for text in (code.message, code.fix, code.why)]
+    named = [each for text in texts for each in in_marks(text)]
+    assert len(named) > 50
+    assert [found for each in named for found in unknown(each)] == []
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
+def test_commands_that_pages_name_exist(file: Path) -> None:
+    """With the options that they are shown with."""
+    named = in_marks(file.read_text("utf-8"))
+    assert [found for each in named for found in unknown(each)] == []
+
+
+@pytest.mark.parametrize("said", ["mail threads", "session status --url x", "agents"])
+def test_what_there_is_not(said: str) -> None:
+    """The test would notice."""
+    assert [*unknown(said)] != []
