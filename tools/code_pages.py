@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from brenner.cli.explain import template_text
 from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
 from brenner.diagnostics.model import Code
+from brenner.diagnostics.template import template_text
 from brenner.diagnostics.visible import visible_lines
 from brenner.markdown.fencing import fenced
 

@@ -38,8 +38,8 @@ AGENT_NAME = re.compile(_NAME)
 # message_body_schema, ACK Messages, "Message ID": 12, #12, Message 12, or 12, 14 and 15
 _ID_OF_MESSAGE = r"#?[1-9][0-9]*+"
 ACKNOWLEDGED_IDS = re.compile(
-    r"(?:messages?|msg|ids?|message ids?)?[ \t]*:?[ \t]*"
-    rf"({_ID_OF_MESSAGE}(?:(?:[ \t]*[,;][ \t]*|[ \t]+)(?:and[ \t]+)?{_ID_OF_MESSAGE})*)"
+    r"(?:messages?|msg|ids?|message ids?)?[ \t]*+(?::[ \t]*+)?+"
+    rf"({_ID_OF_MESSAGE}(?:(?:[ \t]*+[,;][ \t]*+|[ \t]++)(?:and[ \t]++)?+{_ID_OF_MESSAGE})*)"
     r"(?![\w.-]*\w)",
     re.IGNORECASE,
 )

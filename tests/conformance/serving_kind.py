@@ -21,6 +21,7 @@ from brenner.mcp.offers import OFFERS
 from brenner.mcp.tool import Answer, Call
 from brenner.project import OPERATOR, Project
 from brenner.workflows.desk import Desk
+from brenner.workflows.identity import renew
 from brenner.workflows.rosters import RosterWish
 from brenner.workflows.start_session import StartOptions, start_session
 from mail.homes import Home, Place
@@ -73,6 +74,7 @@ class _Scene:
             "call": lambda _, step: self._ask(step),
             "read": lambda _, step: self._ask(step),
             "start": self._start,
+            "secret": self._make_secret,
             "compile": self._compile,
             "wait": lambda seconds, _: _nothing(place.clock.move(timedelta(seconds=seconds))),
             "stored": self._see_stored,
@@ -145,6 +147,10 @@ class _Scene:
         question, context = "What tells a cell where it is?", "Cells differ by place."
         options = StartOptions(question, context, wish, excerpt="§1: Where.", thread_id=THREAD)
         assert start_session(self._desk, options).kickoffs
+
+    def _make_secret(self, name: str, _: Case) -> None:
+        """As the operator makes one, and gives it to whom it belongs."""
+        self._kept["secret"] = renew(self._place.mailbox, name)
 
     def _compile(self, status: str, _: Case) -> None:
         assert self._desk.compile(THREAD).status == status

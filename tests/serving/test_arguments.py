@@ -19,6 +19,7 @@ SEND = (
     Argument("importance", default="normal", choices=("low", "normal", "high", "urgent")),
     Argument("ack_required", Kind.FLAG, default=False),
     Argument("limit", Kind.NUMBER),
+    Argument("since", Kind.VERSION),
     Argument("ids", Kind.NUMBERS),
     Argument("deltas", Kind.DELTAS),
 )
@@ -60,6 +61,7 @@ def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
         "ack_required": False,
         "limit": None,
         "ids": None,
+        "since": None,
         "deltas": None,
     }
 
@@ -80,6 +82,7 @@ def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
         ("ids", 7, [7]),
         ("ids", ["7", 8], [7, 8]),
         ("ids", "[7, 8]", [7, 8]),
+        *((("since", each, 1) for each in (1, "1", "v1", " V1"))),
         ("deltas", {"a": 1}, [{"a": 1}]),
         ("deltas", [{"a": 1}, None, 2], [{"a": 1}, None, 2]),
         ("deltas", '[{"a": 1}]', ['[{"a": 1}]']),
@@ -135,6 +138,16 @@ def test_all_faults_are_told_at_once() -> None:
     ]
     near, far = reading.faults[:2]
     assert (near.suggestion, far.suggestion) == ("sender_name", None)
+
+
+def test_an_answer_to_many_faults_is_short() -> None:
+    """The first ones, and how many more; what else is wrong is told all the same."""
+    many = {f"x{number:04}" + "y" * 1000: 1 for number in range(1000)}
+    faults = read_arguments("send_message", SEND, many | {"limit": "x"}).faults
+    assert [each.id for each in faults].count("UNKNOWN_ARGUMENT") == 20
+    assert faults[19].message.endswith(" And 980 more are wrong.")
+    assert {"MISSING_ARGUMENT", "WRONG_ARGUMENT_TYPE"} <= {each.id for each in faults}
+    assert len(str([each.to_json() for each in faults])) < 20_000
 
 
 def test_a_misspelt_argument_is_one_fault() -> None:

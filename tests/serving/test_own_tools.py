@@ -1,6 +1,8 @@
 """`brenner_check`, `brenner_artifact` and `brenner_explain`: what they answer."""
 
 import json
+import re
+from string import Formatter
 
 import pytest
 
@@ -260,6 +262,22 @@ def test_every_code_is_explained() -> None:
     for code_id, code in CATALOGUE.items():
         document = fine(here.ask("brenner_explain", code=code_id))
         assert (document["id"], document["why"]) == (code_id, code.why)
+
+
+def test_no_open_place_is_explained() -> None:
+    """What a message is filled in with is shown as such, or left out; addresses keep theirs."""
+    here = in_session()
+    for code_id, code in CATALOGUE.items():
+        answer = here.ask("brenner_explain", code=code_id)
+        document = fine(answer)
+        assert f"Says: {document['message']}\nFix: {document['fix']}\n" in (answer.text or "")
+        shown = re.sub(r"resource://[a-z]+/\{[a-z]+\}", "", f"{document['message']}{document['fix']}")
+        meant = {name for _, name, _, _ in Formatter().parse(code.message + code.fix) if name}
+        literal = "".join(part for part, *_ in Formatter().parse(code.message + code.fix))
+        left = {name for name in meant if f"{{{name}}}" in shown}
+        assert not {name for name in left if f"{{{name}}}" not in literal}, code_id
+    told = fine(here.ask("brenner_explain", code="NOT_COMPILED"))
+    assert "<held>" in told["message"]
 
 
 def test_a_code_is_found_however_it_is_written() -> None:

@@ -159,7 +159,7 @@ def test_garbage_is_answered_and_survived(tmp_path: Path) -> None:
         told = [client.answer() for _ in range(6)]
         assert [(each["id"], each["error"]["code"]) for each in told] == [
             *((None, -32700), (None, -32700), (None, -32600), (7, -32600)),
-            *((None, -32700), (None, -32700)),
+            *((None, -32600), (None, -32700)),
         ]
         client.ask(9, "tools/call", name="list", arguments={"many": 1})
         assert client.answer()["result"]["structuredContent"] == {"result": [0]}

@@ -1,7 +1,6 @@
 """`brenner explain`: what a code means, why it exists, how to mend it."""
 
 import sys
-from string import Formatter
 
 import click
 
@@ -10,6 +9,7 @@ from brenner.cli.output import failure, folded, styled, width_of, write_diagnost
 from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Code
+from brenner.diagnostics.template import template_text
 from brenner.diagnostics.visible import visible_lines
 
 _PLAIN_WIDTH = 80
@@ -70,16 +70,6 @@ def _write(code: Code) -> None:
 def _indented(text: str) -> str:
     lines = visible_lines(text.rstrip("\n")).split("\n")
     return "".join(f"    {line}".rstrip() + "\n" for line in lines)
-
-
-def template_text(template: str) -> str:
-    """A message's template with its open places shown as <name>."""
-    parts = []
-    for literal, name, _, _ in Formatter().parse(template):
-        parts.append(literal)
-        if name and name not in ("suggestion", "hint"):
-            parts.append(f"<{name}>")
-    return "".join(parts)
 
 
 def _to_json(code: Code) -> dict[str, object]:

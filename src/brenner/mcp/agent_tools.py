@@ -14,12 +14,8 @@ from brenner.mcp.reservation_tools import NOTHING_RESERVED, reserve
 from brenner.mcp.shapes import Shape
 from brenner.mcp.told import in_tools
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
+from brenner.mcp.welcome import note
 
-_KEEP = "Keep registration_token: it is shown this once. With it your messages are verified."
-_UNVERIFIED = (
-    "No secret of the name was shown: what you send is marked as unverified, and what is known of "
-    "the name is what you see here."
-)
 _AN_HOUR, _MOST_MAIL = 3600, 10
 
 
@@ -47,7 +43,7 @@ def _register(call: Call) -> Answer:
     project_key.check(call, call.text("project_key"))
     since = since_time(call.text("inbox_since_ts"), "inbox_since_ts")
     registered = register(call, _profile(call, "name"), call.text("registration_token"))
-    agent = _shape(call, registered)
+    agent = _shape(call, registered, was_named=bool(call.text("name")))
     if not call.flag("auto_fetch_inbox"):
         return Answer(agent)
     wish = InboxWish(
@@ -96,7 +92,7 @@ def _start_session(call: Call) -> Answer:
     name = registered.agent.name
     value: Shape = {
         "project": project,
-        "agent": _shape(call, registered),
+        "agent": _shape(call, registered, was_named=bool(call.text("agent_name"))),
         "file_reservations": NOTHING_RESERVED,
         "inbox": [],
     }
@@ -117,7 +113,7 @@ def _profile(call: Call, name: str) -> Profile:
     return Profile(call.text(name), program, model, call.text("task_description"))
 
 
-def _shape(call: Call, registered: Registration) -> Shape:
+def _shape(call: Call, registered: Registration, *, was_named: bool = True) -> Shape:
     """The agent; its secret is told to who has claimed the name, here and nowhere else.
 
     Whatever fails now: who is registered hears so, and gets the secret.
@@ -129,9 +125,9 @@ def _shape(call: Call, registered: Registration) -> Shape:
         shape, failed = directory.agent_shape(agent), failed or error
     shape["verified"] = registered.is_verified
     if registered.secret is not None:
-        shape |= {"registration_token": registered.secret, "note": _KEEP}
-    elif not registered.is_verified:
-        shape["note"] = _UNVERIFIED
+        shape["registration_token"] = registered.secret
+    if said := note(call, registered, was_named=was_named):
+        shape["note"] = said
     if failed:
         found = _not_kept(registered) if registered.failed else failed.diagnostic
         shape["violations"] = [in_tools(found).to_json()]

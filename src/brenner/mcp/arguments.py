@@ -17,11 +17,14 @@ from brenner.mcp.tool import Argument, Kind
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _LARGEST = 2**63 - 1  # what a store can keep
+_VERSION = re.compile(r"\s*+[vV](?=[0-9])", re.ASCII)
 _MOST_SHOWN = 40
+_MOST_TOLD = 20  # faults of one call
 
 _SCHEMAS: dict[Kind, dict[str, object]] = {
     Kind.TEXT: {"type": "string"},
     Kind.NUMBER: {"type": "integer"},
+    Kind.VERSION: {"type": "integer"},
     Kind.FLAG: {"type": "boolean"},
     Kind.TEXTS: {"type": "array", "items": {"type": "string"}},
     Kind.NUMBERS: {"type": "array", "items": {"type": "integer"}},
@@ -30,6 +33,7 @@ _SCHEMAS: dict[Kind, dict[str, object]] = {
 _EXPECTED = {
     Kind.TEXT: "a text",
     Kind.NUMBER: "a whole number",
+    Kind.VERSION: "the number of a version",
     Kind.FLAG: "true or false",
     Kind.TEXTS: "a list of texts",
     Kind.NUMBERS: "a list of whole numbers",
@@ -92,7 +96,16 @@ def read_arguments(
             read[each.name] = each.default
         elif each.name not in meant:  # one fault, one violation: it is there under another name
             faults.append(_missing(where, each))
-    return Reading(read, (*unknown, *faults))
+    return Reading(read, (*_first(unknown), *_first(faults)))
+
+
+def _first(faults: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """The first ones; the last of them says how many more there are."""
+    more = len(faults) - _MOST_TOLD
+    if more <= 0:
+        return faults
+    *first, last = faults[:_MOST_TOLD]
+    return *first, last._replace(message=f"{last.message} And {more} more are wrong.")
 
 
 def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> list[Diagnostic]:
@@ -100,7 +113,10 @@ def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> li
     known = ", ".join(f"`{name}`" for name in names) or "none"
     return [
         codes.UNKNOWN_ARGUMENT.at(
-            where=where, argument=name, known=known, suggestion=perhaps(_nearest(name, free))
+            where=where,
+            argument=_short(name),
+            known=known,
+            suggestion=perhaps(_nearest(_short(name), free)),
         )
         for name in said
         if name not in names
@@ -141,10 +157,10 @@ def _chosen(argument: Argument, value: object, faults: list[Diagnostic]) -> obje
     said = value if isinstance(value, list) else [value]
     for each in said:
         if str(each).casefold() not in words:
-            near = perhaps(nearest(str(each), argument.choices))
+            near = perhaps(nearest(_short(str(each)), argument.choices))
             choices = ", ".join(f"`{word}`" for word in argument.choices)
             fault = codes.NOT_A_CHOICE.at(
-                argument=argument.name, given=str(each), choices=choices, suggestion=near
+                argument=argument.name, given=_short(str(each)), choices=choices, suggestion=near
             )
             faults.append(fault)
     known = [words.get(str(each).casefold()) for each in said]
@@ -167,6 +183,14 @@ def _number(given: object) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= _LARGEST:
         return given
     raise Wrong(_described(given))
+
+
+def _version(given: object) -> int:
+    """A version is called v2 wherever it is spoken of."""
+    try:
+        return _number(_VERSION.sub("", given) if isinstance(given, str) else given)
+    except Wrong:
+        raise Wrong(_described(given)) from None
 
 
 def _flag(given: object) -> bool:
@@ -211,12 +235,15 @@ def _decoded(given: object) -> object:
         return given
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
+
+
 def _described(given: object) -> str:
     if given is None or isinstance(given, bool):
         return {None: "null", True: "true", False: "false"}[given]
     if isinstance(given, str):
-        short = given if len(given) <= _MOST_SHOWN else given[: _MOST_SHOWN - 1] + "…"
-        return f"the text `{short}`"
+        return f"the text `{_short(given)}`"
     if isinstance(given, int | float):
         return "a number out of range" if abs(given) > _LARGEST else f"the number {given}"
     return "a JSON object" if isinstance(given, Mapping) else "a list"
@@ -225,6 +252,7 @@ def _described(given: object) -> str:
 _READERS: dict[Kind, Callable[[object], object]] = {
     Kind.TEXT: _text,
     Kind.NUMBER: _number,
+    Kind.VERSION: _version,
     Kind.FLAG: _flag,
     Kind.TEXTS: lambda given: _listed(given, _text),
     Kind.NUMBERS: lambda given: _listed(given, _number),

@@ -153,7 +153,7 @@ TOOL = Tool(
         Argument("thread_id", required=True),
         Argument("section"),
         Argument("item", about="e.g. H2"),
-        Argument("since", Kind.NUMBER),
+        Argument("since", Kind.VERSION),
         Argument("format", default=MARKDOWN, choices=(MARKDOWN, JSON)),
         AGENT,
         TOKEN,

@@ -5,6 +5,7 @@ from brenner.diagnostics.codes.input import UNKNOWN_CODE
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import perhaps
+from brenner.diagnostics.template import template_text
 from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 
@@ -22,13 +23,13 @@ def run(call: Call) -> Answer:
 
 
 def explained(code: Code) -> dict[str, object]:
-    """The entry of the catalogue; its messages have their open places as {name}."""
+    """The entry of the catalogue; open places are shown as <name>."""
     return {
         "id": code.id,
         "severity": code.severity.value,
         "title": code.title,
-        "message": code.message,
-        "fix": in_words_of_tools(code, code.fix),
+        "message": template_text(code.message),
+        "fix": _fix(code),
         "why": code.why,
         "spec": code.spec,
         "also": list(code.also),
@@ -36,11 +37,17 @@ def explained(code: Code) -> dict[str, object]:
     }
 
 
+def _fix(code: Code) -> str:
+    """How to mend it. Addresses of resources have places of their own, which stay."""
+    fix = in_words_of_tools(code, code.fix)
+    return template_text(fix) if fix == code.fix else fix.replace(code.fix, template_text(code.fix))
+
+
 def _text(code: Code) -> str:
     parts = (
         f"{code.id} ({code.severity.value}): {code.title}.",
-        f"Says: {code.message}",
-        f"Fix: {in_words_of_tools(code, code.fix)}",
+        f"Says: {template_text(code.message)}",
+        f"Fix: {_fix(code)}",
         f"Why: {code.why}",
         f"Wrong:\n{code.example.wrong}",
         f"Right:\n{code.example.right}",

@@ -21,7 +21,7 @@ from brenner.diagnostics.model import Code
 
 _COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b")
 _TOLD = re.compile(r"\bthe operator\b", re.IGNORECASE)
-_WHO = "`resource://agents/{project}` lists who is known."
+_WHO = "`resource://agents` lists who is known."
 _IDS = "`fetch_inbox` and `resource://thread/{id}` give the ids."
 _ACK = "Acknowledge with `acknowledge_message`, which names the message. `brenner_task` lists what "
 _LATER = "Nothing was done. Call again in a moment; if that does not help, tell the operator."

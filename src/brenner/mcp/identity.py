@@ -3,6 +3,7 @@
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call
@@ -64,6 +65,21 @@ def check_connection(call: Call, name: str) -> None:
     if name_of_secret(mailbox, secret) is None:
         found = codes.WRONG_SECRET.at(name=name)
         raise Refused(found._replace(fix=_IN_THE_CONNECTION))
+
+
+def doubts(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
+    """What to tell somebody who is not believed, though she could be.
+
+    It is asked before a message is stored: afterwards nothing may fail.
+    """
+    mailbox, secret = call.desk.mailbox, call.caller.secret
+    if trust is Trust.VERIFIED:
+        return []
+    owner = name_of_secret(mailbox, secret) if secret else None
+    if owner is not None:
+        return [codes.OTHER_NAMES_SECRET.at(owner=owner, name=name)]
+    is_claimed = kept_digest(mailbox, name) is not None
+    return [codes.STORED_UNVERIFIED.at(name=name)] if is_claimed else []
 
 
 def _kept(call: Call, name: str) -> str | None:

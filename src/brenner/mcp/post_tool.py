@@ -21,15 +21,14 @@ from brenner.mcp.who import AGENT, TOKEN, agent_of, last_fetched
 from brenner.workflows.contribute import Contribution, Prepared, expected, prepare, sent_before
 from brenner.workflows.receive import Letter, Receipt, receive
 from brenner.workflows.send import trouble
+from brenner.workflows.shorthand import UNKNOWN_MODEL
 
 EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
     '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
 )
 _NOT_KNOWN = "it is not known what a compile would make of it, nor what you still owe"
-_YOUR_MODEL = (
-    "Register again with your model and program, which tell the shorthand: `register_agent`."
-)
+_YOUR_MODEL = "Call `register_agent` with your name, model and program, which tell the shorthand."
 
 
 def run(call: Call) -> Answer:
@@ -69,18 +68,23 @@ def _receive(call: Call, prepared: Prepared, trust: Trust) -> Receipt:
 # What is answered
 
 
-def _told(found: Diagnostic) -> Diagnostic:
+def _told(found: Diagnostic, sender: str) -> Diagnostic:
     """A violation as who gives arguments can act on it."""
     told = in_delta(found)
-    return told._replace(fix=_YOUR_MODEL) if found.code is UNKNOWN_ROLE_SHORTHAND else told
+    if found.code is not UNKNOWN_ROLE_SHORTHAND:
+        return told
+    if f"`{UNKNOWN_MODEL}`" in told.message:  # which she has not written
+        told = told._replace(message=f"`{sender}` has not registered with a model.")
+    return told._replace(fix=_YOUR_MODEL)
 
 
 def _all_told(
     prepared: Prepared, found: Iterable[Diagnostic]
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
     """The violations as they are shown, and those of them that are about her own text alone."""
-    own = [_told(each) for each in prepared.violations]
-    return [_told(each) if each in prepared.violations else each for each in found], own
+    sender = prepared.message.sender
+    own = [_told(each, sender) for each in prepared.violations]
+    return [_told(each, sender) if each in prepared.violations else each for each in found], own
 
 
 def _refused(prepared: Prepared, found: Iterable[Diagnostic]) -> Answer:
@@ -218,7 +222,7 @@ TOOL = Tool(
         Argument("summary", about="what you add and why, for the others"),
         AGENT,
         Argument("to", Kind.TEXTS),
-        Argument("base", Kind.NUMBER, "version you go by; default: the one fetched last"),
+        Argument("base", Kind.VERSION, "version you go by; default: the one fetched last"),
         Argument("reply_to", Kind.NUMBER),
         Argument("key", about="the same key again posts nothing twice"),
         TOKEN,

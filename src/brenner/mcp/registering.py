@@ -7,6 +7,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.nearest import nearest
 from brenner.limits import MOST_AGENTS
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent, Profile, Trust
@@ -15,11 +16,12 @@ from brenner.mail.registering import check_same_agent, registration
 from brenner.mcp.identity import acting, check_connection
 from brenner.mcp.project_key import slug
 from brenner.mcp.tool import Call
-from brenner.workflows.identity import claim, digest_of, kept_digest
+from brenner.workflows.identity import claim, digest_of, kept_digest, name_of_secret
 
 _TAKEN = (
-    "Register another name, such as {suggestions}. If it is you, with another program or model, "
-    "show the secret of the name as `registration_token`."
+    "If you are {name}: show the secret of the name as `registration_token`; if it is lost, the "
+    "operator makes a new one: `brenner agent secret {name} --new`. Otherwise register another "
+    "name, such as {suggestions}."
 )
 _NOTHING_SAID = "one that has named no program"
 _COLLECTOR = "it is what Agent Mail calls the one who gets a copy of everything"
@@ -29,26 +31,32 @@ _MOST_TRIES = 20
 class Registration(NamedTuple):
     """An agent under its name. The secret is there only for who has claimed the name just now.
 
-    `failed` is why the profile could not be kept, where the name was claimed all the same.
+    `failed` is why the profile could not be kept, where the name was claimed all the same. `near`
+    is a name that was there before and is nearly that of who is new.
     """
 
     agent: Agent
     is_verified: bool
     secret: str | None = None
     failed: BrennerError | None = None
+    near: str = ""
 
     def __repr__(self) -> str:
         return f"Registration({self.agent.name}, is_verified={self.is_verified})"
 
 
 def register(call: Call, profile: Profile, token: str = "") -> Registration:
-    """Register a name as asked for, or not at all; without a name, a new one.
+    """Register a name as asked for, or not at all; without a name, that of the secret that came
+    with the connection, else a new one.
 
     A name that nobody has claimed is claimed: also one that a session was started with. Without
     its secret, one that is claimed can only be registered as it is, and stays so.
     """
     if not profile.name:
-        return register_new(call, profile)
+        own = _of_the_connection(call)
+        if own is None:
+            return register_new(call, profile)
+        profile = profile._replace(name=own)
     known = _known(call)
     if profile.name != call.desk.project.operator:
         first = _first(call, profile, token, known)
@@ -62,6 +70,12 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
             raise
         raise _taken(call, profile.name) from None
     return Registration(agent, trust is Trust.VERIFIED)
+
+
+def _of_the_connection(call: Call) -> str | None:
+    """Who has shown a secret with the connection is somebody already."""
+    secret = call.caller.secret
+    return name_of_secret(call.desk.mailbox, secret) if secret else None
 
 
 def _again(call: Call, profile: Profile, trust: Trust) -> Agent:
@@ -106,7 +120,9 @@ def _first(
     if token and not is_claimed:
         raise Refused(codes.WRONG_SECRET.at(name=name))
     if name not in known:
-        return _added(call, profile)
+        added = _added(call, profile)
+        near = nearest(name, known, 1) or ""
+        return added._replace(near=near) if added else None
     if is_claimed:
         return None
     check_connection(call, name)
@@ -173,4 +189,4 @@ def _taken(call: Call, name: str) -> Refused:
     others = suggestions(name, {*known, call.desk.project.operator})
     owner = " ".join(filter(None, known[name][1:3])) if name in known else ""
     found = NAME_TAKEN.at(name=name, owner=owner or _NOTHING_SAID, suggestions=others)
-    return Refused(found._replace(fix=_TAKEN.format(suggestions=others)))
+    return Refused(found._replace(fix=_TAKEN.format(name=name, suggestions=others)))

@@ -1,7 +1,8 @@
 """Answers as the protocol has them.
 
 A tool's answer has its value twice, as the real Agent Mail server gives it: as JSON text for those
-who read, and as structured content for programs. A resource is one JSON text.
+who read, and as structured content for programs. What must not be missed is a text behind it. A
+resource is one JSON text.
 """
 
 import json
@@ -36,8 +37,10 @@ def result_of(answer: Answer) -> types.CallToolResult:
     wrapped = {"result": list(value)} if isinstance(value, list | tuple) else value
     shown = text if answer.text is None else _whole(answer.text)
     is_empty = is_list and not value and answer.text is None
+    notes = _whole("\n".join(answer.notes))
+    texts = [*([] if is_empty else [shown]), *([notes] if notes else [])]
     return types.CallToolResult(
-        content=[] if is_empty else [types.TextContent(text=shown)],
+        content=[types.TextContent(text=each) for each in texts],
         structured_content=wrapped,
         is_error=answer.is_error,
     )

@@ -1,6 +1,6 @@
 """Mail that agents send: from the arguments of a call to what became of the message."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import tools as codes
@@ -11,6 +11,7 @@ from brenner.mcp import identity, project_key, told
 from brenner.mcp.directory import numbers
 from brenner.mcp.shapes import Shape, arguments_shape, payload_shape
 from brenner.mcp.tool import Answer, Call
+from brenner.mcp.violations import told_lines
 from brenner.thread.messages import Message
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import wants_ack
@@ -22,11 +23,13 @@ class _Kept(NamedTuple):
 
     payload: Shape
     said: Shape
+    notes: tuple[str, ...] = ()
 
 
 def send_message(call: Call) -> Answer:
     """Send a message to somebody."""
     project_key.check(call, call.text("project_key"))
+    call = _with_single_names(call)
     message = Message(
         thread_id=call.text("thread_id"),
         sender=call.text("sender_name"),
@@ -38,12 +41,14 @@ def send_message(call: Call) -> Answer:
     kept = _send(call, message, Importance(call.text("importance") or Importance.NORMAL))
     if isinstance(kept, Answer):
         return kept
-    return Answer({**_delivered(call, kept), "attachments": [], **kept.said})
+    value = {**_delivered(call, kept), "attachments": [], **kept.said}
+    return Answer(value, notes=kept.notes)
 
 
 def reply_message(call: Call) -> Answer:
     """Answer a message, in its thread."""
     project_key.check(call, call.text("project_key"))
+    call = _with_single_names(call)
     original = call.desk.mailbox.message(call.number("message_id") or 0)
     subject = _answering(original, call.text("subject_prefix"))
     message = Message(
@@ -59,7 +64,24 @@ def reply_message(call: Call) -> Answer:
     if isinstance(kept, Answer):
         return kept
     delivered = _delivered(call, kept)
-    return Answer({**kept.payload, "reply_to": original.id, **delivered, **kept.said})
+    value = {**kept.payload, "reply_to": original.id, **delivered, **kept.said}
+    return Answer(value, notes=kept.notes)
+
+
+def _with_single_names(call: Call) -> Call:
+    """The call in which `"BlueLake, RedSky"` is two names, if both of them are known."""
+    given = {name: call.texts(name) for name in ("to", "cc")}
+    if not any("," in text for texts in given.values() for text in texts):
+        return call
+    known = {agent.name for agent in call.desk.mailbox.agents()}
+    single = {name: [*_single(texts, known)] for name, texts in given.items()}
+    return call._replace(arguments={**call.arguments, **single})
+
+
+def _single(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    for text in texts:
+        parts = [part.strip() for part in text.split(",")]
+        yield from parts if all(part in known for part in parts) else [text]
 
 
 def _answering(original: Stored, prefix: str) -> str:
@@ -88,15 +110,24 @@ def _send(
     trust = identity.acting(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
     letter = Letter(message, Envelope(importance, copies, trust), reply_to)
+    doubts = identity.doubts(call, message.sender, trust)
     receipt = receive(call.desk, letter._replace(is_checked=call.caller.is_checked))
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
         return _not_sent(told.refused(receipt.violations, corrected))
-    found = [told.in_tools(each).to_json() for each in receipt.violations]
-    said = {"violations": found, "corrected": corrected}
+    found = [told.in_tools(each) for each in (*receipt.violations, *doubts)]
+    said = {"violations": [each.to_json() for each in found], "corrected": corrected}
     # Nothing is asked of the store any more: what is sent must not be answered as a failure.
     payload = payload_shape(receipt.sent.stored, numbers(agents))
-    return _Kept(payload, {name: value for name, value in said.items() if value})
+    notes = _notes(receipt.sent.stored, found)
+    return _Kept(payload, {name: value for name, value in said.items() if value}, notes)
+
+
+def _notes(stored: Stored, found: Iterable[Diagnostic]) -> tuple[str, ...]:
+    """What an agent must not miss behind a long answer, in our words alone."""
+    lines = [line for line in told_lines(found) if isinstance(line, str)]
+    said = f"Message {stored.id} was sent, but read what its `violations` say:"
+    return (said, *lines) if lines else ()
 
 
 def _not_sent(answer: Answer) -> Answer:

@@ -214,10 +214,9 @@ def _row(row: dict[str, object]) -> Iterator[str | Foreign]:
     yield from (value for value in row.values() if isinstance(value, Foreign) and value.text)
     violations = row.get("violations")
     for found in violations if isinstance(violations, list) else ():
-        yield f"  {found['severity']} {found['id']}:"
-        yield found["message"]
-        yield "  Fix:"
-        yield found["fix"]
+        yield f"  {found['severity']} {found['id']}: {found['message']} Fix: {found['fix']}"
+        whole = (found.get("message_in_full"), found.get("fix_in_full"))
+        yield from (text for text in whole if text)
 
 
 def _said(value: object) -> str:

@@ -18,6 +18,7 @@ class Kind(StrEnum):
 
     TEXT = "text"
     NUMBER = "number"  # a whole one
+    VERSION = "version"  # the same, also as `v2`
     FLAG = "flag"
     TEXTS = "texts"  # a list; one text counts as a list of it
     NUMBERS = "numbers"
@@ -77,11 +78,13 @@ class Answer(NamedTuple):
     `value` is the structured content; a list is wrapped as `{"result": [...]}`, as the real server
     does. `text` is what stands in `content`; where there is none, the value as JSON does. An answer
     that `is_error` is one that the agent has to act on; it is never an error of the protocol.
+    `notes` are what must not be missed at the end of a long value: they are a text of their own.
     """
 
     value: object
     text: str | None = None
     is_error: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Tool(NamedTuple):

@@ -6,6 +6,7 @@ quote the work of others, and is framed: so is whatever is not known to be the c
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 from brenner.diagnostics.codes import contributing, identity, mail, tools, versions
 from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
@@ -18,8 +19,9 @@ from brenner.diagnostics.codes.thread_subject import (
     THREAD_ID_TOO_LONG,
 )
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
-from brenner.mcp.fixes import IN_TOOLS
+from brenner.mcp.fixes import IN_TOOLS, in_words_of_tools
 from brenner.mcp.framing import Foreign
+from brenner.mcp.sentences import our_fix, our_message
 from brenner.mcp.told import in_tools, line_of
 
 # Codes that quote nothing but what the caller has given, numbers, and the word that is suggested.
@@ -53,10 +55,13 @@ def told_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dict[str
 def thread_json(found: Diagnostic) -> dict[str, object]:
     """A violation that the mail tells of."""
     document = in_tools(found).to_json()
+    message, fix = _message(found), _fix(found)
+    quoted = {"message_in_full": message.in_full, "fix_in_full": fix.in_full}
     return {
         **document,
-        "message": _message(found),
-        "fix": _fix(found),
+        "message": message.ours,
+        "fix": fix.ours,
+        **{name: text for name, text in quoted.items() if text},
         **{name: _foreign(document[name]) for name in _QUOTING & document.keys()},
     }
 
@@ -88,10 +93,9 @@ def told_lines(
 
 def thread_lines(found: Diagnostic) -> Iterator[str | Foreign]:
     """The same for one that the mail tells of."""
-    yield f"- {found.severity.value} {found.id}:"
-    yield _message(found)
-    yield "  Fix:"
-    yield _fix(found)
+    message, fix = _message(found), _fix(found)
+    yield f"- {found.severity.value} {found.id}: {message.ours} Fix: {fix.ours}"
+    yield from (each.in_full for each in (message, fix) if each.in_full)
 
 
 def in_delta(found: Diagnostic) -> Diagnostic:
@@ -103,15 +107,25 @@ def in_delta(found: Diagnostic) -> Diagnostic:
     return found._replace(line=None, message=said, repaired=None)
 
 
-def _message(found: Diagnostic) -> str | Foreign:
-    """What is wrong; where nothing was filled in, the words are those of the catalogue."""
-    return found.message if found.message == found.code.message else Foreign(found.message)
+class _Said(NamedTuple):
+    """A sentence in our words; and whole, where it has words of others in it."""
+
+    ours: str
+    in_full: Foreign | None = None
 
 
-def _fix(found: Diagnostic) -> str | Foreign:
+def _message(found: Diagnostic) -> _Said:
+    """What is wrong; the title of the code where no word of the sentence is surely ours."""
+    ours = our_message(found) or f"{found.code.title}."
+    return _Said(ours, None if ours == found.message else Foreign(found.message))
+
+
+def _fix(found: Diagnostic) -> _Said:
     fix = in_tools(found).fix
-    is_ours = fix == found.code.fix or (found.code in IN_TOOLS and _is_plain(found.suggestion))
-    return fix if is_ours else Foreign(fix)
+    if found.code in IN_TOOLS and _is_plain(found.suggestion):
+        return _Said(fix)
+    ours = in_words_of_tools(found.code, our_fix(found))
+    return _Said(ours or "see below.", None if ours == fix else Foreign(fix))
 
 
 def _is_plain(suggestion: str | None) -> bool:

@@ -13,8 +13,13 @@ from brenner.check.meant import is_meant, meant_type
 from brenner.check.message import check_composed
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
 from brenner.diagnostics.codes import delta_blocks, mail, tools
+from brenner.diagnostics.codes import input as headers
 from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
-from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID, THREAD_ID_ADVICE
+from brenner.diagnostics.codes.thread_subject import (
+    INVALID_BEAD_ID,
+    INVALID_SUBJECT_PREFIX,
+    THREAD_ID_ADVICE,
+)
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.nearest import nearest, perhaps
@@ -24,6 +29,7 @@ from brenner.mail.model import PLAIN, Envelope, Sent, type_of
 from brenner.mail.query import Query
 from brenner.mail.rules import unstorable
 from brenner.markdown.blocks import Block, blocks
+from brenner.roster.model import Role
 from brenner.thread.ids import (
     LONGEST_ID,
     ThreadKind,
@@ -47,6 +53,14 @@ _REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
 _NEARLY_DELTA = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
 
 _ROLES = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
+_NOTHING_SAID = headers.EMPTY_MESSAGE.at()._replace(
+    message="There is no message: its subject and its body are empty."
+)
+_YOUR_MODELS = (
+    "Write in the brackets the shorthand of your model, not your role: "
+    + ", ".join(f"`DELTA[{each}]:`" for each in ROLE_SHORTHANDS)
+    + "."
+)
 
 
 class Letter(NamedTuple):
@@ -112,6 +126,8 @@ def examine(desk: Desk, letter: Letter) -> Examined:
     in_session = is_session(desk.mailbox, message.thread_id)
     if is_meant(message.subject, in_session=in_session):
         return _checked(desk, letter)
+    if not (message.subject.strip() or message.body.strip()):
+        return Examined(may_be_sent=False, violations=(_NOTHING_SAID,))
     wrong = (*_unusable(desk.mailbox, message.thread_id), *strangers(desk.mailbox, message))
     if wrong:
         return Examined(may_be_sent=False, violations=wrong)
@@ -207,7 +223,7 @@ def _checked(desk: Desk, letter: Letter) -> Examined:
     report, corrected = examine_composed(mailbox, message, options)
     # Who writes to a thread that is there has not chosen its name.
     told = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
-    found = [_about_thread(message, each) for each in told]
+    found = [_about_role(message, _about_thread(message, each)) for each in told]
     if not report.valid:
         certain = corrected or _with_shorthand(mailbox, message) or _in_thread(mailbox, message)
         return Examined(may_be_sent=False, violations=tuple(found), corrected=certain)
@@ -220,6 +236,18 @@ def _about_thread(message: Message, found: Diagnostic) -> Diagnostic:
     if message.thread_id or found.code is not INVALID_BEAD_ID:
         return found
     return tools.NO_THREAD_NAMED.at(subject=message.subject)
+
+
+def _about_role(message: Message, found: Diagnostic) -> Diagnostic:
+    """What stands in the brackets is a model's, where somebody has written her role there."""
+    match = _NEARLY_DELTA.fullmatch(message.subject)
+    if found.code is not INVALID_SUBJECT_PREFIX or not match or not match[1]:
+        return found
+    return found._replace(fix=_YOUR_MODELS) if _is_role(match[1]) else found
+
+
+def _is_role(written: str) -> bool:
+    return re.sub(r"[\s-]+", "_", written.strip().lower()) in tuple(Role)
 
 
 def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
@@ -237,7 +265,8 @@ def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
         return None
     written, description = (match[1] or "").strip().lower(), match[2].strip()
     known = certain_shorthand(mailbox, message.sender, message.thread_id)
-    if known is None or not description or (written and known not in written):
+    is_said = written and not _is_role(written)
+    if known is None or not description or (is_said and known not in written):
         return None
     return _sendable(mailbox, message, compose_subject(DELTA.name, description, known))
 

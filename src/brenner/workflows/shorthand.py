@@ -7,7 +7,7 @@ from brenner.session.kickoff import shorthand_of
 from brenner.workflows.chains import filed
 from brenner.workflows.round_roster import Earlier, earlier_kickoffs
 
-_UNKNOWN_MODEL = "agent"
+UNKNOWN_MODEL = "agent"
 
 
 def certain_shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str | None:
@@ -24,7 +24,7 @@ def shorthand(mailbox: Mailbox, name: str, thread_id: str) -> str:
     """
     program, model = _registered(mailbox, name)
     found = certain_shorthand(mailbox, name, thread_id)
-    return found or _first_word(model) or _first_word(program) or _UNKNOWN_MODEL
+    return found or _first_word(model) or _first_word(program) or UNKNOWN_MODEL
 
 
 def kickoffs_of(mailbox: Mailbox, thread_id: str) -> Earlier:

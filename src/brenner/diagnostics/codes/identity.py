@@ -1,6 +1,6 @@
 """Codes about who is who: names, and the secrets that belong to them."""
 
-from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
 _SPEC = "design, Identity"
 _LEADING = "rulings, R10 and R15"
@@ -137,6 +137,39 @@ NOT_YOURS_TO_LEAD = Code(
     ),
 )
 
+OTHER_NAMES_SECRET = Code(
+    id="OTHER_NAMES_SECRET",
+    severity=WARNING,
+    title="The secret of the connection is another name's",
+    message="The message is stored as unverified: the secret that came with the connection is the "
+    "one of `{owner}`, and `{name}` sends.",
+    fix="Send as `{owner}` if that is you. Otherwise show the secret of `{name}` as "
+    "`sender_token`; what comes with the connection has to be your own secret, or nothing.",
+    why="Most often the settings of one agent were copied for another. Each believes itself to be "
+    "verified, and nobody reads it so.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        "Brenner-Secret: brs_… of RedStone    (and BlueLake sends)",
+        "Brenner-Secret: brs_… of BlueLake",
+    ),
+)
+STORED_UNVERIFIED = Code(
+    id="STORED_UNVERIFIED",
+    severity=INFO,
+    title="The message is marked as unverified",
+    message="`{name}` has a secret, and it was not shown: the message is stored as unverified.",
+    fix="Show the secret that registering gave as `sender_token`, in every call. If it is lost, "
+    "ask the operator for a new one.",
+    why="Anybody may have sent it, and everybody who reads it is told so.",
+    spec=_SPEC,
+    example=Example(
+        "text",
+        _SEND.format(name="BlueLake"),
+        'send_message(sender_name="BlueLake", sender_token="brs_…", …)',
+    ),
+)
+
 CODES: tuple[Code, ...] = (
     WRONG_SECRET,
     OPERATOR_NEEDS_SECRET,
@@ -146,4 +179,6 @@ CODES: tuple[Code, ...] = (
     TOO_MANY_AGENTS,
     LEADING_NEEDS_SECRET,
     NOT_YOURS_TO_LEAD,
+    OTHER_NAMES_SECRET,
+    STORED_UNVERIFIED,
 )
