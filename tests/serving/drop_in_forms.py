@@ -102,9 +102,13 @@ def _texts(result: Mapping[str, Any]) -> str:
 
 
 def _content(result: Mapping[str, Any]) -> str:
-    """Whether the texts say the same as the structured content."""
+    """Whether the texts say the same as the structured content.
+
+    The second text of ours says in words what is under `violations`, which are told of there.
+    """
     value = result["structuredContent"]
-    texts = [json.loads(each["text"]) for each in result["content"]]
+    shown = result["content"][:1] if "violations" in value else result["content"]
+    texts = [json.loads(each["text"]) for each in shown]
     plain = value["result"] if list(value) == ["result"] else value
     if texts == [plain]:
         return "the same as one text"

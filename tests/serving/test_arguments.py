@@ -82,7 +82,7 @@ def test_what_is_left_out_has_its_default_and_null_is_left_out() -> None:
         ("ids", 7, [7]),
         ("ids", ["7", 8], [7, 8]),
         ("ids", "[7, 8]", [7, 8]),
-        *((("since", each, 1) for each in (1, "1", "v1", " V1"))),
+        *(("since", each, 1) for each in (1, "1", "v1", " V1")),
         ("deltas", {"a": 1}, [{"a": 1}]),
         ("deltas", [{"a": 1}, None, 2], [{"a": 1}, None, 2]),
         ("deltas", '[{"a": 1}]', ['[{"a": 1}]']),

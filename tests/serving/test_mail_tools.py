@@ -197,7 +197,7 @@ def test_warnings_go_with_the_message(here: Place) -> None:
         ({"bcc": [CAT]}, "BLIND_COPIES", ["cc", CAT]),
         ({"attachment_paths": ["a.png"]}, "NO_ATTACHMENTS", ["a.png"]),
         ({"importance": "hugely"}, "NOT_A_CHOICE", ["low", "urgent"]),
-        ({"to": ["RedSkye"]}, "UNKNOWN_RECIPIENT", [BEA, "resource://agents/"]),
+        ({"to": ["RedSkye"]}, "UNKNOWN_RECIPIENT", [BEA, "`resource://agents`"]),
         ({"to": []}, "SENT_TO_NOBODY", ["`to`"]),
         ({"sender_name": "BleuLake"}, "UNKNOWN_SENDER", [ANN, "register_agent"]),
         ({"project_key": "/elsewhere"}, "OTHER_PROJECT", [PROJECT]),
@@ -280,9 +280,13 @@ def test_an_answer_in_a_session(here: Place) -> None:
     """It is stored; who put deltas into it hears how to send them, as arguments."""
     number = kick_off(here)
     said = {"message_id": number, "sender_name": ANN, "body_md": GOOD}
-    reply = value(here.ask("reply_message", **said))
+    answer = here.ask("reply_message", **said)
+    reply = value(answer)
     assert reply["subject"] == "Re: KICKOFF: Fate"
     assert [found["id"] for found in reply["violations"]] == ["NOT_COMPILED"]
+    notes = answer.notes
+    assert (notes[0], len(notes)) == ("Message 2 was sent, but read what its `violations` say:", 2)
+    assert notes[1].startswith("- warning NOT_COMPILED: ")
     assert reply["corrected"]["subject"] == "DELTA[opus]: Fate"
     assert reply["corrected"]["ack_required"] is False
     assert not here.ask("send_message", **reply["corrected"]).is_error

@@ -271,7 +271,7 @@ def test_no_open_place_is_explained() -> None:
         answer = here.ask("brenner_explain", code=code_id)
         document = fine(answer)
         assert f"Says: {document['message']}\nFix: {document['fix']}\n" in (answer.text or "")
-        shown = re.sub(r"resource://[a-z]+/\{[a-z]+\}", "", f"{document['message']}{document['fix']}")
+        shown = re.sub(r"resource://[a-z]+/\{\w+\}", "", document["message"] + document["fix"])
         meant = {name for _, name, _, _ in Formatter().parse(code.message + code.fix) if name}
         literal = "".join(part for part, *_ in Formatter().parse(code.message + code.fix))
         left = {name for name in meant if f"{{{name}}}" in shown}
@@ -287,6 +287,16 @@ def test_a_code_is_found_however_it_is_written() -> None:
     answer = here.ask("brenner_explain", code="INVALID_SECTON")
     assert codes(answer) == ["UNKNOWN_CODE"]
     assert value(answer)["error"]["suggestion"] == "INVALID_SECTION"
+
+
+def test_what_is_no_session_has_no_artifact() -> None:
+    """Nor a kickoff to read."""
+    here = in_session()
+    arguments = {"to": [ANN], "sender_name": ANN, "subject": "Hello", "body_md": "x"}
+    fine(here.ask("send_message", **arguments, thread_id="lunch"))
+    document = fine(here.ask("brenner_artifact", thread_id="lunch"))
+    assert document["next"].startswith("lunch is no session: ")
+    assert "Read the kickoff" in fine(here.ask("brenner_artifact", thread_id=THREAD))["next"]
 
 
 def test_unframed_is_what_a_program_needs(two_versions: Place) -> None:

@@ -6,7 +6,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.tool import Answer
 from brenner.workflows.acknowledge import acknowledge
 from serving.calls import NO_SECRETS, Place, place
-from serving.sessions import ADD, ANN, BEA, CAT, EDIT, codes, fine, in_session, post, value
+from serving.sessions import ADD, ANN, BEA, CAT, EDIT, codes, fine, in_session, inside, post, value
 from session.round_play import (
     NAMES,
     THREAD,
@@ -21,6 +21,7 @@ from session.round_play import (
     started,
 )
 
+INFO = "# Info\n\n## Information\nNews\n"
 QUESTION = "# Question\n\n## Question\nWhich cells?\n\n## Urgency\nSoon\n"
 
 
@@ -44,6 +45,7 @@ def test_through_a_round() -> None:
     kickoff = document["kickoff"]
     assert [each["message_id"] for each in document["owed_acks"]] == [kickoff]
     assert document["next"][0].startswith(f"Read the kickoff, message {kickoff}: ")
+    assert f"`resource://message/{kickoff}`" in document["next"][0]
     assert document["next"][1:] == [
         f"Acknowledge message {kickoff}: `acknowledge_message`.",
         "Contribute with `brenner_post`.",
@@ -90,6 +92,43 @@ def test_what_was_refused_comes_with_its_fix() -> None:
     assert (found["id"], bool(found["fix"])) == ("INVALID_TARGET", True)
     assert any("Correct what was refused" in each for each in document["next"])
     assert fine(task(here, BEA))["refused"] == []
+
+
+def test_the_kickoff_is_in_the_task() -> None:
+    """Its context and excerpt, framed; also when nobody finds it in an inbox any more; cut."""
+    here = in_session()
+    for number in range(30):
+        send(here.desk, CAT, f"INFO: News {number}", INFO, (ANN,))
+    answer = task(here, ANN)
+    text = inside(answer, "kickoff_says")
+    assert text.startswith("## Context\n")
+    assert f"What the kickoff says (`resource://message/{fine(answer)['kickoff']}`):" in (
+        answer.text or ""
+    )
+    old = here.mailbox.message(fine(answer)["kickoff"]).message
+    other = "RS-20251231-long-question"
+    body = old.body.replace("## Context\n", "## Context\n" + "word " * 2000, 1)
+    here.mailbox.send(old._replace(thread_id=other, body=body))
+    long = inside(task(here, ANN, other), "kickoff_says")
+    assert len(long) < 4_100
+    assert "(cut: " in long
+    acknowledge(here.mailbox, ANN, fine(answer)["kickoff"])
+    fine(post(here, ANN, ADD))
+    assert fine(task(here, ANN))["kickoff_says"] is None
+
+
+def test_a_session_with_a_refused_delta_waits() -> None:
+    """Also when the round in which it was refused is over."""
+    here = in_session()
+    acknowledge(here.mailbox, ANN, fine(task(here, ANN))["kickoff"])
+    fine(post(here, ANN, ADD, {**EDIT, "target_id": "H9"}))
+    published(here.desk)
+    document = fine(task(here, ANN, None))
+    assert document["thread_id"] == THREAD
+    assert len(document["refused"]) == 1
+    fine(post(here, ANN, EDIT))
+    published(here.desk, close=True)
+    assert fine(task(here, ANN, None))["waiting"] == []
 
 
 def test_critiques_of_her_items_come_first() -> None:

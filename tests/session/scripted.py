@@ -129,7 +129,9 @@ class _Names:
     def whole(self, document: Any) -> Any:
         """A document in which every message is named by its place."""
         if isinstance(document, dict):
-            return {key: self._value(key, value) for key, value in document.items()}
+            # How far a sender is believed is the home's to tell, and not every home does.
+            told = {key: value for key, value in document.items() if key != "trust"}
+            return {key: self._value(key, value) for key, value in told.items()}
         if isinstance(document, list):
             return [self.whole(each) for each in document]
         return self.times(document) if isinstance(document, str) else document

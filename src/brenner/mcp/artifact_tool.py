@@ -13,6 +13,7 @@ from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.who import AGENT, TOKEN, Reader, note_fetched, reader_of
 from brenner.thread.posted import iso
 from brenner.workflows import part_of_artifact as parts
+from brenner.workflows.receive import has_session_mail
 from brenner.workflows.versions import LoadedVersion, Target, load_version
 
 MARKDOWN, JSON = "markdown", "json"
@@ -27,7 +28,7 @@ def run(call: Call) -> Answer:
     except Refused as refused:
         if refused.diagnostic.code is not NO_VERSION_YET:
             raise
-        return _none_yet(thread_id)
+        return _none_yet(call.desk.mailbox, thread_id)
     part = parts.part_of(loaded.artifact, call.text("section"), call.text("item"))
     since = call.number("since")
     shown = _whole(call, loaded, part) if since is None else _since(call, loaded, part, since)
@@ -54,10 +55,14 @@ def _base(number: int, reader: Reader | None, connection: str | None) -> str:
     )
 
 
-def _none_yet(thread_id: str) -> Answer:
+def _none_yet(mailbox: Mailbox, thread_id: str) -> Answer:
+    is_session = has_session_mail(mailbox, thread_id)
     said = (
         f"{thread_id} has no version yet: the operator compiles one once deltas are in. Read the "
         "kickoff in your inbox, and contribute with `brenner_post`."
+        if is_session
+        else f"{thread_id} is no session: nobody has sent a kickoff or a delta there. "
+        "`brenner_task` without thread_id lists the sessions that wait for you."
     )
     return answered({"thread_id": thread_id, "version": None, "next": said}, [said])
 

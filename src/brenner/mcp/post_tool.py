@@ -7,6 +7,9 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.contribution import stated_base
 from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.contributing import NO_DELTAS
+from brenner.diagnostics.codes.delta_format import INVALID_TARGET
+from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.merge import TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.thread_subject import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import WARNING, Diagnostic, worst_first
@@ -18,7 +21,14 @@ from brenner.mcp.identity import acting
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.violations import in_delta, refusal, told_json, told_lines
 from brenner.mcp.who import AGENT, TOKEN, agent_of, last_fetched
-from brenner.workflows.contribute import Contribution, Prepared, expected, prepare, sent_before
+from brenner.workflows.contribute import (
+    Contribution,
+    Expected,
+    Prepared,
+    expected,
+    prepare,
+    sent_before,
+)
 from brenner.workflows.receive import Letter, Receipt, receive
 from brenner.workflows.send import trouble
 from brenner.workflows.shorthand import UNKNOWN_MODEL
@@ -27,6 +37,9 @@ EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
     '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
 )
+_NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
+_NO_ITEMS = "There is no active item yet: ADD one."
+_MOST_IDS = 60
 _NOT_KNOWN = "it is not known what a compile would make of it, nor what you still owe"
 _YOUR_MODEL = "Call `register_agent` with your name, model and program, which tell the shorthand."
 
@@ -46,10 +59,10 @@ def run(call: Call) -> Answer:
     wanted = Contribution(thread_id, agent, deltas, call.text("summary"), call.texts("to"), base)
     prepared = prepare(call.desk, wanted)
     if not prepared.is_ready:
-        return _refused(prepared, prepared.violations)
+        return _refused(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
     if receipt.sent is None:
-        return _refused(prepared, receipt.violations)
+        return _refused(prepared, receipt.violations, deltas)
     return _posted(call, prepared, receipt, receipt.sent)
 
 
@@ -87,7 +100,7 @@ def _all_told(
     return [_told(each, sender) if each in prepared.violations else each for each in found], own
 
 
-def _refused(prepared: Prepared, found: Iterable[Diagnostic]) -> Answer:
+def _refused(prepared: Prepared, found: Iterable[Diagnostic], given: Sequence[object]) -> Answer:
     """Nothing was sent: every violation, and the deltas with all corrections that are certain."""
     shown, own = _all_told(prepared, found)
     wrong = list(prepared.wrong)
@@ -99,19 +112,23 @@ def _refused(prepared: Prepared, found: Iterable[Diagnostic]) -> Answer:
     }
     numbers = ", ".join(map(str, wrong))
     rest = f"number {numbers} still has to be mended" if wrong else "post them if that is meant"
+    corrected = (
+        f"The deltas with every correction that can be made ({rest}):",
+        json.dumps(value["deltas"], ensure_ascii=False),
+    )
     lines = (
         "Nothing was posted.",
         *told_lines(sorted(shown, key=worst_first), own),
         *_corrected_lines(prepared),
-        f"The deltas with every correction that can be made ({rest}):",
-        json.dumps(value["deltas"], ensure_ascii=False),
+        *(corrected if list(prepared.deltas) != list(given) else ()),
     )
     return answered(value, lines, is_error=True)
 
 
 def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Answer:
     stored = sent.stored
-    entries, owed, failed = _looked_up(call, stored)
+    outcome, owed, failed = _looked_up(call, stored)
+    entries = outcome.entries if outcome else None
     found = (*receipt.violations, *_warnings(entries or ()), *failed)
     said, own = _all_told(prepared, found)
     own += failed  # the words of the store, not of others
@@ -132,28 +149,29 @@ def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Ans
         "owed_acks": owed,
     }
     lines = (
+        *_first_lines(value, outcome),
+        *told_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
+        *(_there_is(outcome) if outcome else ()),
         *_posted_lines(value, entries),
         *_corrected_lines(prepared),
-        *told_lines(said, own),
+        *told_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
         *([_owed(owed)] if owed else ()),
     )
     return answered(value, lines)
 
 
-def _looked_up(
-    call: Call, stored: Stored
-) -> tuple[tuple[Entry, ...] | None, list[int], list[Diagnostic]]:
+def _looked_up(call: Call, stored: Stored) -> tuple[Expected | None, list[int], list[Diagnostic]]:
     """What becomes of the blocks, which ACKs are owed, and what of that cannot be said.
 
     The message is posted: what fails now must not look like a failure to post it.
     """
     mailbox, message = call.desk.mailbox, stored.message
     try:
-        entries = expected(mailbox, stored, call.desk.project.operator)
+        outcome = expected(mailbox, stored, call.desk.project.operator)
         debts = mailbox.debts(message.sender, message.thread_id)
     except BrennerError as error:
         return None, [], [trouble(stored.id, _NOT_KNOWN, error)]
-    return entries, [each.last.id for each in debts], []
+    return outcome, [each.last.id for each in debts], []
 
 
 def _warnings(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -181,10 +199,30 @@ def _readings(entry: Entry) -> list[object]:
     return [block.value for text in texts for block in read_deltas(text)]
 
 
-def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
+def _first_lines(value: dict[str, object], outcome: Expected | None) -> Iterator[str]:
+    """That it is posted, and at once if that is of no use."""
     again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
     base = f" on v{value['base']}" if value["base"] is not None else ""
-    yield f"Posted message {value['message_id']} to {value['thread_id']}{base}.{again}"
+    posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
+    entries = outcome.entries if outcome else ()
+    refused = sum(each.state is Outcome.REFUSED for each in entries)
+    if not refused:
+        yield f"{posted}.{again}"
+        return
+    many = f"{refused} of {len(entries)} deltas"
+    yield f"{posted}, but {many} would be refused as the thread stands. Post those anew:{again}"
+
+
+def _there_is(outcome: Expected) -> Iterator[str]:
+    """Which items there are to speak of, where somebody spoke of one that there is not."""
+    wrong = [each for each in outcome.entries if each.state is Outcome.REFUSED]
+    if any(found.code in _NO_ITEM for each in wrong for found in each.diagnostics):
+        ids = [name for names in outcome.active.values() for name in names if name != "RT"]
+        more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
+        yield f"Active items are {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
+
+
+def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
     if value["trust"] == Trust.UNVERIFIED:
         who = "you have" if value["is_new"] else "whoever posted it had"
         yield f"It is marked as unverified: {who} not shown the secret of your name."

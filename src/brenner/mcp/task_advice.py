@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from brenner.session.status import Phase, Turn
+from brenner.session.status import AWAITED, Phase, Turn
 from brenner.thread.types import KICKOFF
 from brenner.workflows.my_task import Task, Waiting
 
-_KICKOFF = (
-    "Read the kickoff, message {0}: context, excerpts and constraints stand only there "
-    "(`fetch_inbox` with include_bodies, or `resource://message/{0}`)."
-)
+_KICKOFF = "Read the kickoff, message {0}: `resource://message/{0}`."
+_SAID = " Its context, excerpt and constraints stand here, too, under `kickoff_says`."
 _READ = "Read the artifact: `brenner_artifact`."
 _POST = "Contribute with `brenner_post`."
 _TURNS = {
@@ -31,7 +29,8 @@ def advice(task: Task) -> Iterator[str]:
     for each in task.acks:
         number = each.last_message_id
         if each.type == KICKOFF.name:
-            yield _KICKOFF.format(number)
+            is_shown = task.kickoff is not None and task.kickoff.id == number and turn in AWAITED
+            yield _KICKOFF.format(number) + (_SAID if is_shown else "")
         yield f"Acknowledge message {number}: `acknowledge_message`."
     if task.refusals and turn is not Turn.TO_CORRECT:
         yield _TURNS[Turn.TO_CORRECT]

@@ -13,6 +13,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mcp.artifact_tool import author_of
 from brenner.mcp.framing import Foreign, answered, word
 from brenner.mcp.task_advice import advice, advice_for_all
+from brenner.mcp.task_kickoff import kickoff_says
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 from brenner.mcp.violations import thread_json
 from brenner.mcp.who import AGENT, agent_of
@@ -89,6 +90,7 @@ def _task_json(desk: Desk, task: Task) -> dict[str, object]:
         "role": _role(task),
         "turn": me.turn.value if me else None,
         "kickoff": me.kickoff if me else None,
+        "kickoff_says": kickoff_says(mailbox, task),
         "your_items": [word(each, ITEM_ID) for each in task.own[:_MOST]],
         "owed_acks": [_ack_json(desk, each) for each in task.acks[:_MOST]],
         "refused": [_refusal_json(each) for each in task.refusals[:_MOST]],
@@ -182,6 +184,10 @@ def _lines(value: dict[str, object], task: Task) -> Iterator[str | Foreign]:
     if isinstance(question, Foreign) and question.text:
         yield "The question:"
         yield question
+    said = value["kickoff_says"]
+    if isinstance(said, Foreign):
+        yield f"What the kickoff says (`resource://message/{value['kickoff']}`):"
+        yield said
     yield "What to do next:"
     yield from (f"{number}. {each}" for number, each in enumerate(advice(task), 1))
     yield from _listed("Refused deltas of yours", value["refused"])

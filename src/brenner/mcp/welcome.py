@@ -41,7 +41,8 @@ def _believed(call: Call, registered: Registration) -> str:
 def _awaited(call: Call, name: str) -> str:
     """Who is waited for; what cannot be looked up is left out, for the secret has to be told."""
     try:
-        names = [*islice((each for each in _unclaimed(call) if each != name), _MOST_NAMES)]
+        others = (each for each in _unclaimed(call) if each != name)
+        names = sorted(islice(others, _MOST_NAMES))
     except BrennerError:
         return ""
     if not names:

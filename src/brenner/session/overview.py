@@ -31,7 +31,7 @@ class Overview(NamedTuple):
 
     `position` is how many messages the thread has. `items` are the IDs of all items of the latest
     version; `references` what they refer to, those of killed items among them; `killed` who killed
-    which of them, and why.
+    which of them, and why; `to_correct` whose blocks are refused and not corrected yet.
     """
 
     thread_id: str
@@ -57,6 +57,7 @@ class Overview(NamedTuple):
     items: tuple[str, ...] = ()
     references: tuple[tuple[str, Reference], ...] = ()
     killed: tuple[tuple[str, Killed], ...] = ()
+    to_correct: tuple[str, ...] = ()
 
     @property
     def late(self) -> int:

@@ -18,8 +18,9 @@ from brenner.session.status import Phase, Turn
 from brenner.thread.ids import ThreadKind
 from brenner.thread.posted import iso
 
-_FORMAT = f"2 {__version__}"
+_FORMAT = f"3 {__version__}"
 _DIGEST = 16
+_TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))
 _FIRST_AT, _LAST_AT, _ITEMS, _REFERENCES, _KILLED = map(
     Overview._fields.index, ("first_at", "last_at", "items", "references", "killed")
@@ -127,6 +128,7 @@ def _overview(row: list[Any]) -> Overview:
     row[_LAST_AT] = datetime.fromisoformat(row[_LAST_AT])
     row[_ITEMS] = tuple(row[_ITEMS])
     row[_REFERENCES] = tuple([(item, Reference(*rest)) for item, *rest in row[_REFERENCES]])
+    row[_TO_CORRECT] = tuple(row[_TO_CORRECT])
     row[_KILLED] = tuple([(item, Killed(*rest)) for item, *rest in row[_KILLED]])
     return Overview(*row)
 

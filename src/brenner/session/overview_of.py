@@ -37,6 +37,7 @@ def overview_of(status: SessionStatus, artifact: Artifact) -> Overview:
         items=tuple(item.id for item in items),
         references=tuple((item.id, each) for item in items for each in item.references),
         killed=tuple((item.id, item.killed) for item in items if item.killed),
+        to_correct=tuple(dict.fromkeys(each.agent for each in status.refusals)),
     )
 
 

@@ -4,14 +4,16 @@ Nobody has to write JSON into Markdown for it. What is certain to be meant is pu
 with one delta that cannot be sent, nothing is (R5).
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import merge
+from brenner.artifact.merging.contribution import stated_base
 from brenner.check.message import check_composed
 from brenner.check.report import Report
-from brenner.delta.blocks import with_repairs
+from brenner.delta.blocks import could_hold_strays, is_delta_fence, with_repairs
 from brenner.delta.given import Given, read_given
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
@@ -22,13 +24,16 @@ from brenner.diagnostics.codes.thread_subject import THREAD_ID_ADVICE
 from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.visible import visible_lines
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
+from brenner.markdown.blocks import Kind, blocks
 from brenner.session.chain import Chain
+from brenner.session.user_text import embedded
 from brenner.thread.messages import Message
 from brenner.thread.quoting import in_fence, quoted_paragraphs, short
 from brenner.thread.subjects import compose_subject
-from brenner.thread.types import DELTA
+from brenner.thread.types import DELTA, PLACEHOLDER
 from brenner.workflows.chains import check_usable, load_chain, load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import Earlier
@@ -37,6 +42,8 @@ from brenner.workflows.shorthand import kickoffs_of, shorthand
 _BASE = f"**{DELTA.version_field}**: v"
 _MOST_NAMED = 3
 _MOST_UNREAD = 200
+_MARKS = " \t#>*-+"  # before the words of a heading, a quotation, an item of a list
+_SENTENCE = re.compile(r".{20,79}?[.!?](?=\s)")
 
 
 class Contribution(NamedTuple):
@@ -94,7 +101,14 @@ def prepare(desk: Desk, wanted: Contribution) -> Prepared:
     return _checked(message, given)
 
 
-def expected(mailbox: Mailbox, stored: Stored, operator: str) -> tuple[Entry, ...] | None:
+class Expected(NamedTuple):
+    """What becomes of the blocks of a message; and which items are active then, by section."""
+
+    entries: tuple[Entry, ...]
+    active: Mapping[str, tuple[str, ...]]
+
+
+def expected(mailbox: Mailbox, stored: Stored, operator: str) -> Expected | None:
     """What becomes of the blocks of a message if its thread is compiled now.
 
     None where nobody can say: a version has read it already, or too much is unread.
@@ -105,8 +119,12 @@ def expected(mailbox: Mailbox, stored: Stored, operator: str) -> tuple[Entry, ..
     unread = [each.posted for each in chain.unread]
     if all(each.id != stored.id for each in unread):
         return None
-    ledger = merge(chain.state, unread, operator=operator).ledger
-    return tuple(entry for entry in ledger if entry.message_id == stored.id)
+    merged = merge(chain.state, unread, operator=operator)
+    active = {
+        name: tuple(item.id for item in items if item.killed is None)
+        for name, items in merged.artifact.sections.items()
+    }
+    return Expected(tuple(each for each in merged.ledger if each.message_id == stored.id), active)
 
 
 def sent_before(mailbox: Mailbox, prepared: Prepared, refusal: Refused) -> Stored | None:
@@ -149,8 +167,15 @@ def _check_base(chain: Chain, wanted: Contribution) -> None:
 
 
 def _subject(wanted: Contribution, given: Given, role: str) -> str:
-    said = short(wanted.summary) if wanted.summary.strip() else _in_short(given.texts)
+    said = short(_beginning(wanted.summary)) or _in_short(given.texts)
     return compose_subject(DELTA.name, said, role)
+
+
+def _beginning(summary: str) -> str:
+    """The first line of it; of a long line the first sentence."""
+    line = next((each for each in summary.splitlines() if each.strip(_MARKS)), "").strip(_MARKS)
+    sentence = _SENTENCE.match(line)
+    return sentence[0] if sentence and short(line) != line else line
 
 
 def _in_short(texts: Sequence[str]) -> str:
@@ -173,9 +198,23 @@ def _named(text: str) -> str:
 def _body(wanted: Contribution, texts: Sequence[str]) -> str:
     """As the kickoffs teach it: what it builds on, what it is about, one block for each delta."""
     base = [f"{_BASE}{wanted.base}"] if wanted.base is not None else []
-    said = quoted_paragraphs(wanted.summary)
+    said = _as_written(wanted.summary)
     fences = [in_fence(text, "delta").rstrip("\n") for text in texts]
     return "\n\n".join([f"# {DELTA.title}", *base, *said, "## Deltas", *fences]) + "\n"
+
+
+def _as_written(summary: str) -> list[str]:
+    """The summary with its lists and emphasis, if it makes nothing else; else as plain text."""
+    said = embedded(summary)
+    if not said:
+        return []
+    body = f"# {DELTA.title}\n\n{said}\n\n## Deltas\n"
+    found = blocks(body)
+    headings = [each.text for each in found if each.kind is Kind.HEADING]
+    is_prose = headings == [DELTA.title, "Deltas"] and stated_base(found) is None
+    is_clean = not (any(map(is_delta_fence, found)) or could_hold_strays(body, found))
+    is_plain = visible_lines(said) == said and not PLACEHOLDER.search(said)
+    return [said] if is_prose and is_clean and is_plain else quoted_paragraphs(summary)
 
 
 # Whether it can be sent

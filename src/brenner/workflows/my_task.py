@@ -1,6 +1,6 @@
 """What an agent has to do in a session, and in which sessions somebody waits for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -15,15 +15,18 @@ from brenner.session.kickoff import PROMPTS
 from brenner.session.overview import Overview
 from brenner.session.prompts import unified
 from brenner.session.prompts.model import Prompt
+from brenner.session.rebuild import Filed
 from brenner.session.status import (
     OpenAck,
     OpenCritique,
     OpenMessage,
     Participant,
+    Phase,
     Refusal,
     SessionStatus,
     Turn,
 )
+from brenner.thread.posted import Posted
 from brenner.thread.types import CRITIQUE
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import earlier_kickoffs
@@ -52,7 +55,7 @@ class Task(NamedTuple):
 
     `prompt` is that of her role; None where the session gives her none. `own` are the items that
     she has added. `letters` wait for her; `attacks` are CRITIQUE messages that wait for others.
-    `asked` is where the question comes from, where a version tells.
+    `asked` is where the question comes from, where a version tells. `kickoff` is what asks her.
     """
 
     status: SessionStatus
@@ -65,6 +68,7 @@ class Task(NamedTuple):
     letters: tuple[OpenMessage, ...]
     attacks: tuple[OpenMessage, ...]
     asked: Source | None = None
+    kickoff: Posted | None = None
 
 
 class Waiting(NamedTuple):
@@ -99,6 +103,7 @@ def task_in(desk: Desk, agent: str, thread_id: str) -> Task:
             if agent not in each.waiting_for and each.sender != agent
         ),
         asked=_source(chain.state, "RT", "statement"),
+        kickoff=_kickoff(me, messages),
     )
 
 
@@ -108,6 +113,8 @@ def waiting_for(desk: Desk, agent: str) -> tuple[Waiting, ...]:
     for overview in overviews(desk).values():
         turn = next((each.turn for each in overview.awaited if each.name == agent), None)
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
+        if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:
+            turn = Turn.TO_CORRECT  # also after the round in which it was refused
         if turn or acks:
             found.append(Waiting(overview, turn, acks))
     return tuple(sorted(found, key=_urgent_first))
@@ -122,6 +129,11 @@ def unread_of(mailbox: Mailbox, agent: str) -> int | None:
 def _urgent_first(each: Waiting) -> tuple[int, datetime, str]:
     rank = _URGENCY.index(each.turn) if each.turn in _URGENCY else len(_URGENCY)
     return rank, each.overview.last_at, each.overview.thread_id
+
+
+def _kickoff(me: Participant | None, messages: Iterable[Filed]) -> Posted | None:
+    number = me.kickoff if me else None
+    return next((each.posted for each in messages if each.posted.id == number), None)
 
 
 def _own(blame: Blame, agent: str) -> tuple[str, ...]:

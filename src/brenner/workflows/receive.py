@@ -9,17 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.meant import is_meant, meant_type
+from brenner.check.meant import is_meant
 from brenner.check.message import check_composed
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
 from brenner.diagnostics.codes import delta_blocks, mail, tools
 from brenner.diagnostics.codes import input as headers
 from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
-from brenner.diagnostics.codes.thread_subject import (
-    INVALID_BEAD_ID,
-    INVALID_SUBJECT_PREFIX,
-    THREAD_ID_ADVICE,
-)
+from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID, THREAD_ID_ADVICE
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.nearest import nearest, perhaps
@@ -29,7 +25,6 @@ from brenner.mail.model import PLAIN, Envelope, Sent, type_of
 from brenner.mail.query import Query
 from brenner.mail.rules import unstorable
 from brenner.markdown.blocks import Block, blocks
-from brenner.roster.model import Role
 from brenner.thread.ids import (
     LONGEST_ID,
     ThreadKind,
@@ -40,26 +35,21 @@ from brenner.thread.ids import (
 from brenner.thread.messages import Message
 from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
+from brenner.workflows.delta_subjects import about_role, with_shorthand
 from brenner.workflows.desk import Desk
 from brenner.workflows.keys import stored_key
 from brenner.workflows.leading import leading_type, may_not_lead
 from brenner.workflows.send import SendOptions, advised, examine_composed, strangers
-from brenner.workflows.shorthand import certain_shorthand, shorthand
+from brenner.workflows.shorthand import shorthand
 
 _SESSION = (KICKOFF.name, DELTA.name, COMPILED.name)
 _STRAYS = (delta_blocks.INLINE_DELTA, delta_blocks.SWALLOWED_DELTA)
 # Possessive: whoever writes a subject must not decide how long it takes to read.
 _REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
-_NEARLY_DELTA = re.compile(r"\W*+DELTA\s*+(?:\[([^\]:]*+)\]?)?+[\s:：*_-]*+(.*+)", re.IGNORECASE)
 
 _ROLES = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
 _NOTHING_SAID = headers.EMPTY_MESSAGE.at()._replace(
     message="There is no message: its subject and its body are empty."
-)
-_YOUR_MODELS = (
-    "Write in the brackets the shorthand of your model, not your role: "
-    + ", ".join(f"`DELTA[{each}]:`" for each in ROLE_SHORTHANDS)
-    + "."
 )
 
 
@@ -162,6 +152,11 @@ def is_session(mailbox: Mailbox, thread_id: str) -> bool:
     """Whether a thread is a session's: by its ID, or by the mail in it."""
     if is_valid(thread_id) and classify_thread_id(thread_id) is ThreadKind.RESEARCH:
         return True
+    return has_session_mail(mailbox, thread_id)
+
+
+def has_session_mail(mailbox: Mailbox, thread_id: str) -> bool:
+    """Whether anybody has sent what only sessions have."""
     if not thread_id or not mailbox.thread(thread_id, limit=1).position:
         return False
     wanted = Query(types=_SESSION, threads=(thread_id,))
@@ -223,7 +218,7 @@ def _checked(desk: Desk, letter: Letter) -> Examined:
     report, corrected = examine_composed(mailbox, message, options)
     # Who writes to a thread that is there has not chosen its name.
     told = (each for each in report.violations if is_new or each.code != THREAD_ID_ADVICE)
-    found = [_about_role(message, _about_thread(message, each)) for each in told]
+    found = [about_role(message, _about_thread(message, each)) for each in told]
     if not report.valid:
         certain = corrected or _with_shorthand(mailbox, message) or _in_thread(mailbox, message)
         return Examined(may_be_sent=False, violations=tuple(found), corrected=certain)
@@ -238,18 +233,6 @@ def _about_thread(message: Message, found: Diagnostic) -> Diagnostic:
     return tools.NO_THREAD_NAMED.at(subject=message.subject)
 
 
-def _about_role(message: Message, found: Diagnostic) -> Diagnostic:
-    """What stands in the brackets is a model's, where somebody has written her role there."""
-    match = _NEARLY_DELTA.fullmatch(message.subject)
-    if found.code is not INVALID_SUBJECT_PREFIX or not match or not match[1]:
-        return found
-    return found._replace(fix=_YOUR_MODELS) if _is_role(match[1]) else found
-
-
-def _is_role(written: str) -> bool:
-    return re.sub(r"[\s-]+", "_", written.strip().lower()) in tuple(Role)
-
-
 def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
     """That a contribution goes where nobody has written before: most often it is a slip."""
     if type_of(message) != DELTA.name:
@@ -260,15 +243,8 @@ def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
 
 def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
     """The message with the shorthand that its subject lacks, where the sender's model tells it."""
-    match = _NEARLY_DELTA.fullmatch(message.subject)
-    if parse_subject(message.subject) or meant_type(message.subject) is not DELTA or not match:
-        return None
-    written, description = (match[1] or "").strip().lower(), match[2].strip()
-    known = certain_shorthand(mailbox, message.sender, message.thread_id)
-    is_said = written and not _is_role(written)
-    if known is None or not description or (is_said and known not in written):
-        return None
-    return _sendable(mailbox, message, compose_subject(DELTA.name, description, known))
+    subject = with_shorthand(mailbox, message)
+    return _sendable(mailbox, message, subject) if subject else None
 
 
 def _in_thread(mailbox: Mailbox, message: Message) -> Message | None:
