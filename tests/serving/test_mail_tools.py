@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from brenner.mail.model import Importance, Trust
+from brenner.mcp.results import result_of
 from brenner.mcp.tool import Answer
 from brenner.thread.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
@@ -287,6 +288,8 @@ def test_an_answer_in_a_session(here: Place) -> None:
     notes = answer.notes
     assert (notes[0], len(notes)) == ("Message 2 was sent, but read what its `violations` say:", 2)
     assert notes[1].startswith("- warning NOT_COMPILED: ")
+    first, second = (str(each.text) for each in result_of(answer).content)  # type: ignore[union-attr]
+    assert (json.loads(first), second) == (reply, "\n".join(notes))
     assert reply["corrected"]["subject"] == "DELTA[opus]: Fate"
     assert reply["corrected"]["ack_required"] is False
     assert not here.ask("send_message", **reply["corrected"]).is_error
