@@ -67,7 +67,7 @@ def test_what_was_reserved_twice_is_replaced(project: Project) -> None:
 def test_the_server_sees_a_release(project: Project) -> None:
     first, second = project.mailbox.reserve(ANN, Wish(("a.py", "b.py"), HOUR)).granted
     released = project.mailbox.release(ANN, ids=[first.id])
-    assert released.count == 1
+    assert released.total == 1
     assert released.at >= first.created_at
     asked = {"project_key": project.key, "agent_name": ANN}
     assert agent_mail.running().tool(RELEASE, **asked)["released"] == 1

@@ -162,19 +162,19 @@ def test_released(mailbox: Mailbox) -> None:
     """One's own: by pattern, by id, by both where both are said; all where nothing is."""
     a, b, c, d = mailbox.reserve(ANN, wish("a", "b", "c", "d")).granted
     (hers,) = mailbox.reserve(BEA, wish("a")).granted
-    assert mailbox.release(ANN, patterns=["nothing", "/a", "*"]).count == 0
-    assert mailbox.release(ANN, patterns=[]).count == 0
-    assert mailbox.release(ANN, ids=[]).count == 0
-    assert mailbox.release(ANN, ids=[hers.id, 0, -1, 10**30]).count == 0
-    assert mailbox.release(ANN, patterns=["a"], ids=[b.id]).count == 0
+    assert mailbox.release(ANN, patterns=["nothing", "/a", "*"]).total == 0
+    assert mailbox.release(ANN, patterns=[]).total == 0
+    assert mailbox.release(ANN, ids=[]).total == 0
+    assert mailbox.release(ANN, ids=[hers.id, 0, -1, 10**30]).total == 0
+    assert mailbox.release(ANN, patterns=["a"], ids=[b.id]).total == 0
     assert len(held(mailbox)) == 5
-    assert mailbox.release(ANN, patterns=iter(["./a/"])).count == 1
-    assert mailbox.release(ANN, ids=iter([b.id, a.id])).count == 1
-    assert mailbox.release(ANN, patterns=["c", "d"], ids=[c.id]).count == 1
+    assert mailbox.release(ANN, patterns=iter(["./a/"])).total == 1
+    assert mailbox.release(ANN, ids=iter([b.id, a.id])).total == 1
+    assert mailbox.release(ANN, patterns=["c", "d"], ids=[c.id]).total == 1
     assert held(mailbox) == [(ANN, "d"), (BEA, "a")]
     mailbox.reserve(ANN, wish("e"))
-    assert mailbox.release(ANN).count == 2
-    assert mailbox.release(ANN).count == 0
+    assert mailbox.release(ANN).total == 2
+    assert mailbox.release(ANN).total == 0
     assert told(mailbox.reservations()) == told([hers])
     assert d.id not in {each.id for each in mailbox.reservations()}
 
@@ -200,7 +200,7 @@ def test_expired(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py", seconds=HOUR)).conflicts
     place.clock.move(timedelta(microseconds=1))
     assert held(mailbox) == [(BEA, "a.py")]
-    assert mailbox.release(ANN).count == 0
+    assert mailbox.release(ANN).total == 0
     assert mailbox.reserve(CAT, wish("a.py")).conflicts[0][1][0].agent == BEA
     place.clock.move(timedelta(hours=2))
     assert mailbox.reservations() == ()
@@ -234,7 +234,7 @@ def test_others_see_them(place: Place, mailbox: Mailbox) -> None:
     other = place.again()
     assert other.reservations() == mailbox.reservations()
     assert met(other.reserve(BEA, wish("src/a.py"))) == [("src/a.py", [(ANN, "src/**")])]
-    assert other.release(ANN).count == 1
+    assert other.release(ANN).total == 1
     assert held(mailbox) == [(BEA, "src/a.py")]
 
 
@@ -295,7 +295,7 @@ def test_any_text(mailbox: Mailbox) -> None:
         got = mailbox.reserve(ANN, wish(text, reason=text))
         assert mailbox.reservations() == got.granted
         assert (got.granted[0].pattern, got.granted[0].reason) == (text, text)
-        assert mailbox.release(ANN, patterns=[text]).count == 1
+        assert mailbox.release(ANN, patterns=[text]).total == 1
 
 
 def test_mail_is_not_concerned(mailbox: Mailbox) -> None:

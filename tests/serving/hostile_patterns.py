@@ -29,7 +29,9 @@ REPEATED = (
     *(" ", "\t", "\n", "a", "A", "1", "-", "_", ".", ":", "[", "]", "(", "{", "`", '"', "\\", "§"),
     *("a ", "1.", "A-", " :", "re:", "[ ", "{}", "§1,", "DELTA ", '\\"'),
 )
-ENDS = ("", "!\n", "\0")
+ENDS = ("", "!\n")
+# Only ever matched at the beginning of a text; all others may look for a place anywhere in it.
+AT_THE_BEGINNING = frozenset({"_MEANT_FOR_A_DELTA", "_FIRST_WORD", "_DELTA_OF_A_MODEL"})
 
 
 def patterns(module: ModuleType) -> Iterator[tuple[str, re.Pattern[str]]]:
@@ -57,8 +59,11 @@ def main() -> None:
         sys.stdout.write(f"{place}\n")
         sys.stdout.flush()
         for text in texts:
-            pattern.match(text)
             pattern.fullmatch(text)
+            if place.rpartition(".")[2] in AT_THE_BEGINNING:
+                pattern.match(text)
+            else:
+                pattern.search(text)
     sys.stdout.write(f"{len(known)} patterns\n")
 
 

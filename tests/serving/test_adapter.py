@@ -61,7 +61,7 @@ def test_whoever_registered_is_verified(server: Inside, kept: Counting, tmp_path
         assert mailbox.mark(BEA, [sent.id], is_read=True) == 1
         post(mailbox, ack(str(sent.id)))
         assert mailbox.reserve(ANN, Wish(("a.py",), 60)).granted
-        assert mailbox.release(ANN).count == 1
+        assert mailbox.release(ANN).total == 1
         told = [each.envelope.trust for each in mailbox.arrivals(0)]
     assert told == [each.envelope.trust for each in kept.arrivals(0)] == [Trust.VERIFIED] * 2
     assert kept.unread(BEA) == 0

@@ -235,5 +235,5 @@ class Reserved(NamedTuple):
 class Released(NamedTuple):
     """How many reservations ended before their time, and when."""
 
-    count: int  # type: ignore[assignment]  # tuples have a method of that name
+    total: int
     at: datetime

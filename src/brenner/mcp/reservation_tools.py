@@ -77,7 +77,7 @@ def _release(call: Call) -> Answer:
     released = call.desk.mailbox.release(
         name, patterns=call.texts("paths") or None, ids=_ids(call) or None
     )
-    return Answer({"released": released.count, "released_at": written(released.at)})
+    return Answer({"released": released.total, "released_at": written(released.at)})
 
 
 def _ids(call: Call) -> list[int]:
