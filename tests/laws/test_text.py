@@ -1,5 +1,6 @@
 """The laws of text: round trips, no exceptions, no forged structure."""
 
+import re
 from datetime import date
 
 import pytest
@@ -18,10 +19,12 @@ from brenner.diagnostics.model import Severity
 from brenner.diagnostics.nearest import nearest
 from brenner.diagnostics.visible import visible
 from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.escaping import unescape
 from brenner.markdown.fencing import fenced, one_paragraph
 from brenner.thread.ids import check_thread_id, is_valid, suggest_thread_id
 from brenner.thread.messages import Message, parse_message_file, render_message_file
 from brenner.thread.new_ids import generate_thread_id
+from brenner.thread.quoting import quoted_paragraphs
 from brenner.thread.sections import find_section, sections
 from brenner.thread.subjects import (
     Subject,
@@ -190,3 +193,20 @@ def test_replies_pass_and_contribute_nothing(text: str, subject: str) -> None:
     body = blocks(parse_message_file(reply).message.body)
     assert find_section(sections(body), "Errors") is not None
     assert not any(map(is_delta_fence, body))
+
+
+@given(st.lists(any_text, max_size=6).map("\n".join))
+def test_words_of_an_author_are_kept_whole_and_stay_paragraphs(text: str) -> None:
+    """None of them is lost, and nothing in them is a heading, a list, a fence or a table."""
+    paragraphs = quoted_paragraphs(text)
+    found = blocks("\n\n".join(paragraphs))
+    assert [each.kind for each in found] == [Kind.PARAGRAPH] * len(paragraphs)
+    lines = [unescape(line) for each in found for line in re.split(r"\\\n", each.text)]
+    words = [
+        visible(line, 10 * len(line) + 1) for line in map(_squeezed, text.splitlines()) if line
+    ]
+    assert lines == words
+
+
+def _squeezed(line: str) -> str:
+    return " ".join(line.split())

@@ -24,14 +24,19 @@ MODULES = (
     "brenner.workflows.receive",
     *(each.name for each in pkgutil.iter_modules(brenner.mcp.__path__, "brenner.mcp.")),
 )
-BEGINNINGS = ("", "DELTA", "DELTA[", "re:", "H1")
+BEGINNINGS = ("", "DELTA[")
 REPEATED = (
     *(" ", "\t", "\n", "a", "A", "1", "-", "_", ".", ":", "[", "]", "(", "{", "`", '"', "\\", "§"),
     *("a ", "1.", "A-", " :", "re:", "[ ", "{}", "§1,", "DELTA ", '\\"'),
 )
-ENDS = ("", "!\n")
+END = "!\n"
 # Only ever matched at the beginning of a text; all others may look for a place anywhere in it.
-AT_THE_BEGINNING = frozenset({"_MEANT_FOR_A_DELTA", "_FIRST_WORD", "_DELTA_OF_A_MODEL"})
+AT_THE_BEGINNING = frozenset(
+    {
+        *("_MEANT_FOR_A_DELTA", "_FIRST_WORD", "_DELTA_OF_A_MODEL", "_LOOSE", "_REPLY"),
+        *("ACKNOWLEDGED_IDS", "_VERSION", "_FENCE", "_HIDDEN"),
+    }
+)
 
 
 def patterns(module: ModuleType) -> Iterator[tuple[str, re.Pattern[str]]]:
@@ -50,11 +55,11 @@ def main() -> None:
         for place, pattern in patterns(importlib.import_module(name)):
             known.setdefault(pattern, place)
     texts = [
-        beginning + unit * (LENGTH // len(unit)) + end
+        beginning + unit * (LENGTH // len(unit)) + END
         for beginning in BEGINNINGS
         for unit in REPEATED
-        for end in ENDS
     ]
+    texts += ["message" + " " * LENGTH + "x", "DELTA" + " " * 400 + ":" + " " * LENGTH + "a\nb"]
     for pattern, place in known.items():
         sys.stdout.write(f"{place}\n")
         sys.stdout.flush()

@@ -189,6 +189,27 @@ def test_nobody_is_made_out_to_be_another_model(program: str, model: str, role: 
     assert subject.role == role
     is_known = role in ("gpt", "gemini", "claude")
     assert ("UNKNOWN_ROLE_SHORTHAND" in codes(answer)) is not is_known
+    # Who sends it as other mail is advised the same subject.
+    mail = {"sender_name": "Stranger", "to": [ANN], "thread_id": THREAD, "body_md": "x"}
+    other = here.ask("send_message", **mail, subject=f"Re: {subject.description}")
+    assert f"`DELTA[{role}]: {subject.description}`" in value(other)["violations"][0]["fix"]
+
+
+def test_a_roster_tells_the_model_of_who_has_not() -> None:
+    """To contributions, and to the advice on other mail."""
+    here = in_session()
+    here.mailbox.register(Profile("Stranger"))
+    kickoff = here.mailbox.thread(THREAD).messages[0].message
+    listed = f"| {ANN} | hypothesis_generator |  |  |"
+    assert listed in kickoff.body
+    body = kickoff.body.replace(
+        listed, f"{listed}\n| Stranger | test_designer | codex-cli | gpt-5 |"
+    )
+    here.mailbox.send(kickoff._replace(recipients=("Stranger",), body=body))
+    assert fine(post(here, "Stranger", ADD))["subject"].startswith("DELTA[gpt]: ")
+    mail = {"sender_name": "Stranger", "to": [ANN], "thread_id": THREAD, "subject": "Hello"}
+    other = here.ask("send_message", **mail, body_md=f"```delta\n{json.dumps(EDIT)}\n```")
+    assert value(other)["corrected"]["subject"] == "DELTA[gpt]: Hello"
 
 
 # What becomes of it

@@ -188,7 +188,8 @@ def _number(given: object) -> int:
 def _version(given: object) -> int:
     """A version is called v2 wherever it is spoken of."""
     try:
-        return _number(_VERSION.sub("", given) if isinstance(given, str) else given)
+        before = _VERSION.match(given) if isinstance(given, str) else None
+        return _number(before.string[before.end() :] if before else given)
     except Wrong:
         raise Wrong(_described(given)) from None
 
