@@ -13,7 +13,7 @@ import pytest
 from brenner.diagnostics.codes.publish import VOID_VERSION
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Envelope, Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
@@ -130,12 +130,12 @@ def test_the_one_who_loses_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
             won: list[Compiled] = []
             post = sending.post
 
-            def quicker(view: View, message: Message) -> Stored:
+            def quicker(view: View, message: Message, envelope: Envelope) -> Stored:
                 """What the server is given first."""
                 monkeypatch.setattr(sending, "post", post)
                 won.append(compile_thread(rival, THREAD, CompileOptions()))
                 late.append(rival.mailbox.send(contribution("BlueLake", 2, OPERATOR)).stored)
-                return post(view, message)
+                return post(view, message, envelope)
 
             monkeypatch.setattr(sending, "post", quicker)
             done = compile_thread(desk, THREAD, CompileOptions())

@@ -102,8 +102,8 @@ CUT_OFF = Code(
     title="The server ended before everything under way was finished",
     message="The server is ending. After {seconds} seconds something was still under way; whether "
     "it was done is not known.",
-    fix="Look with `brenner mail thread` whether what was sent last is there, and see with "
-    "`brenner doctor` whether the store answers.",
+    fix="Look with `brenner mail thread` whether what was sent last is there. `brenner "
+    "doctor` says whether the store answers.",
     why="A server that is asked to end has to end; whoever got no answer does not know whether her "
     "mail was stored.",
     spec=_SPEC,
