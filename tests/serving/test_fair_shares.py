@@ -178,7 +178,9 @@ def test_a_flood_without_the_token() -> None:
         assert set(found) == {401, 429}
         assert server.ask("POST", "/mcp", PING).document["result"] == {}
         without = {"Authorization": None}
-        reply = server.ask("GET", "/health/liveness", None, without)
+        # On a slow machine there is room again by now, for so many.
+        replies = (server.ask("GET", "/health/liveness", None, without) for _ in range(400))
+        reply = next(each for each in replies if each.status != http.HTTPStatus.OK)
         assert (reply.status, reply.code) == (429, "TOO_MANY_REQUESTS")
         assert "without the token" in reply.document["detail"]
 
