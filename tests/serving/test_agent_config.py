@@ -160,7 +160,7 @@ def test_the_command_of_the_client(shell: Shell, client: str, way: list[str]) ->
     """A shell reads it as it is meant, and expands nothing in it."""
     shell.patch.setenv("BRENNER_SECRET", SECRET)
     document = config(shell, client, *way, "--json").json
-    script = f"import sys; print('\\0'.join(sys.argv[1:]), end='')"  # noqa: F541
+    script = "import sys; print('\\0'.join(sys.argv[1:]), end='')"
     typed = document["command"]
     echoed = subprocess.run(
         ["/bin/sh", "-c", f"{shlex.join([sys.executable, '-c', script])} {typed}"],

@@ -20,7 +20,9 @@ _BY_HAND = "Serving MCP on the standard input and output, for an agent's program
 @click.command(
     "mcp",
     epilog=examples(
-        "brenner mcp", "brenner mcp --project ~/lab --strict-identity", "brenner agent config"
+        "brenner mcp",
+        "brenner mcp --project ~/lab --strict-identity",
+        "brenner agent config --client codex --stdio",
     ),
 )
 @click.option("--strict-identity", is_flag=True, help="Take no mail without the sender's secret.")
@@ -28,9 +30,9 @@ _BY_HAND = "Serving MCP on the standard input and output, for an agent's program
 def command(settings: Settings, *, strict_identity: bool) -> int:
     """Serve one agent over the standard input and output, by the Model Context Protocol.
 
-    An agent's program starts it; `brenner agent config` prints the entry for its configuration.
-    The agent's secret may be in BRENNER_SECRET. It ends when the input does, and finishes what is
-    under way. Exit code 3: the store is unavailable, or answers were lost.
+    An agent's program starts it; `brenner agent config --client NAME --stdio` prints the entry for
+    its configuration. The agent's secret may be in BRENNER_SECRET. It ends when the input does, and
+    finishes what is under way. Exit code 3: the store is unavailable, or answers were lost.
     """
     found = new_mailbox(find_project(settings.project, os.environ, settings.store))
     with desk(settings._replace(actor=None), create=True) as here:

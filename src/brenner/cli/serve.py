@@ -73,10 +73,10 @@ def command(  # noqa: PLR0913  (one parameter per option)
 ) -> int:
     """Serve the mail of the project to agents, by the Model Context Protocol over HTTP.
 
-    Agents connect to /mcp (or /api); `brenner agent config` prints the entry for the configuration
-    of their programs. Ctrl-C ends it, and what is under way is finished. Anywhere but on loopback
-    a token is needed, and identity is strict. Exit code 2: no token where one is needed; 3: the
-    port is taken, the store is unavailable, or the end cut something off.
+    Agents connect to /mcp (or /api); `brenner agent config --client NAME` prints the entry for the
+    configuration of their programs. Ctrl-C ends it, and what is under way is finished. Anywhere but
+    on loopback a token is needed, and identity is strict. Exit code 2: no token where one is
+    needed; 3: the port is taken, the store is unavailable, or the end cut something off.
     """
     if not host.strip():
         message = "--host needs an address; leave it out for this machine only."

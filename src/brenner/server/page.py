@@ -27,10 +27,10 @@ dl { display: grid; grid-template-columns: 96px minmax(0, 1fr); gap: 4px 24px; m
   padding: 16px 0; border: solid var(--rule); border-width: 1px 0; }
 dt { color: var(--quiet); }
 dd { overflow-wrap: anywhere; }
-pre { margin-top: 12px; padding: 12px 16px; background: var(--tint); overflow-x: auto; }
+pre { margin-top: 12px; padding: 12px 16px; background: var(--tint);
+  white-space: pre-wrap; }
 code { font: 400 15px/24px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   overflow-wrap: anywhere; }
-pre code { overflow-wrap: normal; }
 @media (max-width: 600px) {
   main { padding: 24px 16px 48px; }
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
