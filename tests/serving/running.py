@@ -20,7 +20,7 @@ from brenner.mcp.protocol import Brain, build
 from brenner.project import OPERATOR, Project
 from brenner.server.app import application
 from brenner.server.listening import find, listen
-from brenner.server.run import Running, about
+from brenner.server.run import Running, site_of
 from brenner.server.settings import ServeSettings
 from brenner.workflows.desk import Desk
 from servers.process import Command, Server
@@ -200,7 +200,7 @@ def inside(
     settings = settings._replace(port=place.address[1])
     brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
     is_ready = threading.Event()
-    app = application(build(brain), settings, about(project, settings), brain.bindings)
+    app = application(build(brain), settings, site_of(desk, settings), brain.bindings)
     running = Running(app, settings, is_ready.set)
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()

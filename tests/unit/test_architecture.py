@@ -16,7 +16,7 @@ LAYERS = (
     {"__main__"},
     {"cli"},
     {"server"},
-    {"mcp"},
+    {"mcp", "web"},
     {"workflows"},
     {"mail", "persist", "neighbours"},
     {"project"},
@@ -32,7 +32,7 @@ LAYERS = (
     {"grammar", "limits", "store_address"},
 )
 EDGE = {
-    *("cli", "__main__", "server", "mcp", "workflows"),
+    *("cli", "__main__", "server", "mcp", "web", "workflows"),
     *("mail", "persist", "neighbours", "project"),
 }
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.

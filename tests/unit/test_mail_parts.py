@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from brenner.cli.folding import Piece, columns
 from brenner.cli.mail.excerpt import excerpt
 from brenner.cli.mail.table import cut
-from brenner.cli.mail.times import ago, span
 from brenner.cli.marks import STYLE_OF_TYPE, agent_piece, subject_pieces
 from brenner.cli.sentences import joined, thread_argument
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.words import words_of
+from brenner.thread.times import ago, span
 from strategies import any_text
 
 NOW = datetime(2026, 1, 2, 12, 0, 0, 5, tzinfo=UTC)

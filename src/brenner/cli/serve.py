@@ -61,6 +61,9 @@ _HIGHEST_PORT = 65_535
     metavar="NAME",
     help="A further name of this server; may be repeated.",
 )
+@click.option(
+    "--lab", "is_lab", is_flag=True, help="Let the operator act on the web page, logged in."
+)
 @common_options
 def command(  # noqa: PLR0913  (one parameter per option)
     settings: Settings,
@@ -70,6 +73,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     token_file: str | None,
     strict_identity: bool,
     hosts: tuple[str, ...],
+    is_lab: bool,
 ) -> int:
     """Serve the mail of the project to agents, by the Model Context Protocol over HTTP.
 
@@ -90,7 +94,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     if is_strict:
         _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
-    served = ServeSettings(*place.address, token.value, is_strict, hosts)
+    served = ServeSettings(*place.address, token.value, is_strict, hosts, is_lab=is_lab)
     with listening, ends_before_it_serves():
         ready = _Ready(project, served, place, (*token.warnings, *new_mailbox(project)))
         return _serve(settings, ready, listening)

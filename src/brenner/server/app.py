@@ -8,7 +8,7 @@ from mcp.server import Server
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -16,9 +16,10 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.mcp.caller import Bindings
 from brenner.server.eras import Eras
 from brenner.server.gate import LIVENESS, Gate
-from brenner.server.page import POLICY, About, page
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS, ServeSettings
+from brenner.web.routes import routes
+from brenner.web.site import Site
 
 # Clients of Agent Mail look for the first; the second says who it is that lives.
 _ALIVE = {"status": "alive", "server": "brenner"}
@@ -34,7 +35,7 @@ class Application(NamedTuple):
 
 
 def application(
-    server: Server[Any], settings: ServeSettings, about: About, bindings: Bindings
+    server: Server[Any], settings: ServeSettings, site: Site, bindings: Bindings
 ) -> Application:
     """The whole of it, over a server of the SDK. `bindings` are those that it knows callers by."""
     eras = Eras(server, settings, lambda session: bool(bindings.names(session)))
@@ -44,15 +45,14 @@ def application(
         async with eras.run():
             yield
 
-    async def front(_request: Request) -> Response:
-        return HTMLResponse(page(about), headers={"Content-Security-Policy": POLICY})
-
-    routes = [
+    addresses = [
         *(Route(path, eras) for path in ENDPOINTS),
         Route(LIVENESS, _liveness),
-        Route("/", front),
+        *routes(site),
     ]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _refused})
+    app = Starlette(
+        routes=addresses, lifespan=lifespan, exception_handlers={HTTPException: _refused}
+    )
     app.router.redirect_slashes = False  # a client that is redirected may lose its body
     return Application(Gate(app, settings), eras.close_streams)
 

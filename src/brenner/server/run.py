@@ -17,14 +17,14 @@ from brenner.mail.open import store_of
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.logs import Places, tell_places_only
 from brenner.mcp.protocol import Brain, build
-from brenner.project import Project
 from brenner.server.app import Application, application
-from brenner.server.connecting import way_of
+from brenner.server.connecting import CLIENTS, way_of
 from brenner.server.connections import config_of
 from brenner.server.ending import FINE, HANG_UP, handled
 from brenner.server.memory import give_back_large_blocks
-from brenner.server.page import About
 from brenner.server.settings import ServeSettings
+from brenner.web.reading import Reading
+from brenner.web.site import About, Client, Site
 from brenner.workflows.desk import Desk
 
 CUT, INTERRUPTED = 3, 130
@@ -115,20 +115,25 @@ def serve(
     give_back_large_blocks()
     _open_more_files(settings.most_connections)
     brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
-    app = application(build(brain), settings, about(desk.project, settings), brain.bindings)
+    app = application(build(brain), settings, site_of(desk, settings), brain.bindings)
     Running(app, settings, on_ready).run(sockets=[listening])
     return FINE
 
 
-def about(project: Project, settings: ServeSettings) -> About:
-    """What the page says; the store is shown without its password."""
-    return About(
+def site_of(desk: Desk, settings: ServeSettings) -> Site:
+    """The web pages of a desk; the store is shown without its password."""
+    project, way = desk.project, way_of(settings)
+    about = About(
         name=project.folder.name or str(project.folder),
         folder=str(project.folder),
         store=store_of(project).shown,
-        way=way_of(settings),
+        endpoint=way.url,
         is_strict=settings.is_strict,
+        wants_token=way.wants_token,
+        clients=tuple(Client(name, way.command(name)) for name in CLIENTS),
+        remark=way.remark,
     )
+    return Site(desk, about, Reading(desk), settings.is_lab)
 
 
 def _write_places_only() -> None:

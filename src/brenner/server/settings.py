@@ -16,6 +16,7 @@ class ServeSettings(NamedTuple):
 
     `token` is what every request must bear; anywhere but on loopback there must be one, and
     identity is strict. `hosts` are names under which the server is reached, beside its address.
+    With `is_lab` the operator can act on the web page.
     """
 
     host: str = HOST
@@ -27,3 +28,4 @@ class ServeSettings(NamedTuple):
     most_connections: int = MOST_CONNECTIONS
     requests_a_second: int = REQUESTS_A_SECOND
     grace_seconds: int = GRACE_SECONDS
+    is_lab: bool = False

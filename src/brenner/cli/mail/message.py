@@ -8,12 +8,12 @@ from typing import TextIO
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.rows import when
 from brenner.cli.mail.standing import importance_pieces, trust_pieces
-from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import width_of
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
+from brenner.thread.times import ago, exact
 
 INDENT = "    "
 _FIRST_ROWS = 6

@@ -13,7 +13,6 @@ from brenner.cli.mail.json_form import stored_json
 from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
 from brenner.cli.mail.standing import is_unverified, trust_pieces
 from brenner.cli.mail.table import Column, Row, table
-from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, agent_piece, subject_pieces
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
@@ -22,6 +21,7 @@ from brenner.cli.sentences import advice, joined, say, sentence
 from brenner.diagnostics.visible import visible
 from brenner.mail.model import Sent
 from brenner.thread.posted import iso
+from brenner.thread.times import exact, span
 from brenner.workflows.desk import Desk
 from brenner.workflows.pending import Pending, escalate, pending, resend
 

@@ -10,11 +10,11 @@ import click
 from brenner.cli.folding import Piece
 from brenner.cli.mail.standing import importance_pieces, is_unverified
 from brenner.cli.mail.table import Cell, Column, Row
-from brenner.cli.mail.times import ago, exact
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.options import MESSAGE_ID, Number
 from brenner.cli.sentences import sentence
 from brenner.mail.model import Stored
+from brenner.thread.times import ago, exact
 
 UNREAD, OWED, UNVERIFIED = "•", "!", "?"
 _LEGEND = {

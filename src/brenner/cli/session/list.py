@@ -9,7 +9,6 @@ import click
 
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.times import span
 from brenner.cli.options import Number, Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
@@ -19,6 +18,7 @@ from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.overview_json import overview_json
 from brenner.session.status import Phase
+from brenner.thread.times import span
 from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from brenner.cli.folding import PLAIN, Piece, Style
 from brenner.cli.mail.table import Cell, Column, Row, table
-from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
 from brenner.cli.session.status_words import PHASE_WORDS
@@ -19,6 +18,7 @@ from brenner.session.needs import Need, needs_of
 from brenner.session.overview import Overview
 from brenner.session.status import Phase
 from brenner.thread.counting import counted
+from brenner.thread.times import exact, span
 
 _WIDE = 120
 _MOST_NAMES = 3

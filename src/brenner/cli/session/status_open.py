@@ -9,7 +9,6 @@ from typing import TextIO, TypeVar
 
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.table import Column, Row, cut, table
-from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
@@ -23,6 +22,7 @@ from brenner.session.status import (
     SessionStatus,
 )
 from brenner.thread.counting import counted
+from brenner.thread.times import exact, span
 from brenner.thread.types import CRITIQUE
 
 _T = TypeVar("_T")

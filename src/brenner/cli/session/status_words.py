@@ -4,10 +4,10 @@ from datetime import datetime
 
 from brenner.cli.folding import PLAIN, Piece
 from brenner.cli.mail.table import Cell
-from brenner.cli.mail.times import span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
 from brenner.thread.counting import counted
+from brenner.thread.times import span
 
 PHASE_WORDS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",

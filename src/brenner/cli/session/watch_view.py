@@ -9,7 +9,6 @@ from brenner.cli.compile_report import what_happened
 from brenner.cli.failures import write_error
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.mail.standing import importance_pieces, trust_pieces
-from brenner.cli.mail.times import exact, span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advise, joined, pieces, say, thread_argument
@@ -29,6 +28,7 @@ from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
 from brenner.thread.counting import counted
+from brenner.thread.times import exact, span
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (
     Back,

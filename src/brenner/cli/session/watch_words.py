@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from brenner.cli.folding import PLAIN, Piece
-from brenner.cli.mail.times import span
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import joined, thread_argument
 from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
 from brenner.thread.counting import counted
+from brenner.thread.times import span
 
 _MOST_NAMES = 4
 _MINUTE = timedelta(minutes=1)

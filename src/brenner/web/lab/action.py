@@ -1,0 +1,35 @@
+"""What the operator can do in the lab: each action says what it will do, does it once, and says
+what happened.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from brenner.web.page import Page
+from brenner.web.visit import Visit
+
+
+class Done(NamedTuple):
+    """What came of an action. It is kept under the key of its form: who sends the form again, or
+    reloads, gets the same. `says` is a sentence; `document` is what scripts get, and the page
+    shows; `to` is where to go on, and in which words.
+    """
+
+    is_done: bool
+    says: str
+    document: Mapping[str, object]
+    template: str = "lab/done.html"
+    to: tuple[tuple[str, str], ...] = ()
+
+
+class Action(NamedTuple):
+    """One action. `form` is the page that says what it will do, with the form; `do` does it.
+
+    `preview`, where there is one, answers while the form is being filled in: what would be sent.
+    """
+
+    name: str
+    form: Callable[[Visit], Page]
+    do: Callable[[Visit], Done]
+    preview: Callable[[Visit], Page] | None = None
+    is_of_session: bool = True

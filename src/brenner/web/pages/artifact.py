@@ -1,0 +1,9 @@
+"""To be written."""
+
+from brenner.web.page import Answer, Page
+from brenner.web.visit import Visit
+
+
+def page(visit: Visit) -> Answer:
+    """To be written."""
+    return Page("pages/soon.html", "artifact", {"path": visit.path})

@@ -1,0 +1,14 @@
+"""To be written."""
+
+from brenner.web.page import Answer, Page
+from brenner.web.visit import Visit
+
+
+def page(visit: Visit) -> Answer:
+    """To be written."""
+    return Page("pages/soon.html", "message", {"path": visit.path})
+
+
+def raw(visit: Visit) -> Answer:
+    """To be written."""
+    return page(visit)

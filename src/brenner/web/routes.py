@@ -1,0 +1,70 @@
+"""Every address of the web page, and what answers there."""
+
+from types import MappingProxyType
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
+from brenner.diagnostics.errors import Refused
+from brenner.web import links
+from brenner.web.answering import Answering
+from brenner.web.page import PageFunction
+from brenner.web.pages import (
+    agents,
+    artifact,
+    connect,
+    diff,
+    evidence,
+    exports,
+    help_sheet,
+    home,
+    item,
+    ledger,
+    message,
+    search,
+    thread,
+    versions,
+)
+from brenner.web.rendering import assets
+from brenner.web.site import Site
+
+_SESSION = "/sessions/{thread}"
+_FOR_EVER = MappingProxyType({"Cache-Control": "public, max-age=31536000, immutable"})
+# Only read, and there without the lab as well
+PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
+    {
+        links.HOME: home.page,
+        links.SEARCH: search.page,
+        links.CONNECT: connect.page,
+        links.HELP: help_sheet.page,
+        "/messages/{message:int}": message.page,
+        "/messages/{message:int}/raw": message.raw,
+        _SESSION: artifact.page,
+        f"{_SESSION}/artifact": artifact.page,
+        f"{_SESSION}/items/{{item}}": item.page,
+        f"{_SESSION}/thread": thread.page,
+        f"{_SESSION}/versions": versions.page,
+        f"{_SESSION}/diff": diff.page,
+        f"{_SESSION}/ledger": ledger.page,
+        f"{_SESSION}/evidence": evidence.page,
+        f"{_SESSION}/agents": agents.page,
+        f"{_SESSION}/export/{{form}}": exports.page,
+    }
+)
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """All of them. Those of the lab exist only where it is on."""
+    answering = Answering(site)
+    pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
+    return [Route("/assets/{digest}/{name}", _asset), *pages]
+
+
+async def _asset(request: Request) -> Response:
+    """A file under its digest; one of an earlier release is not there."""
+    asset = assets().get(request.path_params["name"])
+    if asset is None or asset.digest != request.path_params["digest"]:
+        raise Refused(NO_SUCH_PAGE.at(path=request.url.path))
+    return Response(asset.content, 200, _FOR_EVER, asset.media_type)

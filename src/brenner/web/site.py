@@ -1,0 +1,35 @@
+"""What all pages have in common: whose project it is, and how it is served."""
+
+from typing import NamedTuple
+
+from brenner.web.reading import Reading
+from brenner.workflows.desk import Desk
+
+
+class Client(NamedTuple):
+    """The program of an agent, and the command that prints what belongs into its settings."""
+
+    name: str
+    command: str
+
+
+class About(NamedTuple):
+    """What the pages say of the server. Nothing of it is secret."""
+
+    name: str
+    folder: str
+    store: str
+    endpoint: str
+    is_strict: bool
+    wants_token: bool = False
+    clients: tuple[Client, ...] = ()
+    remark: str = ""
+
+
+class Site(NamedTuple):
+    """The pages of one project."""
+
+    desk: Desk
+    about: About
+    reading: Reading
+    is_lab: bool = False

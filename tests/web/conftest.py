@@ -1,0 +1,39 @@
+"""One browser for all tests of a process, and the demo's session served for who only reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from web.browsing import LAB, Show, Window, launch, show, window
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser; each test has windows of its own in it."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Show]:
+    """The demo's session, to be read only."""
+    with show(tmp_path_factory.mktemp("site")) as served:
+        yield served
+
+
+@pytest.fixture
+def browser_page(browser: Browser, site: Show) -> Iterator[Window]:
+    """A window at the demo's session."""
+    with window(browser, site.base) as opened:
+        yield opened
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Show]:
+    """The demo's session in lab mode, in a folder of its own."""
+    with show(tmp_path, settings=LAB) as served:
+        yield served
