@@ -10,7 +10,7 @@ AGENT_MAIL_VERSION := 0.1.19
 PIP_OPTIONS := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
 
-.PHONY: demo test bench fuzz docs lint format clean agent-mail
+.PHONY: demo test bench fuzz docs screenshots lint format clean agent-mail
 
 demo: $(VENV)/.runtime
 	@$(BIN)/brenner demo
@@ -38,6 +38,11 @@ fuzz: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/code_pages.py
+
+# The pictures of docs/web.md; look at them before they are committed.
+screenshots: $(VENV)/.dev
+	@sh tools/debian_packages.sh
+	$(BIN)/python tools/screenshots.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .

@@ -79,6 +79,12 @@ ANCHOR = re.compile(
 MOJIBAKE_SECTION_SIGN = re.compile("¬ß|Â§")
 # companion, Anchors: the sections that a sentence or an anchor cites, one or a range
 CITED_SECTIONS = re.compile(r"§ ?([0-9]+)(?:[-–]§?([0-9]+))?")
+# What a text may lead to: a section of the source text, an item of this session or, behind its ID,
+# of another one
+MENTION = re.compile(
+    rf"(?<![\w-])(?P<session>{RESEARCH_THREAD_ID.pattern})[ #/](?P<its>{ITEM_ID.pattern})(?!\w)"
+    rf"|§ ?(?P<section>[0-9]{{1,9}})(?:[-–]§?[0-9]{{1,9}})?(?![0-9])|{ITEM_IN_MAIL.pattern}"
+)
 # companion, Anchors: what names in a sentence the source that it comes from
 SOURCE_IN_TEXT = re.compile(r"§ ?[0-9]|\bEV-[0-9]|\[(?:axiomatic\]|external:)", re.ASCII)
 

@@ -22,5 +22,6 @@ pytest.register_assert_rewrite(
     "conformance.session_shorthand",
     "conformance.store_kind",
     "conformance.thread_kind",
+    "conformance.web_kind",
     "conformance.where",
 )

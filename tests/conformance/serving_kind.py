@@ -129,12 +129,12 @@ class _Scene:
     def _compare(self, step: Case, said: object, told: str) -> None:
         for path, wanted in step.get("gives", {}).items():
             filled = None if wanted == "null" else self._filled(wanted)
-            assert _at(said, path) == filled, (path, told)
+            assert at(said, path) == filled, (path, told)
         for path in step.get("lacks", ()):
-            assert _at(said, path) is _MISSING, (path, told)
+            assert at(said, path) is _MISSING, (path, told)
         for name, path in step.get("keeps", {}).items():
-            assert _at(said, path) is not _MISSING, (path, told)
-            self._kept[name] = _at(said, path)
+            assert at(said, path) is not _MISSING, (path, told)
+            self._kept[name] = at(said, path)
         for text in step.get("says", ()):
             assert str(self._filled(text)) in told, (text, told)
         for text in step.get("never", ()):
@@ -186,7 +186,7 @@ class _Scene:
         if not isinstance(value, str):
             return value
         if found := re.fullmatch(r"<<(.+)>>", value):
-            return _text(found[1])
+            return text_of(found[1])
         if found := re.fullmatch(r"\{(\w+)\}", value):
             return self._kept[found[1]]
         return value.replace("PROJECT", str(self._kept["PROJECT"])).replace("THREAD", THREAD)
@@ -196,7 +196,7 @@ def _nothing(_: object) -> None:
     """A step that has no outcome."""
 
 
-def _text(name: str) -> object:
+def text_of(name: str) -> object:
     """A text of bodies.toml: the body of a type, a DELTA with blocks, or a block as an object."""
     kind, _, blocks = name.partition(" ")
     if kind == "DELTA":
@@ -207,7 +207,7 @@ def _text(name: str) -> object:
     return json.loads(_BODIES["block"][kind])
 
 
-def _at(value: object, path: str) -> object:
+def at(value: object, path: str) -> object:
     """What stands at a path of keys and numbers."""
     for part in path.split("."):
         if isinstance(value, Mapping):

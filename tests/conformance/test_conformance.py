@@ -32,6 +32,7 @@ from conformance.session_kind import check_session
 from conformance.session_shorthand import session_codes
 from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
+from conformance.web_kind import check_web, web_codes
 from conformance.where import ON_AGENT_MAIL, ON_BRENNER_SERVER, homes_of, is_able
 from mail.homes import AGENT_MAIL, HOMES, Home
 from servers import agent_mail, postgresql_files
@@ -65,6 +66,7 @@ CODES_OF: dict[str, Callable[[Case], list[str]]] = {
     "following": session_codes,
     "server": session_codes,
     "serving": serving_codes,
+    "web": web_codes,
     "store": lambda _: [],
 }
 # Where the servers of the tests are found
@@ -167,6 +169,13 @@ def test_serving_case(case: Case, home: Home, tmp_path: Path) -> None:
     check_serving(case, home, tmp_path)
 
 
+@played("web", lambda _: HOMES)
+@pytest.mark.usefixtures("surroundings")
+def test_web_case(case: Case, home: Home, tmp_path: Path) -> None:
+    """The pages show what the case says, wherever the mail lives."""
+    check_web(case, home, tmp_path)
+
+
 @played("server", servers_of)
 @pytest.mark.usefixtures("surroundings")
 def test_server_case(case: Case, home: Home, tmp_path: Path) -> None:
@@ -223,7 +232,7 @@ def _check_deltas(case: Case) -> None:
 
 def test_kinds_are_known() -> None:
     """Every case is played by one of the tests above."""
-    scenes = {"following", "mail", "server", "serving", "session", "thread"}
+    scenes = {"following", "mail", "server", "serving", "session", "thread", "web"}
     assert {case["kind"] for case in CASES} == {"roster", "store", *scenes, *CHECKS}
 
 

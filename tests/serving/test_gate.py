@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import socket
 from collections.abc import Iterator
 
@@ -227,14 +228,18 @@ def test_every_answer_is_safe(server: Inside) -> None:
 
 
 def test_page(server: Inside) -> None:
-    """It says what is served and how to get in; nothing in it runs or is loaded."""
-    reply = server.ask("GET", "/")
+    """It says what is served and how to get in; only what is ours is run or loaded."""
+    reply = server.ask("GET", "/connect")
     assert reply.status == 200
-    assert reply.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha")
+    policy = reply.headers["content-security-policy"].split("; ")
+    assert "default-src 'none'" in policy
+    assert {each.split(" ", 1)[1] for each in policy} == {"'none'", "'self'"}
     for word in ("cell-fate", server.url, "brenner agent config --client codex"):
         assert word in reply.document
-    for word in ("<script", "http-equiv", "src=", "@import", "url("):
+    for word in ("http-equiv", "@import", "url(", "style=", "<style"):
         assert word not in reply.document
+    assert {*re.findall(r'src="(/[a-z]+/|[^"]*)', reply.document)} == {"/assets/"}
+    assert "<script>" not in reply.document
 
 
 def test_too_many_connections() -> None:

@@ -1,12 +1,12 @@
 """References from session to session when one is compiled (R21)."""
 
-from brenner.cli.compile_report import compiled_json
 from brenner.delta.schema import RELATIONS
 from brenner.mail.memory import MemoryMailbox
 from brenner.project import find_project
 from brenner.thread.messages import Message
 from brenner.workflows import compile as compiling
 from brenner.workflows.adopt_thread import adopt_thread
+from brenner.workflows.compiled_json import compiled_json
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of
 from brenner.workflows.references import unresolved

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from brenner.diagnostics.errors import Unavailable
+from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.workflows.desk import Desk
 from mail.homes import AGENT_MAIL
 from servers import agent_mail, postgresql
@@ -129,7 +131,10 @@ def test_a_file_that_is_taken_away_and_put_back(file: tuple[Path, Desk]) -> None
         for path in store(folder):
             path.rename(aside / path.name)
         assert watcher.event("lost")["violations"][0]["id"] == "STORE_UNUSABLE"
-        sent = note(desk, "meanwhile")  # whoever has it open still writes to it
+        with pytest.raises(Unavailable):  # nobody writes to what is not there any more
+            note(desk, "lost")
+        with SqliteMailbox.open(aside / "mail.sqlite3") as elsewhere:
+            sent = note(desk._replace(mailbox=elsewhere), "meanwhile")
         for path in aside.iterdir():
             path.rename(folder / path.name)
         watcher.event("back")

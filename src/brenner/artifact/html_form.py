@@ -89,7 +89,8 @@ def _page(artifact: Artifact, conflicts: Iterable[Conflict]) -> _Page:
     by_item: dict[str, tuple[Conflict, ...]] = {}
     for conflict in conflicts:
         by_item[conflict.item_id] = (*by_item.get(conflict.item_id, ()), conflict)
-    known = Known(artifact.metadata.session_id or "", frozenset(filter(ITEM_ID.fullmatch, anchors)))
+    addresses = {item_id: f"#{item_id}" for item_id in filter(ITEM_ID.fullmatch, anchors)}
+    known = Known(artifact.metadata.session_id or "", addresses)
     return _Page(known, by_item)
 
 
@@ -178,7 +179,7 @@ def _item(item: Item, layout: Layout, page: _Page) -> Iterator[str]:
 
 
 def _anchor(item_id: str, page: _Page) -> str:
-    return f' id="{item_id}"' if item_id in page.known.items else ""
+    return f' id="{item_id}"' if item_id in page.known.addresses else ""
 
 
 def _fields(fields: Iterable[tuple[str, str]]) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Values of an item as HTML: every text escaped, hidden characters spelled out, IDs as links."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
+from types import MappingProxyType
 from typing import NamedTuple, cast
 from unicodedata import category
 
@@ -10,16 +12,28 @@ from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Reference
 from brenner.delta.schema import Field, FieldKind
 from brenner.diagnostics.visible import visible
-from brenner.grammar import NAME_IN_DISCRIMINATES
+from brenner.grammar import MENTION, NAME_IN_DISCRIMINATES
 
 
 class Known(NamedTuple):
-    """What the page has anchors for: the items of this session."""
+    """What a page has addresses for: items of this session by their IDs (`H2`), those of others by
+    both (`RS-20251228-initial H2`), sections of the source text (`§42`).
+
+    A page that `reads_prose` looks for them in every text; one that does not takes only those for
+    links of which the schema says that they are IDs.
+    """
 
     session_id: str
-    items: frozenset[str]
+    addresses: Mapping[str, str]
+    reads_prose: bool = False
+
+    def link(self, name: str, shown: str) -> str:
+        """A link where it leads somewhere; else nothing but the words."""
+        address = self.addresses.get(name)
+        return f'<a href="{escape(address)}">{shown}</a>' if address else shown
 
 
+NOTHING_KNOWN = Known("", MappingProxyType({}))
 # What shapes letters and is no disguise: joiners of scripts and of emoji
 _JOINERS = "\u200c\u200d"
 _BLANK = "Zs"
@@ -27,10 +41,10 @@ _BLANK = "Zs"
 
 def text_html(text: str) -> str:
     """A text on one line, escaped; nothing in it is obeyed, by the browser or by the eye."""
-    return escape(_safe(text))
+    return escape(spelled_out(text))
 
 
-def _safe(text: str) -> str:
+def spelled_out(text: str) -> str:
     """Control and format characters spelled out; blanks and joiners are letters like others."""
     if text.isprintable():
         return text
@@ -47,26 +61,53 @@ def struck(html: str, is_killed: bool) -> str:
     return f"<s>{html}</s>" if is_killed and html else html
 
 
-def prose(text: str, is_killed: bool = False) -> str:
+def prose(text: str, is_killed: bool = False, known: Known = NOTHING_KNOWN) -> str:
     """Paragraphs, as blank lines part them; the lines of one stay lines."""
     paragraphs = text.replace("\r\n", "\n").split("\n\n")
     return "".join(
-        f"<p>{struck(_lines(part), is_killed)}</p>" for part in paragraphs if part.strip()
+        f"<p>{struck(_lines(part, known), is_killed)}</p>" for part in paragraphs if part.strip()
     )
 
 
-def _lines(text: str) -> str:
+def _lines(text: str, known: Known) -> str:
     """Lines and tabs as they are: the page keeps blanks."""
     return "\n".join(
-        "\t".join(map(text_html, line.split("\t"))) for line in text.strip("\n").split("\n")
+        "\t".join(_read(part, known) for part in line.split("\t"))
+        for line in text.strip("\n").split("\n")
     )
+
+
+def _read(text: str, known: Known) -> str:
+    """A text in which items and sections are links, where the page knows them."""
+    if not known.reads_prose:
+        return text_html(text)
+    parts, end = [], 0
+    for match in MENTION.finditer(text):
+        name = _mentioned(match)
+        if name in known.addresses:
+            shown = text_html(match[0])
+            parts += [text_html(text[end : match.start()]), known.link(name, shown)]
+            end = match.end()
+    return "".join([*parts, text_html(text[end:])])
+
+
+def mentions(text: str) -> Iterator[str]:
+    """What a text may mean to lead to, under the names of `Known`."""
+    return map(_mentioned, MENTION.finditer(text))
+
+
+def _mentioned(match: re.Match[str]) -> str:
+    """Of a range of sections the first; an item behind another session's ID is that session's."""
+    if match["section"]:
+        return f"§{int(match['section'])}"
+    return f"{match['session']} {match['its']}" if match["session"] else match[0]
 
 
 def item_link(item_id: str, known: Known) -> str:
     """An ID, a link where it leads somewhere."""
     shown = text_html(item_id)
-    if item_id in known.items:
-        return f'<a class="id" href="#{shown}">{shown}</a>'
+    if item_id in known.addresses:
+        return f'<a class="id" href="{escape(known.addresses[item_id])}">{shown}</a>'
     return f'<span class="id">{shown}</span>'
 
 
@@ -75,6 +116,24 @@ def value_html(field: Field, value: object, known: Known, *, is_killed: bool) ->
     if field.names_items:
         return f"<p>{struck(_named(cast('str', value), known), is_killed)}</p>"
     return _WRITERS[field.kind](value, known, is_killed)
+
+
+def part_html(field: Field, value: object, known: Known, *, is_killed: bool) -> str:
+    """One entry of a field: of a list an element, of a map what stands under a key.
+
+    Whatever else a file has there, and all of any other field, is a text.
+    """
+    if field.kind is FieldKind.ANCHORS:
+        return struck(_read(str(value), known), is_killed)
+    if field.kind is FieldKind.ITEMS:
+        return struck(item_link(str(value), known), is_killed)
+    if isinstance(value, Reference):
+        return struck(_reference(value, known), is_killed)
+    if field.names_items:
+        return f"<p>{struck(_named(str(value), known), is_killed)}</p>"
+    if field.kind is FieldKind.SCORE or isinstance(value, bool):
+        return struck("yes" if value is True else text_html(str(value)), is_killed)
+    return prose(str(value), is_killed, known)
 
 
 def any_html(value: object) -> str:
@@ -101,16 +160,16 @@ def _named(text: str, known: Known) -> str:
     return "".join([*parts, text_html(text[end:])])
 
 
-def _prose(value: object, _known: Known, is_killed: bool) -> str:
-    return prose(cast("str", value), is_killed)
+def _prose(value: object, known: Known, is_killed: bool) -> str:
+    return prose(cast("str", value), is_killed, known)
 
 
 def _flag(_value: object, _known: Known, is_killed: bool) -> str:
     return f"<p>{struck('yes', is_killed)}</p>"
 
 
-def _anchors(value: object, _known: Known, is_killed: bool) -> str:
-    return prose(", ".join(cast("tuple[str, ...]", value)), is_killed)
+def _anchors(value: object, known: Known, is_killed: bool) -> str:
+    return prose(", ".join(cast("tuple[str, ...]", value)), is_killed, known)
 
 
 def _items(value: object, known: Known, is_killed: bool) -> str:
@@ -127,7 +186,7 @@ def _score(value: object, _known: Known, is_killed: bool) -> str:
 def _outcomes(value: object, known: Known, is_killed: bool) -> str:
     pairs = in_order(cast("Mapping[str, str]", value))
     return _listed(
-        (f"{item_link(key, known)} {_lines(outcome)}" for key, outcome in pairs), is_killed
+        (f"{item_link(key, known)} {_lines(outcome, known)}" for key, outcome in pairs), is_killed
     )
 
 
@@ -140,7 +199,8 @@ def _references(value: object, known: Known, is_killed: bool) -> str:
 def _reference(reference: Reference, known: Known) -> str:
     if reference.session == known.session_id:
         return f"{text_html(reference.relation)} {item_link(reference.item, known)}"
-    place = text_html(f"{reference.session} {reference.item}")
+    name = f"{reference.session} {reference.item}"
+    place = known.link(name, text_html(name))
     return f'{text_html(reference.relation)} <span class="id">{place}</span>'
 
 

@@ -45,6 +45,11 @@ def summary(diff: Diff) -> str:
 _NONE = "Nothing changed."
 
 
+def same_words(count: int) -> str:
+    """How many items did not change."""
+    return f"{'1 item is' if count == 1 else f'{count} items are'} the same in both."
+
+
 def _name(change: ItemChange) -> str:
     """Its ID; where a file gives it none, its title."""
     if change.id:

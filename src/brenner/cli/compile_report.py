@@ -4,24 +4,24 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from brenner.artifact.ledger import Entry, Outcome, counts, ledger_json
-from brenner.artifact.model import ITEM_SECTIONS, Artifact
-from brenner.artifact.summary import changes, summary
+from brenner.artifact.ledger import Entry, Outcome, counts
+from brenner.artifact.summary import summary
 from brenner.cli.failures import exit_code, indented, write_error
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.standing import some_ids
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.sentences import advise, joined, say, thread_argument
-from brenner.delta.schema import RESEARCH_THREAD
 from brenner.diagnostics.codes.references import (
     UNKNOWN_REFERENCED_ITEM,
     UNKNOWN_REFERENCED_SESSION,
 )
-from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
+from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
-from brenner.session.compiled_sections import has_third_alternative, statistics
+from brenner.session.compiled_sections import third_alternative
 from brenner.workflows.compile import Compiled, Status
+from brenner.workflows.compiled_json import compiled_json
+from brenner.workflows.compiled_words import persisted_words, refused_in, what_happened
 
 FINE, CONTENT = 0, 1
 _MOST_CONFLICTS, _MOST_ITEMS, _MOST_UNRESOLVED = 20, 8, 5
@@ -44,71 +44,6 @@ def report(done: Compiled, *, as_json: bool) -> int:
     return CONTENT if done.status is Status.REFUSED or has_errors else FINE
 
 
-# JSON
-
-
-def compiled_json(done: Compiled) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
-    found = [*done.notes, *done.warnings, *done.not_contributed]
-    found += [each for entry in done.ledger for each in entry.diagnostics]
-    found += [done.failed.diagnostic] if done.failed else []
-    return {
-        "thread_id": done.thread_id,
-        "status": done.status.value,
-        "version": done.version,
-        "previous_version": done.previous_version,
-        "message_id": done.message.id if done.message else None,
-        "artifact_sha256": done.artifact_sha256 if done.version else None,
-        "artifact_markdown": done.text if done.version else None,
-        "counts": section_counts(done.artifact),
-        "changes": changes(done.diff),
-        "ledger": ledger_json(done.ledger),
-        "not_contributed": [each.to_json() for each in done.not_contributed],
-        "conflicts": [conflict.to_json() for conflict in done.conflicts],
-        "contributors": [
-            {"agent": each.agent, "deltas": each.deltas, "items": list(each.items)}
-            for each in done.contributors
-        ],
-        "lint": done.lint.to_json(),
-        "third_alternative": third_alternative(done.artifact),
-        "persistence": done.persistence._asdict(),
-        "persisted": _persisted(done),
-        "notified": [
-            {"message_id": sent.stored.id, "to": list(sent.stored.message.recipients)}
-            for sent in done.notified
-        ],
-        "left_unread": done.left,
-        "unverified": list(done.unverified),
-        "violations": [each.to_json() for each in sorted(found, key=worst_first)],
-        "summary": Summary.of(found)._asdict(),
-        "valid": done.status is not Status.REFUSED and done.failed is None,
-    }
-
-
-def _persisted(done: Compiled) -> dict[str, object] | None:
-    if done.persisted is None:
-        return None
-    info = done.persisted.info
-    return {
-        "words": done.persisted.words,
-        "message_id": info.id if info else None,
-        "commit": done.persisted.commit,
-        "archive": done.persisted.archive,
-    }
-
-
-def section_counts(artifact: Artifact) -> dict[str, int]:
-    """How many active items each section has."""
-    sections = (RESEARCH_THREAD, *ITEM_SECTIONS)
-    numbers = statistics(artifact).values()
-    return {section.id: number for section, number in zip(sections, numbers, strict=True)}
-
-
-def third_alternative(artifact: Artifact) -> str:
-    """Whether an active hypothesis is labelled so."""
-    return "Present" if has_third_alternative(artifact) else "MISSING"
-
-
 # For people
 
 
@@ -128,23 +63,6 @@ def _write(done: Compiled) -> None:
         write_error(done.failed)  # what it says to do comes last
     else:
         advise(_what_next(done))
-
-
-def what_happened(done: Compiled) -> str:
-    """How it ended, in one sentence."""
-    thread = visible(done.thread_id)
-    if done.status is Status.PUBLISHED and done.message:
-        closed = ", and closed the session" if done.artifact.metadata.status == "closed" else ""
-        return f"Published v{done.version} of {thread}, as message {done.message.id}{closed}."
-    if done.status is Status.DRY_RUN:
-        return f"This would be v{done.version} of {thread}; nothing was posted."
-    if done.status is Status.REFUSED:
-        why = "blocks are refused" if _refused(done) else "the linter finds errors"
-        return f"v{done.version} of {thread} was not published, because {why} (--strict)."
-    if done.artifact.metadata.status == "closed":
-        return f"Nothing to compile in {thread}: it is closed, with v{done.version}."
-    latest = f"the latest version is v{done.version}" if done.version else "it has no version yet"
-    return f"Nothing to compile in {thread}: no unread delta applies; {latest}."
 
 
 def _facts(done: Compiled, out: TextIO) -> Iterator[str]:
@@ -198,13 +116,9 @@ def _unverified(done: Compiled) -> str:
     return f"{some_ids(done.unverified)}: {whose} not known for certain"
 
 
-def _refused(done: Compiled) -> list[Entry]:
-    return [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
-
-
 def _write_problems(done: Compiled, out: TextIO) -> None:
     """Refused blocks with their fixes, then what else is to be said; the worst first."""
-    refused = _refused(done)
+    refused = refused_in(done)
     if refused:
         out.write(fold([], [Piece(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
     for entry in refused:
@@ -265,12 +179,7 @@ def _write_persisted(done: Compiled) -> None:
         return
     for found in persisted.notes:
         write_diagnostics([found], "brenner", sys.stderr)
-    made = persisted.commit or persisted.persistence.commit
-    commit = f", commit {made[:10]}" if made else ""
-    archive = f"; {persisted.archive} holds its mail" if persisted.archive else ""
-    told = f"; message {persisted.info.id} says so" if persisted.info else ""
-    path = persisted.persistence.path
-    say(f"{persisted.words}: {path} holds v{done.version}{commit}{archive}{told}.")
+    say(persisted_words(persisted, done.version or 0))
 
 
 def _what_next(done: Compiled) -> str:

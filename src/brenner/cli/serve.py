@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
 from socket import socket
 from typing import NamedTuple
 
@@ -28,7 +29,10 @@ from brenner.server.ending import ends_before_it_serves
 from brenner.server.listening import Place, find, listen
 from brenner.server.settings import HOST, PORT, ServeSettings
 from brenner.server.tokens import read_token
+from brenner.web.links import LAB
 from brenner.workflows.credentials import TOKEN
+from brenner.workflows.desk import Desk
+from brenner.workflows.identity import new_secret, operator_digest
 from brenner.workflows.init_project import new_mailbox
 
 _OPEN = "Agents without a secret are let in, and what they send is marked unverified."
@@ -95,6 +99,8 @@ def command(  # noqa: PLR0913  (one parameter per option)
         _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
     served = ServeSettings(*place.address, token.value, is_strict, hosts, is_lab=is_lab)
+    if is_lab and Ability.SECRETS in store_of(project).lacks:
+        served = served._replace(lab_secret=new_secret())
     with listening, ends_before_it_serves():
         ready = _Ready(project, served, place, (*token.warnings, *new_mailbox(project)))
         return _serve(settings, ready, listening)
@@ -108,8 +114,13 @@ def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
         if not settings.as_json:
             write_diagnostics(ready.warnings, "brenner", sys.stderr)
         note_done()
+        ready = ready._replace(has_secret=ready.served.is_lab and _has_secret(here))
         tell = ready.tell_json if settings.as_json else ready.tell
         return serve(here, ready.served, listening, tell)
+
+
+def _has_secret(here: Desk) -> bool:
+    return operator_digest(here.mailbox, here.project.operator) is not None
 
 
 @contextmanager
@@ -139,6 +150,7 @@ class _Ready(NamedTuple):
     served: ServeSettings
     place: Place
     warnings: tuple[Diagnostic, ...]
+    has_secret: bool = False
 
     @property
     def address(self) -> str:
@@ -154,6 +166,7 @@ class _Ready(NamedTuple):
             "store": store_of(self.project).shown,
             "identity": "strict" if self.served.is_strict else "open",
             "token": self.served.token is not None,
+            "lab": self._lab_json,
             "pid": os.getpid(),
             "violations": [found.to_json() for found in self.warnings],
         }
@@ -172,4 +185,35 @@ class _Ready(NamedTuple):
         advise(f"`{way.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it.")
         if way.remark:
             advise(way.remark)
+        for sentence in self._about_lab():
+            advise(sentence)
         sys.stdout.flush()
+
+    @property
+    def _lab_json(self) -> dict[str, object] | None:
+        """How the lab is opened; nothing where there is none. A secret of this run is told here,
+        and nowhere else.
+        """
+        if not self.served.is_lab:
+            return None
+        own = {"secret": self.served.lab_secret} if self.served.lab_secret else {}
+        has_secret = self.has_secret or bool(own)
+        return {"address": self._lab, "operator": self.project.operator, "open": has_secret, **own}
+
+    @property
+    def _lab(self) -> str:
+        return f"{self.address}{LAB}"
+
+    def _about_lab(self) -> Iterator[str]:
+        """How the operator gets in."""
+        if not self.served.is_lab:
+            return
+        operator = visible(self.project.operator)
+        if self.served.lab_secret:
+            yield f"Lab: {self._lab}. This home keeps no secrets. For this run, shown this once:"
+            yield self.served.lab_secret
+        elif self.has_secret:
+            yield f"Lab: {self._lab}. Log in with the secret of {operator}."
+        else:
+            command = f"brenner agent secret {quote(operator)}"
+            yield f"Lab: {self._lab}. {operator} has no secret yet: `{command}` makes it."

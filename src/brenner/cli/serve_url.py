@@ -27,6 +27,12 @@ def serve_url(said: str | None) -> str:
     return url if parts.path.strip("/") else parts._replace(path=ENDPOINTS[1]).geturl()
 
 
+def pages_url(said: str | None) -> str:
+    """Where its pages are: beside the endpoint, at the root."""
+    parts = urlsplit(serve_url(said))
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 def _fault(url: str) -> str | None:
     """Why a text is no address; a password would be shown, so its text is not."""
     if not (url.isascii() and url.isprintable()) or " " in url:

@@ -15,6 +15,7 @@ from brenner.diagnostics.codes import (
     input,  # noqa: A004  (the file's subject)
     json_text,
     kickoff,
+    lab,
     lint,
     mail,
     merge,
@@ -72,6 +73,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
         *tools.CODES,
         *contributing.CODES,
     ),
+    "The web page": lab.CODES,
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

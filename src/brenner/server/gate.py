@@ -8,14 +8,14 @@ take much more memory than it has bytes is not parsed at all.
 import asyncio
 import hmac
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.mcp.bounds import too_much_to_parse
 from brenner.server.bodies import Bodies, Gone
+from brenner.server.browsers import JSON, URLENCODED, Browsers
+from brenner.server.fields import NOTHING, Fields, fields_of, kind_of
 from brenner.server.hosts import Hosts
 from brenner.server.rates import Turns
 from brenner.server.refusals import Refusal
@@ -25,17 +25,13 @@ from brenner.server.streams import first
 LIVENESS = "/health/liveness"
 _BODY_SECONDS = 60.0
 _METHODS = ("GET", "HEAD", "POST", "DELETE")
-_JSON = b"application/json"
 _SAFE = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with none at all our own forms would have no Origin
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _CHALLENGE = ((b"www-authenticate", b'Bearer realm="brenner"'),)
 _ALLOW = ((b"allow", ", ".join(_METHODS).encode()),)
-
-Fields = Mapping[bytes, tuple[bytes, ...]]
-_NOTHING: tuple[bytes, ...] = ()
 
 
 class Gate:
@@ -50,9 +46,10 @@ class Gate:
         self._turns = Turns(settings.requests_a_second)
         self._bodies = Bodies(settings)
         self._token = settings.token.encode() if settings.token is not None else None
+        self._browsers = Browsers(settings)
         self._grace = settings.grace_seconds
         self._checks = (
-            *(self._host, self._origin, self._bearer, self._rate),
+            *(self._host, self._origin, self._browsers.forged, self._bearer, self._rate),
             *(self._method, self._content_type, self._length),
         )
 
@@ -71,7 +68,7 @@ class Gate:
                 message = {**message, "headers": [*message.get("headers", ()), *_SAFE]}
             await send(message)
 
-        fields = _fields(scope)
+        fields = fields_of(scope)
         for check in self._checks:
             refusal = check(scope, fields)
             if refusal is not None:
@@ -91,14 +88,14 @@ class Gate:
             await self._app(scope, receive, send)
 
     def _host(self, scope: Scope, fields: Fields) -> Refusal | None:
-        given = [each.decode("latin-1") for each in fields.get(b"host", _NOTHING)]
+        given = [each.decode("latin-1") for each in fields.get(b"host", NOTHING)]
         if len(given) == 1 and self._hosts.has(given[0], _reached(scope)):
             return None
         host = f"`{', '.join(given)}`" if given else "nobody"
         return Refusal(421, codes.FOREIGN_HOST.at(host=host))
 
     def _origin(self, scope: Scope, fields: Fields) -> Refusal | None:
-        for each in fields.get(b"origin", _NOTHING):
+        for each in fields.get(b"origin", NOTHING):
             origin = each.decode("latin-1")
             if not self._hosts.has_origin(origin, _reached(scope)):
                 return Refusal(403, codes.FOREIGN_ORIGIN.at(origin=f"`{origin}`"))
@@ -106,27 +103,36 @@ class Gate:
 
     def _bearer(self, scope: Scope, fields: Fields) -> Refusal | None:
         """Who may not come in is told so, but not as often as somebody likes to hear it."""
-        if self._token is None or self._bears_token(fields):
+        if self._is_in(scope, fields):
             return None
         address, _ = _client(scope)
         wait = self._turns.wait_as_stranger(address)
         if wait:
             return _too_many(self._turns.a_share, f"{address} without the token", wait)
-        if scope["path"] == LIVENESS:
+        if scope["path"] == LIVENESS or self._browsers.is_open(scope):
             return None
         what = "another one" if b"authorization" in fields else "none"
-        return Refusal(401, codes.WRONG_TOKEN.at(what=what), _CHALLENGE)
+        refusal = Refusal(401, codes.WRONG_TOKEN.at(what=what), _CHALLENGE)
+        return self._browsers.sent_to_enter(scope, fields, refusal)
+
+    def _is_in(self, scope: Scope, fields: Fields) -> bool:
+        """Whether somebody has the token, or a browser proves that she has shown it."""
+        return (
+            self._token is None
+            or self._bears_token(fields)
+            or self._browsers.may_come_in(scope, fields)
+        )
 
     def _bears_token(self, fields: Fields) -> bool:
         """Both sides are compared whole, so that the time tells nothing."""
-        given = fields.get(b"authorization", _NOTHING)
+        given = fields.get(b"authorization", NOTHING)
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         is_right = hmac.compare_digest(token.strip(), self._token or b"")
         return is_right and scheme.lower() == b"bearer"
 
     def _rate(self, scope: Scope, fields: Fields) -> Refusal | None:
         """After the token: who has none does not use up what others may ask."""
-        if self._token is not None and not self._bears_token(fields):
+        if not self._is_in(scope, fields):
             return None
         address, port = _client(scope)
         wait = self._turns.wait(address, port)
@@ -141,9 +147,8 @@ class Gate:
     def _content_type(self, scope: Scope, fields: Fields) -> Refusal | None:
         if scope["method"] != "POST":
             return None
-        given = fields.get(b"content-type", _NOTHING)
-        kind = given[0].partition(b";")[0].strip().lower() if len(given) == 1 else b""
-        if kind == _JSON:
+        given, kind = fields.get(b"content-type", NOTHING), kind_of(fields)
+        if kind == JSON or (kind == URLENCODED and self._browsers.takes_forms(scope["path"])):
             return None
         said = f"`{given[0].decode('latin-1')}`" if given else "not there"
         return Refusal(415, codes.BODY_NOT_JSON.at(given=said))
@@ -151,7 +156,7 @@ class Gate:
     def _length(self, _scope: Scope, fields: Fields) -> Refusal | None:
         """A body that says itself that it is too large is not read at all."""
         most = self._settings.most_request_bytes
-        for each in fields.get(b"content-length", _NOTHING):
+        for each in fields.get(b"content-length", NOTHING):
             if not each.isdigit() or int(each) > most:
                 return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=most))
         return None
@@ -162,7 +167,7 @@ class Gate:
         try:
             refusal = await self._bodies.read(body, receive, self.body_seconds)
             data = body.handed_on()
-            if refusal is None:
+            if refusal is None and not _is_form(scope):
                 found = too_much_to_parse(data)
                 refusal = None if found is None else Refusal(413, found)
             if refusal is not None:
@@ -183,12 +188,9 @@ def _too_many(most: int, client: str, wait: float) -> Refusal:
     return Refusal(429, found, ((b"retry-after", str(seconds).encode()),))
 
 
-def _fields(scope: Scope) -> Fields:
-    """The headers by their names; one that is there twice has two values."""
-    found: dict[bytes, tuple[bytes, ...]] = {}
-    for name, value in scope["headers"]:
-        found[name] = (*found.get(name, ()), value)
-    return MappingProxyType(found)
+def _is_form(scope: Scope) -> bool:
+    """Whether the body is one that browsers send; it has limits of its own where it is read."""
+    return kind_of(fields_of(scope)) == URLENCODED
 
 
 def _reached(scope: Scope) -> str | None:

@@ -23,6 +23,8 @@ from brenner.server.connections import config_of
 from brenner.server.ending import FINE, HANG_UP, handled
 from brenner.server.memory import give_back_large_blocks
 from brenner.server.settings import ServeSettings
+from brenner.web.entrance import Entrance
+from brenner.web.lab.door import Door
 from brenner.web.reading import Reading
 from brenner.web.site import About, Client, Site
 from brenner.workflows.desk import Desk
@@ -133,7 +135,9 @@ def site_of(desk: Desk, settings: ServeSettings) -> Site:
         clients=tuple(Client(name, way.command(name)) for name in CLIENTS),
         remark=way.remark,
     )
-    return Site(desk, about, Reading(desk), settings.is_lab)
+    door = Door(desk, settings.lab_secret) if settings.is_lab else None
+    entrance = None if settings.token is None else Entrance(settings.token)
+    return Site(desk, about, Reading(desk), settings.is_lab, door, entrance)
 
 
 def _write_places_only() -> None:

@@ -16,7 +16,8 @@ class ServeSettings(NamedTuple):
 
     `token` is what every request must bear; anywhere but on loopback there must be one, and
     identity is strict. `hosts` are names under which the server is reached, beside its address.
-    With `is_lab` the operator can act on the web page.
+    With `is_lab` the operator can act on the web page; `lab_secret` is what opens it in a home
+    that keeps no secrets.
     """
 
     host: str = HOST
@@ -29,3 +30,4 @@ class ServeSettings(NamedTuple):
     requests_a_second: int = REQUESTS_A_SECOND
     grace_seconds: int = GRACE_SECONDS
     is_lab: bool = False
+    lab_secret: str | None = None

@@ -10,6 +10,7 @@ from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact
 from brenner.artifact.summary import summary
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.lint.report import LintReport
 from brenner.markdown.escaping import escape
 from brenner.markdown.tables import render_table
 from brenner.session.compiled_lines import (
@@ -183,16 +184,24 @@ def has_third_alternative(artifact: Artifact) -> bool:
     return any("third_alternative" in item.fields for item in artifact.active(HYPOTHESIS_SLATE))
 
 
+def third_alternative(artifact: Artifact) -> str:
+    """The publish document's word for that."""
+    return "Present" if has_third_alternative(artifact) else "MISSING"
+
+
+def schema_verdict(report: LintReport) -> str:
+    """By the rules about the front matter and the structure: what every reader relies on."""
+    faults = (found.id for found in report.violations if found.severity is ERROR)
+    return "FAIL" if any(each.startswith(("EM-", "ES-")) for each in faults) else "PASS"
+
+
 def validation(of: Publication) -> str:
     """What the linter says; its errors are named, for they are the next thing to do."""
     errors = [found for found in of.lint.violations if found.severity is ERROR]
-    # Rules about the front matter and the structure: what every reader relies on
-    is_sound = not any(found.id.startswith(("EM-", "ES-")) for found in errors)
-    third = "Present" if has_third_alternative(of.artifact) else "MISSING"
     lines = [
-        f"- Schema: {'PASS' if is_sound else 'FAIL'}",
+        f"- Schema: {schema_verdict(of.lint)}",
         f"- Linter: {of.lint.summary.warnings} warnings, {of.lint.summary.errors} errors",
-        f"- Third Alternative: {third}",
+        f"- Third Alternative: {third_alternative(of.artifact)}",
     ]
     named = bounded(errors, _lint_error, command("lint", of))
     lines[2:2] = [f"  {line}" for line in named]

@@ -28,23 +28,47 @@ def after_ledger(
     entries = [entry for entry in ledger if entry.state is not Outcome.DUPLICATE]
     if not before and not any(entry.state is Outcome.REFUSED for entry in entries):
         return ()
-    still_open = {(each.message_id, each.block): each for each in before}
-    places: dict[Key, list[Place]] = {}
-    for each in before:
-        _note(each, places)
-    for _, group in groupby(entries, key=lambda entry: entry.message_id):
-        message = list(group)
-        for entry in message:
-            if entry.state is Outcome.APPLIED and places:
-                for key in _corrected_by(entry):
-                    for place in places.pop(key, ()):
-                        still_open.pop(place, None)
-        for entry in message:
-            if entry.state is Outcome.REFUSED:
-                refusal = refusal_of(entry, version)
-                still_open[entry.message_id, entry.block] = refusal
-                _note(refusal, places)
-    return tuple(still_open.values())
+    taken = _Taken(before)
+    taken.take(entries, version)
+    return tuple(taken.still_open.values())
+
+
+def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[Place, Place]:
+    """Which block has corrected which refused one, over all ledgers of a thread, in their order."""
+    taken = _Taken(())
+    for ledger in ledgers:
+        taken.take([entry for entry in ledger if entry.state is not Outcome.DUPLICATE], None)
+    return taken.corrected
+
+
+class _Taken:
+    """Refused blocks while ledgers are gone through: which are open, what has corrected which."""
+
+    def __init__(self, before: Sequence[Refusal]) -> None:
+        self.still_open = {(each.message_id, each.block): each for each in before}
+        self.corrected: dict[Place, Place] = {}
+        self._places: dict[Key, list[Place]] = {}
+        for each in before:
+            _note(each, self._places)
+
+    def take(self, entries: Iterable[Entry], version: int | None) -> None:
+        """Go through the blocks of a ledger, duplicates left out."""
+        for _, group in groupby(entries, key=lambda entry: entry.message_id):
+            message = list(group)
+            for entry in message:
+                if entry.state is Outcome.APPLIED and self._places:
+                    self._correct(entry)
+            for entry in message:
+                if entry.state is Outcome.REFUSED:
+                    refusal = refusal_of(entry, version)
+                    self.still_open[entry.message_id, entry.block] = refusal
+                    _note(refusal, self._places)
+
+    def _correct(self, entry: Entry) -> None:
+        for key in _corrected_by(entry):
+            for place in self._places.pop(key, ()):
+                if self.still_open.pop(place, None):
+                    self.corrected[place] = (entry.message_id, entry.block)
 
 
 def refusal_of(entry: Entry, version: int | None) -> Refusal:

@@ -7,24 +7,35 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from types import MappingProxyType
+from typing import cast
+from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from brenner.diagnostics.errors import BrennerError
-from brenner.web.page import Answer, Cookie, Download, PageFunction, Redirect
+from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.web import links
+from brenner.web.from_files import from_files
+from brenner.web.guest_pages import check_guest
+from brenner.web.last_good import LastGood
+from brenner.web.looks import Moment, is_look, marked
+from brenner.web.page import Answer, Cookie, Download, Page, PageFunction, Redirect
 from brenner.web.refused import refusal_page
 from brenner.web.rendering import html
 from brenner.web.site import Site
+from brenner.web.store import Absence
 from brenner.web.visit import Visit
+from brenner.web.visiting import is_https, recognised, visit_of
+from brenner.web.written import Cookies, NotForOthersError, Text, Written
 
 _MOST_AT_ONCE = 8
 _JSON = "application/json"
-_OK, _SEE_OTHER = 200, 303
+_OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
+_NEEDS_NO_STORE = (links.CONNECT, links.HELP)
+STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -47,33 +58,109 @@ class Answering:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._written = Written()
+        self._last_good = LastGood()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a page that is only read."""
 
         async def endpoint(request: Request) -> Response:
-            work = partial(self._answer, function, request, self._visit(request))
-            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+            site = self._site
+            if request.url.path in _NEEDS_NO_STORE:
+                work = partial(_alone, function, request, visit_of(site, request))
+                return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+            found = await site.reading.store.place()
+            if isinstance(found, Absence):
+                visit = visit_of(site, request)
+                work = partial(self._while_away, function, request, visit, found)
+            else:
+                site = site._replace(reading=site.reading.at(found))
+                work = partial(self._answer, function, request, visit_of(site, request))
+            response = await anyio.to_thread.run_sync(work, limiter=self._limiter)
+            if not isinstance(found, Absence):
+                _note_look(response, request, found.position)
+            return response
 
         return endpoint
 
-    def _visit(self, request: Request) -> Visit:
-        path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return Visit(
-            self._site,
-            path,
-            datetime.now(UTC),
-            MappingProxyType(dict(request.path_params)),
-            MappingProxyType(dict(request.query_params)),
-            MappingProxyType(dict(request.cookies)),
-        )
-
     def _answer(self, function: PageFunction, request: Request, visit: Visit) -> Response:
+        """The page, from memory where somebody has just asked for the same."""
         try:
-            answer = function(visit)
+            visit = recognised(visit)
+            check_guest(visit)
+            if visit.login is not None:
+                return respond(function(visit), request, visit)
+            place, is_json = visit.site.reading.place, wants_json(request)
+            key = (visit.path, is_json, place, visit.guest_of)
+            write = partial(self._write, function, request, visit)
+            return _response(self._written.get(key, write), request)
+        except NotForOthersError as own:
+            return cast("Response", own.made)
+        except Unavailable as error:
+            absence = visit.site.reading.store.lost(error)
+            return self._while_away(function, request, visit, absence)
         except BrennerError as error:
-            answer = refusal_page(error)
-        return respond(answer, request, visit)
+            return respond(refusal_page(error), request, visit)
+
+    def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text:
+        cookies = Cookies(visit.cookies)
+        answer = function(visit._replace(cookies=cookies))
+        if not isinstance(answer, Page) or answer.status != _OK:
+            raise NotForOthersError(respond(answer, request, visit))
+        is_own = cookies.was_read or bool(answer.cookies)
+        if not is_own or not visit.cookies:
+            self._last_good.keep(_address(request), answer, visit.now, visit.site.reading.place)
+        if is_own:
+            raise NotForOthersError(respond(answer, request, visit))
+        return _text(answer, request, visit)
+
+    def _while_away(
+        self, function: PageFunction, request: Request, visit: Visit, absence: Absence
+    ) -> Response:
+        """The last good page, or what the session's file has; else that there is none."""
+        try:
+            visit = recognised(visit)
+            check_guest(visit)
+            page = self._last_good.find(_address(request), absence)
+            page = page or from_files(function, visit, absence)
+        except BrennerError as error:
+            return respond(refusal_page(error), request, visit)
+        response = respond(page or refusal_page(absence.error), request, visit)
+        if page is not None:
+            response.headers[STALE] = absence.since.isoformat()
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+def _note_look(response: Response, request: Request, position: int) -> None:
+    """Let the browser keep that a session was looked at, whoever else has got the same page."""
+    thread_id = request.path_params.get("thread")
+    is_page = response.status_code == _NOT_MODIFIED or response.headers.get(
+        "content-type", ""
+    ).startswith("text/html")
+    is_shown = response.status_code in (_OK, _NOT_MODIFIED) and is_page
+    if not thread_id or not is_shown or "content-disposition" in response.headers:
+        return
+    if is_look(request.headers) and not wants_json(request):
+        now = Moment(position, datetime.now(UTC))
+        cookie = marked(thread_id, request.cookies, now)
+        set_cookie(response, cookie, is_secure=is_https(request))
+
+
+def _alone(function: PageFunction, request: Request, visit: Visit) -> Response:
+    """A page that needs no mail."""
+    try:
+        visit = recognised(visit)
+        check_guest(visit)
+        return respond(function(visit), request, visit)
+    except BrennerError as error:
+        return respond(refusal_page(error), request, visit)
+
+
+def _address(request: Request) -> str:
+    """What was asked for, in whatever form."""
+    asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
+    return f"{request.url.path}?{urlencode(sorted(asked))}"
 
 
 def respond(answer: Answer, request: Request, visit: Visit) -> Response:
@@ -82,13 +169,10 @@ def respond(answer: Answer, request: Request, visit: Visit) -> Response:
         response: Response = RedirectResponse(answer.to, _SEE_OTHER, _HEADERS)
     elif isinstance(answer, Download):
         response = _download(answer)
-    elif wants_json(request):
-        text = json.dumps(answer.document, ensure_ascii=False, indent=1) + "\n"
-        response = _tagged(text, _JSON, answer.status, request)
     else:
-        response = _tagged(html(answer, visit), "text/html; charset=utf-8", answer.status, request)
+        response = _response(_text(answer, request, visit), request, answer.status)
     for cookie in () if isinstance(answer, Download) else answer.cookies:
-        set_cookie(response, cookie, is_secure=request.url.scheme == "https")
+        set_cookie(response, cookie, is_secure=is_https(request))
     return response
 
 
@@ -111,18 +195,23 @@ def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
     )
 
 
-def _tagged(text: str, media_type: str, status: int, request: Request) -> Response:
+def _text(page: Page, request: Request, visit: Visit) -> Text:
+    if wants_json(request):
+        return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", _JSON)
+    return Text.of(html(page, visit), "text/html; charset=utf-8")
+
+
+def _response(text: Text, request: Request, status: int = _OK) -> Response:
     """Who has the same already gets no more than that."""
-    body = text.encode(errors="replace")
-    tag = f'"{sha256(body).hexdigest()[:32]}"'
-    headers = {**_HEADERS, "ETag": tag}
-    if request.headers.get("if-none-match") == tag and status == _OK:
+    headers = {**_HEADERS, "ETag": text.tag}
+    if request.headers.get("if-none-match") == text.tag and status == _OK:
         return Response(status_code=304, headers=headers)
-    return Response(body, status, headers, media_type=media_type)
+    return Response(text.body, status, headers, media_type=text.media_type)
 
 
 def _download(answer: Download) -> Response:
     headers = dict(_HEADERS) | {"Content-Security-Policy": answer.policy or POLICY}
     if answer.file_name:
-        headers["Content-Disposition"] = f'attachment; filename="{answer.file_name}"'
+        how = "inline" if answer.is_shown else "attachment"
+        headers["Content-Disposition"] = f'{how}; filename="{answer.file_name}"'
     return Response(answer.text.encode(errors="replace"), 200, headers, answer.media_type)

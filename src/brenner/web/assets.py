@@ -8,7 +8,18 @@ from typing import NamedTuple
 _FOLDER = Path(__file__).parent / "static"
 _KINDS = MappingProxyType({".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"})
 # One sheet of many files, in the order in which they may say something else than those before
-_STYLE = ("base", "frame", "home", "artifact", "thread", "versions", "evidence", "lab", "print")
+_STYLE = (
+    "base",
+    "live",
+    "frame",
+    "home",
+    "artifact",
+    "thread",
+    "versions",
+    "evidence",
+    "lab",
+    "print",
+)
 _SCRIPTS = ("live", "keys")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGITS = 16

@@ -13,9 +13,14 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from brenner.artifact.html_values import prose, text_html
+from brenner.artifact.field_words import value_text
+from brenner.artifact.html_values import Known, part_html, prose, text_html
+from brenner.artifact.model import Reference
+from brenner.delta.schema import SECTIONS, Field, FieldKind
 from brenner.thread.counting import counted
 from brenner.thread.times import ago, exact
+from brenner.web.markdown_html import markdown, parts
+from brenner.web.message_text import formatted, own_part
 
 _TINTS = 12
 _INITIALS = 2
@@ -41,6 +46,50 @@ def plain(text: str) -> Markup:
 def paragraphs(text: str) -> Markup:
     """A text of somebody else's as paragraphs; nothing in it is markup."""
     return _escaped(prose(text))
+
+
+def verbatim(text: str) -> Markup:
+    """A text of somebody else's with its lines and tabs, for `pre`."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return _escaped("\n".join("\t".join(map(text_html, line.split("\t"))) for line in lines))
+
+
+def lines(text: str) -> Markup:
+    """A text of somebody else's with its lines and tabs, and nothing added or taken away."""
+    kept = ("\t".join(map(text_html, line.split("\t"))) for line in text.split("\n"))
+    return _escaped("\n".join(kept))
+
+
+def coded(text: str) -> Markup:
+    """A sentence of ours on one line, in which commands stand between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick that stands for itself
+        return plain(text)
+    shown = (
+        Markup("<code>{}</code>").format(plain(part)) if number % 2 else plain(part)
+        for number, part in enumerate(parts)
+    )
+    return Markup("").join(shown)
+
+
+@pass_context
+def said(context: Context, entry: Mapping[str, Any], is_killed: bool = False) -> Markup:
+    """An entry of a field, with links to what the page has addresses for."""
+    page = context["page"]
+    known = Known(page["session"]["thread_id"], page["addresses"], reads_prose=True)
+    field = field_of(entry["section"], entry["path"][0])
+    html = part_html(field, from_json(entry["value"]), known, is_killed=is_killed)
+    return _escaped(html)
+
+
+def told(value: object) -> Markup:
+    """A value in words, as it was before, or as somebody else would have it."""
+    return paragraphs(in_words(value))
+
+
+def in_words(value: object) -> str:
+    """The same as plain text."""
+    return value_text(from_json(value))
 
 
 @pass_context
@@ -84,6 +133,20 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def field_of(section: str, name: str) -> Field:
+    """A field of the schema; what a file has besides is a text."""
+    return SECTIONS[section].fields.get(name) or Field(name, FieldKind.TEXT, "")
+
+
+def from_json(value: object) -> object:
+    """A value of the artifact, of its JSON: a reference is an object there."""
+    if isinstance(value, dict) and value.keys() == set(Reference._fields):
+        return Reference(**value)
+    if isinstance(value, list):
+        return tuple(map(from_json, value))
+    return value
+
+
 def _escaped(html: str) -> Markup:
     """What was escaped already; the one place that says so."""
     return Markup(html)  # noqa: S704
@@ -104,6 +167,12 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "plain": plain,
         "paragraphs": paragraphs,
+        "verbatim": verbatim,
+        "coded": coded,
+        "lines": lines,
+        "said": said,
+        "told": told,
+        "in_words": in_words,
         "when": when,
         "exactly": exactly,
         "tint": tint,
@@ -112,5 +181,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "words": words,
         "counted": counted,
         "escaped": escape,
+        "markdown": markdown,
+        "body_parts": parts,
+        "formatted": formatted,
+        "own_part": own_part,
     }
 )

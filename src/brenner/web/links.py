@@ -3,9 +3,15 @@
 from urllib.parse import quote, urlencode
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
-LAB = "/lab"
+LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
+SOURCE = "/source"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
 TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+
+
+def home(phase: str | None = None, page: int = 1) -> str:
+    """All sessions, or those in a phase."""
+    return _asking(HOME, {"phase": phase, "page": page if page > 1 else None})
 
 
 def session(thread_id: str, tab: str = "", **asked: object) -> str:
@@ -24,14 +30,20 @@ def message(message_id: int, form: str = "") -> str:
     return f"/messages/{message_id}/{form}" if form else f"/messages/{message_id}"
 
 
+def source(section: int | None = None, page: int | None = None) -> str:
+    """The source text, at a section of it."""
+    place = f"#s{section}" if section is not None else ""
+    return _asking(SOURCE, {"section": section, "page": page}) + place
+
+
 def diff(thread_id: str, old: int, new: int, **asked: object) -> str:
     """What changed from one version to another."""
     return session(thread_id, "diff", **{"from": old, "to": new}, **asked)
 
 
-def search(text: str) -> str:
-    """What was found."""
-    return _asking(SEARCH, {"q": text})
+def search(text: str, before: int | None = None) -> str:
+    """What was found; from before a message on."""
+    return _asking(SEARCH, {"q": text, "before": before})
 
 
 def export(thread_id: str, form: str) -> str:

@@ -41,12 +41,16 @@ class Page(NamedTuple):
 
 
 class Download(NamedTuple):
-    """A text that is not one of our pages; with a file name it is saved, else shown."""
+    """A text that is not one of our pages; with a file name it is saved, else shown.
+
+    One that `is_shown` all the same has its name for who saves it.
+    """
 
     text: str
     media_type: str
     file_name: str = ""
     policy: str = ""
+    is_shown: bool = False
 
 
 class Redirect(NamedTuple):

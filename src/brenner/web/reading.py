@@ -1,27 +1,61 @@
 """Sessions as pages read them: each as it stood at one moment, everything worked out once."""
 
-from collections.abc import Mapping
-from functools import cached_property
+import time
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from datetime import datetime, timedelta
+from typing import Self, TypeVar
 
+from brenner.artifact.ledger import Entry
+from brenner.artifact.merge import Merge, merge
+from brenner.artifact.render import render_artifact
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.mail.model import Stored
+from brenner.mail.open import store_of
+from brenner.session.chain import Chain
+from brenner.session.contributions import Survival, survivals
+from brenner.session.rebuild import text_hash
+from brenner.session.refusal_replies import told_of_refusals
+from brenner.session.refused import Place
+from brenner.session.rounds import Round, rounds_of
+from brenner.session.settled import Settled, settled
+from brenner.thread.posted import in_thread_order
+from brenner.web.kept_sessions import Kept
+from brenner.web.place import Place as MailPlace
+from brenner.web.place import place_of
+from brenner.web.store import Store
+from brenner.web.worked_out import once, worked_out
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import VersionLedger, ledgers
-from brenner.workflows.session_status import Followed, load_status
-from brenner.workflows.source_text import source_text_of
+from brenner.workflows.persist import Persistence, persistence_of
+from brenner.workflows.session_status import Followed, load_status, with_news
+from brenner.workflows.sessions import Listing, listing
+from brenner.workflows.source_text import readable_source, source_of
+from brenner.workflows.version_texts import version_texts
 from brenner.workflows.versions import History, LoadedVersion, Target, history, load_version
+
+_T = TypeVar("_T")
+_ASKED_AGAIN = timedelta(seconds=5)
 
 
 class Session:
     """One session at one moment. What nobody asks for is not worked out."""
 
-    def __init__(self, desk: Desk, followed: Followed) -> None:
+    def __init__(self, desk: Desk, followed: Followed, before: "Session | None" = None) -> None:
         self.desk = desk
+        self.followed = followed
         self.status = followed.status
         self.chain = followed.chain
         self.messages = followed.messages  # in the order in which they came in
         self._versions: dict[int, LoadedVersion] = {}
+        self._made: dict[object, object] = {}
+        self._lints: dict[str | None, LintReport] = {}
+        self._passing: dict[object, object] = {}
+        self._persistence: tuple[datetime, Persistence] | None = None
+        if before is not None and _same_versions(before.chain, followed.chain):
+            kept = vars(before)
+            vars(self).update({name: kept[name] for name in _OF_VERSIONS if name in kept})
 
     @property
     def thread_id(self) -> str:
@@ -33,47 +67,158 @@ class Session:
         """How many messages it had."""
         return self.status.position
 
-    @cached_property
+    @worked_out
     def stored(self) -> tuple[Stored, ...]:
         """The messages as the mailbox has them, in the order of the thread (R9)."""
-        return self.desk.mailbox.thread(self.thread_id).messages
+        return tuple(sorted(self.followed.stored, key=lambda each: in_thread_order(each.posted)))
 
-    @cached_property
+    @worked_out
     def latest(self) -> LoadedVersion | None:
         """The latest version with who set what; None before the first."""
         return self.version(self.chain.number) if self.chain.versions else None
 
     def version(self, number: int) -> LoadedVersion:
         """A version with who set what; one that does not exist is refused."""
-        if number not in self._versions:
-            target = Target(self.thread_id, number)
-            self._versions[number] = load_version(self.desk, target, with_state=True)
-        return self._versions[number]
+        target = Target(self.thread_id, number)
+        return once(
+            self._versions, number, lambda: load_version(self.desk, target, with_state=True)
+        )
 
-    @cached_property
+    @property
     def history(self) -> History:
-        """All versions."""
-        return history(self.desk, self.thread_id)
+        """All versions; files and git are asked again after some seconds."""
+        slot = int(time.monotonic() / _ASKED_AGAIN.total_seconds())
+        if slot not in self._passing:
+            self._passing = {slot: True}
+        return once(self._passing, "history", lambda: history(self.desk, self.thread_id))
 
-    @cached_property
+    @worked_out
     def ledgers(self) -> Mapping[int, VersionLedger]:
         """What became of the blocks that each version has read."""
         return {each.number: each for each in ledgers(self.desk, self.thread_id)}
 
-    @cached_property
+    @worked_out
+    def merged(self) -> Merge:
+        """What the next version would be, as the thread stands."""
+        unread = [filed.posted for filed in self.chain.unread]
+        return merge(self.chain.state, unread, operator=self.desk.project.operator)
+
+    @property
+    def expected(self) -> tuple[Entry, ...]:
+        """What would become of the blocks that no version has read."""
+        return self.merged.ledger
+
+    @worked_out
+    def settled(self) -> Mapping[Place, Settled]:
+        """The refused blocks that were corrected or dismissed since."""
+        read = [self.ledgers[number].entries for number in sorted(self.ledgers)]
+        return settled(self.chain, self.messages, [*read, self.expected])
+
+    @worked_out
+    def survivals(self) -> Mapping[str, Survival]:
+        """What stands of everybody's work in the latest version."""
+        state = self.latest.state if self.latest else None
+        return survivals(state) if state else {}
+
+    @property
     def lint(self) -> LintReport | None:
-        """What the linter says of the latest version."""
-        if self.latest is None:
+        """What the linter says of the latest version; the source text may have changed since."""
+        if not self.chain.versions:
             return None
-        return lint(self.latest.artifact, source=source_text_of(self.desk.project))
+        source = source_of(self.desk.project)
+        return once(self._lints, source if isinstance(source, str) else None, self._linted)
+
+    def _linted(self) -> LintReport:
+        self._lints.clear()  # one is enough
+        return lint(self.chain.state.artifact, source=readable_source(self.desk.project))
+
+    @worked_out
+    def rounds(self) -> tuple[Round, ...]:
+        """The messages by rounds."""
+        return rounds_of(self.chain, self.messages)
+
+    @worked_out
+    def told(self) -> frozenset[int]:
+        """The messages whose authors have been mailed what is refused in them."""
+        return told_of_refusals(self.messages)
+
+    @worked_out
+    def text(self) -> str:
+        """The text of the latest version, also of one that is too large for its message."""
+        latest = self.chain.latest
+        if latest is None:
+            return ""
+        text = render_artifact(self.chain.state.artifact)
+        if text_hash(text) == latest.artifact_sha256:
+            return text
+        return version_texts(self.desk.mailbox, self.chain, latest.operator)(latest.number) or ""
+
+    def once(self, work: "Callable[[Session], _T]") -> _T:
+        """What a page makes of this session, made once."""
+        return once(self._made, work, lambda: work(self))
+
+    def persistence(self, now: datetime) -> Persistence:
+        """How far the latest version has come; git is asked again after some seconds."""
+        if self._persistence is None or now - self._persistence[0] > _ASKED_AGAIN:
+            found = persistence_of(self.desk.project, self.thread_id, self.text)
+            self._persistence = (now, found)
+        return self._persistence[1]
+
+
+# What follows from the versions alone: a message that is none of them changes nothing of it.
+_OF_VERSIONS = ("latest", "ledgers", "survivals", "text", "_versions", "_lints")
+
+
+def _same_versions(before: Chain, after: Chain) -> bool:
+    """Whether nothing has become a version since, nor claims to be one."""
+    return (
+        before.versions == after.versions
+        and before.spare == after.spare
+        and before.unrecorded == after.unrecorded
+        and before.broken == after.broken
+    )
 
 
 class Reading:
-    """The sessions of a project, for all who look."""
+    """The sessions of a project, for all who look; each is worked out once for every state.
 
-    def __init__(self, desk: Desk) -> None:
+    One that is `at` a place is for one visit: whatever comes in meanwhile, it sees no session twice
+    with different mail in it.
+    """
+
+    def __init__(self, desk: Desk, store: Store | None = None) -> None:
         self.desk = desk
+        self.store = store or Store(desk, store_of(desk.project).shown)
+        self.place: MailPlace | None = None
+        self._sessions = Kept(desk, _with_news)
+        self._listings: dict[object, object] = {}
+        self._seen: dict[str, Session] = {}
+
+    def at(self, place: MailPlace) -> Self:
+        """The same, for one visit, with all mail up to there."""
+        pinned = copy(self)
+        vars(pinned).update(place=place, _seen={})
+        return pinned
 
     def session(self, thread_id: str) -> Session:
         """A session as it stands now; an unknown one is refused."""
-        return Session(self.desk, load_status(self.desk, thread_id))
+        if self.place is None:
+            return self._sessions.get(thread_id, place_of(self.desk.mailbox))
+        place = self.place
+        return once(self._seen, thread_id, lambda: self._sessions.get(thread_id, place))
+
+    def listing(self) -> Listing:
+        """All sessions, one row each, and what is left out."""
+        place = self.place or place_of(self.desk.mailbox)
+        if place not in self._listings:
+            self._listings.clear()
+        return once(self._listings, place, lambda: listing(self.desk))
+
+
+def _with_news(
+    desk: Desk, thread_id: str, before: Session | None, news: Sequence[Stored]
+) -> Session:
+    """A session, or the one that it became with new messages."""
+    if before is None:
+        return Session(desk, load_status(desk, thread_id))
+    return Session(desk, with_news(before.followed, news, desk.project.operator), before)

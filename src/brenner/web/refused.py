@@ -1,25 +1,43 @@
-"""Pages for what cannot be shown: an unknown address, a refusal, a store that is away."""
+"""Pages for what cannot be shown: an unknown address, a refusal, a store that is away, a fault."""
 
-from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
+from types import MappingProxyType
+
+from brenner.diagnostics.codes import lab, mail, serving, versions
+from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.visible import visible_lines
 from brenner.web.page import Page
 
-_NOT_FOUND = frozenset({UNKNOWN_THREAD.id, "NO_SUCH_MESSAGE", "UNKNOWN_VERSION", "NO_SUCH_PAGE"})
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 400, 403, 404, 503
+_STATUS = MappingProxyType(
+    {
+        **dict.fromkeys((mail.UNKNOWN_THREAD.id, mail.UNKNOWN_MESSAGE.id), _NOT_FOUND),
+        **dict.fromkeys((mail.NOT_IN_THREAD.id, mail.NO_SUCH_AGENT.id), _NOT_FOUND),
+        **dict.fromkeys((versions.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), _NOT_FOUND),
+        serving.NO_SUCH_PAGE.id: _NOT_FOUND,
+        versions.NO_VERSION_YET.id: _NOT_FOUND,
+        **dict.fromkeys((lab.GUESTS_STAY.id, lab.LINK_BROKEN.id, lab.LINK_EXPIRED.id), _FORBIDDEN),
+    }
+)
 
 
 def refusal_page(error: BrennerError) -> Page:
     """What is wrong, and how to mend it."""
-    return diagnostic_page(error.diagnostic, _status(error))
+    return diagnostic_page(error.diagnostic, _status(error), error.details)
 
 
-def diagnostic_page(found: Diagnostic, status: int) -> Page:
-    """The page of one diagnostic."""
-    document = {"error": found.to_json(), "status": status}
+def diagnostic_page(found: Diagnostic, status: int, details: tuple[str, ...] = ()) -> Page:
+    """The page of one diagnostic; `details` are texts that belong to it."""
+    document = {
+        "error": found.to_json(),
+        "status": status,
+        "details": list(map(visible_lines, details)),
+    }
     return Page("pages/refused.html", found.code.title, document, status, is_live=False)
 
 
 def _status(error: BrennerError) -> int:
     if isinstance(error, Unavailable):
-        return 503
-    return 404 if error.diagnostic.id in _NOT_FOUND else 400
+        return _UNAVAILABLE
+    return _STATUS.get(error.diagnostic.id, _BAD_REQUEST)

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from brenner import __version__
-from brenner.web import filters, links
+from brenner.web import charts, filters, links
 from brenner.web.assets import Asset, load
 from brenner.web.page import Page
 from brenner.web.visit import Visit
@@ -34,6 +34,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update(filters.FILTERS)
+    made.filters.update(charts.CHARTS)
     made.globals.update(
         links=links,
         asset={name: asset.url for name, asset in assets().items()},
@@ -49,9 +50,11 @@ def html(page: Page, visit: Visit) -> str:
         title=page.title,
         page=page.document,
         is_live=page.is_live,
+        place=visit.site.reading.place,
         site=visit.site.about,
         is_lab=visit.site.is_lab,
         login=visit.login,
+        is_guest=visit.guest_of is not None,
         path=visit.path,
         asked=visit.asked,
         now=visit.now,

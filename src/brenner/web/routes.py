@@ -2,14 +2,16 @@
 
 from types import MappingProxyType
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.errors import Refused
 from brenner.web import links
 from brenner.web.answering import Answering
+from brenner.web.entrance_routes import entrance_routes
+from brenner.web.lab.door import Door
+from brenner.web.lab.routes import lab_routes
 from brenner.web.page import PageFunction
 from brenner.web.pages import (
     agents,
@@ -24,6 +26,7 @@ from brenner.web.pages import (
     ledger,
     message,
     search,
+    source,
     thread,
     versions,
 )
@@ -39,6 +42,7 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         links.SEARCH: search.page,
         links.CONNECT: connect.page,
         links.HELP: help_sheet.page,
+        links.SOURCE: source.page,
         "/messages/{message:int}": message.page,
         "/messages/{message:int}/raw": message.raw,
         _SESSION: artifact.page,
@@ -57,14 +61,17 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
 
 def routes(site: Site) -> list[BaseRoute]:
     """All of them. Those of the lab exist only where it is on."""
+    if site.is_lab and site.door is None:
+        site = site._replace(door=Door(site.desk))
     answering = Answering(site)
     pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
-    return [Route("/assets/{digest}/{name}", _asset), *pages]
+    lab = lab_routes(site) if site.is_lab else []
+    return [Route("/assets/{digest}/{name}", _asset), *pages, *lab, *entrance_routes(site)]
 
 
 async def _asset(request: Request) -> Response:
     """A file under its digest; one of an earlier release is not there."""
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.digest != request.path_params["digest"]:
-        raise Refused(NO_SUCH_PAGE.at(path=request.url.path))
+        raise HTTPException(404)
     return Response(asset.content, 200, _FOR_EVER, asset.media_type)

@@ -1,9 +1,13 @@
 """What all pages have in common: whose project it is, and how it is served."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.web.reading import Reading
 from brenner.workflows.desk import Desk
+
+if TYPE_CHECKING:
+    from brenner.web.entrance import Entrance
+    from brenner.web.lab.door import Door
 
 
 class Client(NamedTuple):
@@ -27,9 +31,15 @@ class About(NamedTuple):
 
 
 class Site(NamedTuple):
-    """The pages of one project."""
+    """The pages of one project.
+
+    Where the operator can act on them, there is a door to the lab; where the server wants a token,
+    there is an entrance for browsers.
+    """
 
     desk: Desk
     about: About
     reading: Reading
     is_lab: bool = False
+    door: "Door | None" = None
+    entrance: "Entrance | None" = None

@@ -18,7 +18,8 @@ class Visit(NamedTuple):
 
     `named` is what the address names (`thread`, `item`, `message`), `asked` what stands behind its
     question mark; `form` and `sent` are what was sent, by a form or as JSON. `login` is there
-    where the operator has logged in.
+    where the operator has logged in. `guest_of` are the threads that somebody may see who came by
+    a link; None for everybody else.
     """
 
     site: "Site"
@@ -30,6 +31,7 @@ class Visit(NamedTuple):
     form: Mapping[str, str] = _NOTHING
     sent: object = None
     login: "Login | None" = None
+    guest_of: frozenset[str] | None = None
 
     @property
     def thread_id(self) -> str:

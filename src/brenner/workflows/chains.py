@@ -1,6 +1,6 @@
 """The chain of a thread's versions, from the mailbox; what was worked out before is kept there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from brenner.diagnostics.errors import BrennerError, Refused
@@ -46,6 +46,18 @@ def load_chain(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain:
     if not stored:
         raise unknown_thread(thread_id, [thread.thread_id for thread in mailbox.threads()])
     return KeptChain(replay(thread_id, list(map(filed, stored)), operator), _last(stored, 0))
+
+
+def grown_chain(
+    chain: Chain, messages: Sequence[Filed], news: Sequence[Filed], operator: str
+) -> Chain:
+    """The chain with messages that came in since; `messages` are all of them, with the new ones."""
+    after = advance(chain, news)
+    # The first version names an operator who is heard from then on, also in what came before it.
+    has_first = after is not None and bool(after.versions) and not chain.versions
+    if after is None or has_first:
+        return replay(chain.thread_id, messages, operator)
+    return after
 
 
 def load_quickly(mailbox: Mailbox, thread_id: str, operator: str, most: int) -> Chain | None:

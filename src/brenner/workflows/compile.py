@@ -26,9 +26,7 @@ from brenner.session.compiled import Contributor, compose_compiled, size_note
 from brenner.session.propose import Compiler, Proposal, propose, publication_of
 from brenner.session.rebuild import text_hash
 from brenner.thread.cross_reference import cross_reference
-from brenner.thread.messages import Message
 from brenner.thread.posted import iso
-from brenner.thread.subjects import parse_subject
 from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
@@ -43,6 +41,7 @@ from brenner.workflows.persist import (
     persist,
     persistence_of,
 )
+from brenner.workflows.previewed import check_as_seen
 from brenner.workflows.publishing import check_sound, post, recipients_of, verified
 from brenner.workflows.references import (
     closed_circles,
@@ -55,11 +54,15 @@ from brenner.workflows.refusals import notify
 from brenner.workflows.session_status import load_status
 from brenner.workflows.source_text import source_text_of
 from brenner.workflows.trusting import unverified
-from brenner.workflows.version_texts import version_texts
+from brenner.workflows.version_texts import version_text, version_texts
 
 
 class CompileOptions(NamedTuple):
-    """How to compile. `close` publishes the last version of the session."""
+    """How to compile. `close` publishes the last version of the session.
+
+    `position` is how many messages the thread had when somebody looked at what would be published;
+    where it is not that any more, nothing is.
+    """
 
     dry_run: bool = False
     strict: bool = False
@@ -67,6 +70,7 @@ class CompileOptions(NamedTuple):
     notify: bool = False
     close: bool = False
     persist: PersistOptions | None = None
+    position: int | None = None
 
 
 class Status(StrEnum):
@@ -139,6 +143,7 @@ class _Compile:
         """Go through the steps; what was posted stays, whatever fails after it."""
         chain, options = self.chain, self.options
         check_sound(chain)
+        check_as_seen(self.desk.mailbox, chain, options.position)
         if options.close and not chain.versions:
             raise Refused(codes.NO_VERSION_TO_CLOSE.at(thread_id=chain.thread_id))
         proposal = self._propose()
@@ -158,14 +163,14 @@ class _Compile:
         too_large = None if proposal.text in message.body else size_note(publication)
         wish = self._wish(proposal.number, is_end=proposal.status == "closed")
         if wish:
-            version = self._version(proposal.number, 0, proposal.text, message)
+            version = version_text(chain, proposal.number, 0, proposal.text, message)
             check_persistable(self.desk, version, self._texts(version), wish)
         if options.dry_run:
             return self._result(proposal, Status.DRY_RUN)
         stored = post(self.desk, chain, message, rebuilt)
         done = self._result(proposal, Status.PUBLISHED)._replace(message=stored)
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
-        version = self._version(proposal.number, stored.id, done.text, message)
+        version = version_text(chain, proposal.number, stored.id, done.text, message)
         return self._looked_again(self._after(done, version, wish))
 
     def _propose(self) -> Proposal:
@@ -194,14 +199,6 @@ class _Compile:
             push=configured.push,
             archive=configured.archive,
         )
-
-    def _version(self, number: int, message_id: int, text: str, message: Message) -> VersionText:
-        """What is persisted; the commit says of it what the subject of its message says."""
-        subject = parse_subject(message.subject)
-        said = (subject.description if subject else "").removeprefix(f"v{number}").strip()
-        spare = [each for each in self.chain.spare if self.chain.is_void(each)]
-        void = tuple(each.inline for each in spare if each.inline)
-        return VersionText(self.chain.thread_id, number, message_id, text, said, void)
 
     def _texts(self, new: VersionText) -> Callable[[int], str | None]:
         """The texts of all versions, the new one included."""
@@ -232,7 +229,7 @@ class _Compile:
                 notes=(*result.notes, *([found] if wish else []))
             )
         stored = self.desk.mailbox.message(latest.message_id)
-        version = self._version(latest.number, stored.id, text, stored.message)
+        version = version_text(chain, latest.number, stored.id, text, stored.message)
         result = result._replace(message=stored)
         if self.options.dry_run:
             return result

@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import secrets
 
+from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
+from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 
@@ -40,6 +42,16 @@ def is_secret_of(digest: str | None, secret: str) -> bool:
 def kept_digest(mailbox: Mailbox, name: str) -> str | None:
     """What is kept of the secret of a name; None where it, or everybody in this home, has none."""
     return None if Ability.SECRETS in mailbox.lacks else mailbox.digest(name)
+
+
+def operator_digest(mailbox: Mailbox, operator: str) -> str | None:
+    """The same of the operator, whom a store that was never written to does not know yet."""
+    try:
+        return kept_digest(mailbox, operator)
+    except Refused as refused:
+        if refused.diagnostic.code != NO_SUCH_AGENT:
+            raise
+        return None
 
 
 def has_secret(mailbox: Mailbox, name: str, secret: str) -> bool:

@@ -25,7 +25,8 @@ class RosterWish(NamedTuple):
     """What somebody asks for: the flags of a command, or the fields of a form.
 
     `roster` is JSON or `@file`; `agent_roles` are `NAME=ROLE`; `recipients` are the names to send
-    to, each with the role that was given with it. `session` is a roster that a program hands in.
+    to, each with the role that was given with it. `session` is a roster that a program hands in, or
+    the part of one that somebody has said just now, in a form or a request.
     """
 
     roster: str | None = None
@@ -33,7 +34,7 @@ class RosterWish(NamedTuple):
     recipients: tuple[Recipient, ...] = ()
     preset: str | None = None
     unified: bool = False
-    session: Roster | None = None
+    session: Roster | Stated | None = None
 
 
 class _Part(NamedTuple):
@@ -171,9 +172,12 @@ def _given(said: str | None, origin: Origin) -> _Part:
 
 
 def _session(wish: RosterWish) -> _Part:
+    """What the session has of its own. Who has typed it just now is told if it has no effect."""
     if wish.session is None:
         return _Part()
     origin = Origin(Source.SESSION, "the session")
+    if isinstance(wish.session, Stated):
+        return _Part((Layer(origin, wish.session, Source.SESSION),))
     stated = Stated(*wish.session)
     is_nobody = not stated.entries and stated.mode != Mode.HEURISTIC
     found = (codes.EMPTY_ROSTER.at(source=f" from {origin.label}"),) if is_nobody else ()

@@ -60,6 +60,13 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     return _send(mailbox, file.message, report, options, file.body_line - 1)
 
 
+def examine_text(mailbox: Mailbox, text: str, options: SendOptions) -> Report:
+    """What `send_text` would say; nothing is stored."""
+    file = parse_message_file(text)
+    report = check_message(text, options.actor)
+    return _examined(mailbox, file.message, report, options, file.body_line - 1)
+
+
 def examine_composed(
     mailbox: Mailbox, message: Message, options: SendOptions
 ) -> tuple[Report, Message | None]:

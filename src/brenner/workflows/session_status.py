@@ -1,26 +1,29 @@
 """Where a session stands, from the mailbox."""
 
+from collections.abc import Sequence
 from shlex import quote
 from typing import NamedTuple
 
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.errors import Refused
+from brenner.mail.model import Stored
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Filed
-from brenner.session.standing import status_of
+from brenner.session.standing import standing, status_of
 from brenner.session.status import SessionStatus
 from brenner.thread.cross_reference import cross_reference
-from brenner.workflows.chains import check_usable, filed, load_chain
+from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file
 
 
 class Followed(NamedTuple):
-    """The status of a thread, and what it was worked out from."""
+    """The status of a thread, and what it was worked out from, in the order of arrival."""
 
     status: SessionStatus
     chain: Chain
     messages: tuple[Filed, ...]
+    stored: tuple[Stored, ...] = ()
 
 
 def load_status(desk: Desk, thread_id: str) -> Followed:
@@ -30,9 +33,20 @@ def load_status(desk: Desk, thread_id: str) -> Followed:
         known = load_chain(desk.mailbox, thread_id, desk.project.operator)
     except Refused as refused:
         raise with_its_file(desk, thread_id, refused) from None
-    stored = desk.mailbox.thread_arrivals(thread_id, 0)
-    messages = tuple(filed(each) for each in stored if each.arrival <= known.arrival)
-    return Followed(status_of(known.chain, messages, desk.project.operator), known.chain, messages)
+    found = desk.mailbox.thread_arrivals(thread_id, 0)
+    stored = tuple(each for each in found if each.arrival <= known.arrival)
+    messages = tuple(map(filed, stored))
+    status = status_of(known.chain, messages, desk.project.operator)
+    return Followed(status, known.chain, messages, stored)
+
+
+def with_news(before: Followed, news: Sequence[Stored], operator: str) -> Followed:
+    """Where the thread stands with messages that came in since."""
+    new = tuple(map(filed, news))
+    messages = (*before.messages, *new)
+    chain = grown_chain(before.chain, messages, new, operator)
+    status = standing(chain, messages, operator, before.status).status
+    return Followed(status, chain, messages, (*before.stored, *news))
 
 
 def with_its_file(desk: Desk, thread_id: str, refused: Refused) -> Refused:

@@ -173,7 +173,7 @@ def _work_out(desk: Desk, thread_id: str) -> tuple[Known, bool]:
     from brenner.session.overview_of import overview_of
     from brenner.workflows.session_status import load_status
 
-    status, chain, messages = load_status(desk, thread_id)
+    status, chain, messages, _ = load_status(desk, thread_id)
     last_at = max(each.posted.at for each in messages)
     speaks = any(type_of(each) for each in messages)
     overview = overview_of(status, chain.state.artifact) if speaks else None

@@ -35,6 +35,12 @@ def source_text_of(project: Project) -> SourceText | None:
     return read_source_text(text, project.source_text or "") if text is not None else None
 
 
+def readable_source(project: Project) -> SourceText | None:
+    """The same for who only looks: anchors are then checked for their form alone."""
+    text = source_of(project)
+    return read_source_text(text, project.source_text or "") if isinstance(text, str) else None
+
+
 def _unusable(project: Project, reason: str) -> Diagnostic:
     said = f"`source_text` names `{project.source_text}`, which cannot be read: {reason}"
     return codes.INVALID_SETTINGS.at(path=str(project.folder / SETTINGS_FILE), reason=said)

@@ -7,6 +7,7 @@ reads one is told what in it anybody may have sent.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust
 from brenner.session.chain import Chain
@@ -34,6 +35,17 @@ class Unverified(NamedTuple):
 def trusts(mailbox: Mailbox, thread_id: str) -> dict[int, Trust | None]:
     """Every message of a thread, in the order in which they came; None where nobody tells."""
     return {each.id: each.envelope.trust for each in mailbox.thread_arrivals(thread_id, 0)}
+
+
+def trusts_of(mailbox: Mailbox, message_ids: Iterable[int]) -> dict[int, Trust | None]:
+    """Those of some messages; one that is not in this store has none."""
+    found = {}
+    for each in dict.fromkeys(message_ids):
+        try:
+            found[each] = mailbox.message(each).envelope.trust
+        except Refused:
+            found[each] = None
+    return found
 
 
 def unverified(mailbox: Mailbox, message_ids: Iterable[int]) -> tuple[int, ...]:

@@ -1,11 +1,16 @@
-"""The text of any version of a thread: from its COMPILED message, or else rebuilt."""
+"""The text of any version of a thread, from its COMPILED message or else rebuilt; and what of it is
+persisted.
+"""
 
 from collections.abc import Callable
 
 from brenner.mail.mailbox import Mailbox
+from brenner.persist.artifact_file import VersionText
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate, Rebuilt, text_hash
 from brenner.thread.compiled_body import read_compiled
+from brenner.thread.messages import Message
+from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import replay_chain
 
 
@@ -35,3 +40,17 @@ def version_texts(mailbox: Mailbox, chain: Chain, operator: str) -> Callable[[in
         return found
 
     return text_of
+
+
+def version_text(
+    chain: Chain, number: int, message_id: int, text: str, message: Message
+) -> VersionText:
+    """What is persisted of a version; the commit says of it what the subject of its message says.
+
+    A message that is not posted yet has no id (0).
+    """
+    subject = parse_subject(message.subject)
+    said = (subject.description if subject else "").removeprefix(f"v{number}").strip()
+    spare = [each for each in chain.spare if chain.is_void(each)]
+    void = tuple(each.inline for each in spare if each.inline)
+    return VersionText(chain.thread_id, number, message_id, text, said, void)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from brenner.mail.model import Stored
-from brenner.session.chain import Chain, advance, replay
+from brenner.session.chain import Chain, replay
 from brenner.session.rebuild import Filed
 from brenner.session.route import Route, Step
 from brenner.session.routing import route
@@ -11,7 +11,7 @@ from brenner.session.routing_evidence import evidence_of
 from brenner.session.standing import Standing, standing
 from brenner.session.status import SessionStatus
 from brenner.thread.ids import is_valid
-from brenner.workflows.chains import check_usable, filed, load_chain
+from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.looking import only_looking
 
@@ -103,11 +103,9 @@ def _read(desk: Desk, thread_id: str, upto: int) -> Known:
 def _with(before: Known | None, message: Filed, operator: str) -> Known:
     """The thread with one more message."""
     thread_id = message.posted.message.thread_id
-    messages = (*before.messages, message) if before else (message,)
-    chain = advance(before.chain, [message]) if before else None
-    # The first version names an operator who is heard from then on, also in what came before it.
-    is_first = before is not None and chain is not None and len(chain.versions) == 1
-    if chain is None or (is_first and before and not before.chain.versions):
-        chain = replay(thread_id, messages, operator)
-    status = before.status if before else None
-    return Known(chain, messages, standing(chain, messages, operator, status))
+    if before is None:
+        chain = replay(thread_id, (message,), operator)
+        return Known(chain, (message,), standing(chain, (message,), operator))
+    messages = (*before.messages, message)
+    chain = grown_chain(before.chain, messages, [message], operator)
+    return Known(chain, messages, standing(chain, messages, operator, before.status))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from brenner.artifact.field_words import label_of, value_text
 from brenner.cli.artifact.files import FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json
-from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK, label_of, value_text
+from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK
 from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.table import Cell, Column, table
@@ -23,7 +24,7 @@ from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
     from brenner.artifact.blame import Change
-    from brenner.cli.artifact.authorship import Row
+    from brenner.workflows.authorship import Row
 
 _COLUMNS = (
     Column("Field", least=18),
@@ -62,8 +63,8 @@ def blame(
     narrows it: H2, H2.claim, P1.predictions.H3. Exit code 1: there is no such thread, version,
     item or field, or the mail does not know the file.
     """
-    from brenner.cli.artifact.authorship import row_json
     from brenner.cli.artifact.known import with_authors
+    from brenner.workflows.authorship import row_json
     from brenner.workflows.trusting import trusts
 
     with Reader(settings) as reader:
@@ -84,8 +85,8 @@ def blame(
 
 def _found(loaded: Loaded, place: str | None) -> "list[Row]":
     """The rows that were asked for; that there are none is refused."""
-    from brenner.cli.artifact.authorship import asked_for, item_rows, rows
     from brenner.cli.artifact.items import find_item, no_such
+    from brenner.workflows.authorship import asked_for, item_rows, rows
 
     state = loaded.version.state if loaded.version else None
     changes = state.blame if state else {}

@@ -7,7 +7,8 @@ from typing import TextIO
 
 from brenner.artifact.blame import Source
 from brenner.artifact.conflicts import Conflict
-from brenner.cli.artifact.values import DIM, label_of, value_text
+from brenner.artifact.field_words import label_of, value_text
+from brenner.cli.artifact.values import DIM
 from brenner.cli.folding import Piece, Style, columns, fold, lines_of, shown_line
 from brenner.cli.marks import agent_piece
 from brenner.cli.output import width_of

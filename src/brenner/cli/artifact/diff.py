@@ -116,11 +116,10 @@ def _version(reader: Reader, thread_id: str, number: int) -> Loaded:
     name = version_name(thread_id, number)
     if number:
         return reader.version(Target(thread_id, number), name)
-    from brenner.artifact.render import render_artifact
-    from brenner.artifact.state import empty_state
+    from brenner.workflows.compare_versions import side_of_nothing
 
-    artifact = empty_state(thread_id).artifact
-    return Loaded(name, name, artifact, render_artifact(artifact))
+    nothing = side_of_nothing(thread_id)
+    return Loaded(name, name, nothing.artifact, nothing.text)
 
 
 # How it looks

@@ -4,24 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from brenner.artifact.blame import KICKOFF
+from brenner.artifact.field_words import kill_texts, label_of, value_text
 from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, TITLE, Layout
 from brenner.artifact.model import Artifact, Item, Metadata
 from brenner.artifact.ranking import shown, total
 from brenner.cli.artifact.conflicts import conflict_lines
 from brenner.cli.artifact.linting import verdict_of
-from brenner.cli.artifact.values import (
-    BOLD,
-    DIM,
-    INDENT,
-    POSITIVE,
-    STRUCK,
-    VALUES,
-    heading,
-    kill_texts,
-    label_of,
-    lines,
-    value_text,
-)
+from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE, STRUCK, VALUES, heading, lines
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.marks import ATTENTION, agent_piece
 from brenner.delta.schema import (

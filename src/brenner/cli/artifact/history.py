@@ -16,7 +16,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, thread_argument
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 
 if TYPE_CHECKING:
@@ -58,33 +58,12 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     with Reader(settings) as reader:
         found = versions_of(reader.desk, thread_of(thread))
     if settings.as_json:
-        write_json(_document(found))
+        from brenner.workflows.versions_json import history_json
+
+        write_json(history_json(found))
     else:
         write_lines(_lines(found, sys.stdout), pager=pager)
     return FINE
-
-
-def _document(found: "History") -> dict[str, object]:
-    return {
-        "thread_id": found.thread_id,
-        "versions": [_version_json(version) for version in found.versions],
-        "void": [other.to_json() for other in found.others],
-        "unread": found.unread,
-        "violations": [other.to_json() for other in found.others],
-        "summary": Summary.of(found.others)._asdict(),
-    }
-
-
-def _version_json(version: "ListedVersion") -> dict[str, object]:
-    return {
-        "version": version.number,
-        "compiled_at": version.compiled_at,
-        "compiled_by": version.compiled_by,
-        "message_id": version.message.id,
-        "status": version.status,
-        "summary": version.summary,
-        "persistence": version.persistence._asdict(),
-    }
 
 
 def _lines(found: "History", out: TextIO) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import click
 
 from brenner.artifact.ledger import Entry, Outcome, counts
+from brenner.artifact.ledger_words import block_words, duplicate_words
 from brenner.cli.artifact.files import FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT
@@ -192,10 +193,8 @@ def _ready(found: Diagnostic) -> tuple[str, ...]:
 
 
 def _duplicate(line: _Line, out: TextIO, *, of_all: bool) -> str:
-    entry = line.entry
-    item = entry.item_id or entry.assigned_id
-    stands = f"  stands for {item}" if item else "  changed nothing more"
-    return fold([Piece(INDENT)], [*_place(line, of_all=of_all), Piece(stands)], _BELOW, out)
+    stands = Piece(f"  {duplicate_words(line.entry)}")
+    return fold([Piece(INDENT)], [*_place(line, of_all=of_all), stands], _BELOW, out)
 
 
 def _place(line: _Line, *, of_all: bool) -> list[Piece]:
@@ -203,13 +202,7 @@ def _place(line: _Line, *, of_all: bool) -> list[Piece]:
     where = f"v{line.version}, " * of_all
     where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
     who = [agent_piece(entry.agent), Piece(" " * bool(line.unverified)), *line.unverified]
-    return [Piece(where, BOLD), Piece("  "), *who, Piece(f"  {_says(entry)}")]
-
-
-def _says(entry: Entry) -> str:
-    """The block in short, as it was written."""
-    words = [entry.operation, entry.target_id, entry.section]
-    return " ".join(word for word in words if word) or "not readable"
+    return [Piece(where, BOLD), Piece("  "), *who, Piece(f"  {block_words(entry)}")]
 
 
 def _row(line: _Line) -> Row:
@@ -219,7 +212,7 @@ def _row(line: _Line) -> Row:
         [Piece(str(entry.message_id))],
         [Piece(str(entry.block))],
         [agent_piece(entry.agent)],
-        [Piece(_says(entry))],
+        [Piece(block_words(entry))],
         [Piece(entry.assigned_id or entry.item_id or "", BOLD)],
         line.unverified,
     ]

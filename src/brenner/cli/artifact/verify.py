@@ -24,7 +24,7 @@ from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.thread.cross_reference import cross_reference
 
@@ -72,7 +72,9 @@ def verify(settings: Settings, thread: str, archive: str | None, pager: bool) ->
         _refuse(result, target)
     is_ok = all(each.ok for each in asked)
     if settings.as_json:
-        write_json(_document(result, asked, taken, is_ok=is_ok))
+        from brenner.workflows.versions_json import verification_json
+
+        write_json(verification_json(result, asked, str(taken) if taken else None))
     else:
         write_diagnostics(result.notes, result.thread_id, sys.stderr)
         write_lines(_lines(result, asked, taken, sys.stdout), pager=pager)
@@ -154,27 +156,6 @@ def _announced(doing: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _document(
-    result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, *, is_ok: bool
-) -> dict[str, object]:
-    return {
-        "thread_id": result.thread_id,
-        "versions": [
-            {
-                "version": each.number,
-                "ok": each.ok,
-                "artifact_sha256": each.artifact_sha256,
-                "difference": each.difference or None,
-            }
-            for each in asked
-        ],
-        "ok": is_ok,
-        "archive": str(taken) if taken else None,
-        "violations": [note.to_json() for note in result.notes],
-        "summary": Summary.of(result.notes)._asdict(),
-    }
-
-
 def _lines(
     result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, out: TextIO
 ) -> Iterator[str]:
@@ -189,16 +170,13 @@ def _lines(
         yield fold(start, [verdict, Piece(f"  SHA-256 {sha}", DIM)], INDENT, out)
         if each.difference:
             yield fold([Piece(INDENT * 3)], [Piece(f"{each.difference}.")], INDENT * 3, out)
+    from brenner.workflows.versions_json import verification_words
+
     wrong = [each for each in asked if not each.ok]
+    yield fold([], [Piece(verification_words(asked))], "", out)
     if not wrong:
-        count = len(asked)
-        all_of = {1: "The version follows", 2: "Both versions follow"}
-        words = all_of.get(count, f"All {count} versions follow")
-        yield fold([], [Piece(f"{words} from the mail, byte for byte.")], "", out)
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)
-    told = f"v{number} does not follow from the mail; nothing is compiled until that is settled."
-    yield fold([], [Piece(told)], "", out)
     yield advice(
         f"`brenner session void {thread}@v{number}` takes it back; "
         f"`brenner session adopt {thread}` takes it as it is.",

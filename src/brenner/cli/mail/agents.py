@@ -10,7 +10,6 @@ import click
 from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.json_form import agent_json
 from brenner.cli.mail.message import both_times, labelled
 from brenner.cli.mail.rows import WIDE, when
 from brenner.cli.mail.table import Column, Row, table
@@ -21,6 +20,7 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
+from brenner.mail.json_form import agent_json
 from brenner.mail.model import Agent
 from brenner.workflows.desk import Desk
 

@@ -6,17 +6,19 @@ from typing import NamedTuple
 import click
 
 from brenner.cli.reading import STANDARD_INPUT, read_text
-from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.thread.messages import Message, render_message_file
+from brenner.workflows import drafts
 from brenner.workflows.desk import Desk
 
-_OPTION_OF_LINE = ("--thread", "--as", "--to", "--subject", "--ack-required")
-# What only the mailbox can tell has no line
-_OPTION_OF_CODE = {
-    codes.UNKNOWN_RECIPIENT.id: "--to",
-    codes.SENT_TO_NOBODY.id: "--to",
-    codes.UNKNOWN_SENDER.id: "--as",
+_OPTION_OF_PART = {
+    drafts.THREAD: "--thread",
+    drafts.FROM: "--as",
+    drafts.TO: "--to",
+    drafts.SUBJECT: "--subject",
+    drafts.ACK: "--ack-required",
+    drafts.BODY: "--body",
+    drafts.WHOLE: "message",
 }
 _NEEDED = {"thread_id": "--thread", "recipients": "--to", "subject": "--subject", "body": "--body"}
 
@@ -49,27 +51,20 @@ class Draft(NamedTuple):
         """What the diagnostic is about as its reader knows it, and the line that counts there."""
         if self.name is not None:
             return "<stdin>" if self.name == STANDARD_INPUT else self.name, found
-        lines_before = self.text.partition("\n\n")[0].count("\n") + 2
-        if found.line is None:
-            return _OPTION_OF_CODE.get(found.id, "message"), found
-        if found.line > lines_before:
-            return "--body", found.moved(-lines_before)
-        named = _OPTION_OF_LINE[min(found.line, len(_OPTION_OF_LINE)) - 1]
-        return named, found._replace(line=None)
+        part, moved = drafts.placed(self.text, found)
+        return _OPTION_OF_PART[part], moved
 
 
 def compose(flags: Flags, here: Desk, reply_to: int | None) -> Draft | Diagnostic:
     """The message that the options describe, or why its body cannot be read.
 
     An answer goes to the thread and to the sender of what it answers, unless they say otherwise.
-    Who answers herself goes on speaking to those to whom she spoke.
     """
     if reply_to is not None:
-        answered = here.mailbox.message(reply_to).message
-        others = tuple(name for name in answered.recipients if name != here.actor)
-        is_own = answered.sender == here.actor
-        to = flags.recipients or (others if is_own and others else (answered.sender,))
-        flags = flags._replace(thread_id=flags.thread_id or answered.thread_id, recipients=to)
+        answered = here.mailbox.message(reply_to)
+        to = flags.recipients or drafts.answered_to(answered, here.actor)
+        thread_id = flags.thread_id or answered.message.thread_id
+        flags = flags._replace(thread_id=thread_id, recipients=to)
     _check_complete(flags._asdict())
     body = _body(flags.body or "")
     if isinstance(body, Diagnostic):

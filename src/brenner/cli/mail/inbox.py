@@ -9,7 +9,6 @@ import click
 
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.json_form import next_before, received_json
 from brenner.cli.mail.rows import (
     COLUMNS,
     OWED,
@@ -27,6 +26,7 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, as_option, sentence
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES
+from brenner.mail.json_form import next_before, received_json
 from brenner.mail.model import InboxFilter, InboxPage, Received
 from brenner.mail.open import store_of
 from brenner.project import Project

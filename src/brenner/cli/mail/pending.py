@@ -9,7 +9,6 @@ import click
 from brenner.cli.folding import Piece
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk, desk_to_try
-from brenner.cli.mail.json_form import stored_json
 from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
 from brenner.cli.mail.standing import is_unverified, trust_pieces
 from brenner.cli.mail.table import Column, Row, table
@@ -19,6 +18,7 @@ from brenner.cli.output import note_done, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
 from brenner.diagnostics.visible import visible
+from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
 from brenner.thread.posted import iso
 from brenner.thread.times import exact, span

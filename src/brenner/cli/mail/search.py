@@ -8,7 +8,6 @@ import click
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import CONTENT, FINE, desk
 from brenner.cli.mail.excerpt import excerpt
-from brenner.cli.mail.json_form import next_before, stored_json
 from brenner.cli.mail.rows import (
     COLUMNS,
     before_option,
@@ -23,6 +22,7 @@ from brenner.cli.output import write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.json_form import next_before, stored_json
 from brenner.mail.model import SearchPage
 from brenner.mail.query import Query, parse_query
 from brenner.workflows.desk import Desk

@@ -9,7 +9,6 @@ from brenner.check.report import Report
 from brenner.cli.help_text import examples
 from brenner.cli.mail.compose import Draft, Flags, compose
 from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk_to_try, is_trial, real_desk
-from brenner.cli.mail.json_form import stored_json
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_text
@@ -18,6 +17,7 @@ from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
+from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
 from brenner.thread.types import wants_ack
 from brenner.workflows.send import Outcome, SendOptions, send_text

@@ -8,7 +8,6 @@ import click
 from brenner.cli.folding import Piece, fold
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.json_form import delivered_json
 from brenner.cli.mail.message import (
     body_lines,
     both_times,
@@ -23,6 +22,7 @@ from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.diagnostics.visible import visible
+from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored
 from brenner.thread.messages import render_message_file
 from brenner.thread.types import wants_ack

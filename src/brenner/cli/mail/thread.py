@@ -8,13 +8,13 @@ import click
 
 from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.json_form import delivered_json
 from brenner.cli.mail.message import head, is_sent_again, message_lines
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.cli.sentences import sentence, thread_argument
 from brenner.diagnostics.visible import visible
+from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored, ThreadPage
 from brenner.mail.rules import unknown_thread
 from brenner.thread.messages import render_message_file

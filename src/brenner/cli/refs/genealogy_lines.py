@@ -16,7 +16,6 @@ from brenner.cli.refs.item_lines import (
     row_lines,
 )
 from brenner.cli.sentences import advice, sentence
-from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.delta.schema import RELATIONS
 from brenner.diagnostics.visible import visible
 from brenner.session.genealogy import Between, Direction, Genealogy, between
@@ -31,6 +30,7 @@ from brenner.session.genealogy_words import (
 )
 from brenner.session.reference_graph import Edge, ReferenceGraph
 from brenner.session.status import Phase
+from brenner.session.status_words import PHASE_WORDS
 from brenner.workflows.genealogy import Followed
 
 _INDENT = "  "

@@ -11,6 +11,7 @@ COMMANDS = {
     "list": Command("brenner.cli.session.list", "list_", "List all sessions, the urgent first."),
     "status": Command("brenner.cli.session.status", "status", "Say whose turn it is."),
     "show": Command("brenner.cli.session.show", "show", "Say where everything of a session is."),
+    "link": Command("brenner.cli.session.link", "link", "Print a link for somebody who reads."),
     "watch": Command("brenner.cli.session.watch", "watch", "Follow sessions live."),
     "round": Command("brenner.cli.session.round", "round_", "Send the kickoffs of the next round."),
     "dismiss": Command("brenner.cli.session.dismiss", "dismiss", "Let a refused block be."),

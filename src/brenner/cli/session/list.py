@@ -1,7 +1,7 @@
 """`brenner session list`: all sessions, what needs the operator first."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -14,27 +14,23 @@ from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advice, joined, sentence, thread_argument
-from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
-from brenner.session.overview import Overview, Owed, is_overdue
+from brenner.session.need_words import (
+    NO_SESSIONS,
+    START,
+    Asked,
+    ack_words,
+    others_words,
+    summary_words,
+)
+from brenner.session.needs import Need, counts, needs_of, urgent_first
+from brenner.session.overview import Overview
 from brenner.session.overview_json import overview_json
 from brenner.session.status import Phase
-from brenner.thread.times import span
 from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50
 _CONVERSATION = "conversation"
 _PHASES = (*map(str, Phase), _CONVERSATION)
-# What is counted are sessions, not what waits in them
-_WORDS: dict[Need, str] = {
-    Need.STOPPED: "stopped",
-    Need.BLOCKED: "blocked",
-    Need.ASKED: "with questions",
-    Need.OVERDUE: "with overdue ACKs",
-    Need.REFUSED: "with refused blocks",
-    Need.READY: "ready",
-    Need.LATE: "with late blocks",
-    Need.HANDOFFS: "with handoffs",
-}
 
 
 @click.command(
@@ -85,7 +81,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     now, deadline = datetime.now(UTC), here.project.ack_deadline
     ask = _Ask(here.actor, now, deadline, phase, limit, is_all)
     if is_line:
-        sys.stdout.write(line(found.sessions.values(), now, deadline) + "\n")
+        sys.stdout.write(summary_words(found.sessions.values(), now, deadline) + "\n")
         return FINE
     from brenner.workflows.session_files import only_in_files  # a line does without
 
@@ -127,17 +123,6 @@ class _Ask(NamedTuple):
         return self.limit or (None if self.is_all else _MOST_SHOWN)
 
 
-def line(sessions: Iterable[Overview], now: datetime, deadline: timedelta) -> str:
-    """`5 sessions: 1 blocked, 2 with questions`; a session may be counted under several words."""
-    found = counts(sessions, now, deadline)
-    total = found["sessions"]
-    if not total:
-        return ""
-    waiting = [f"{found[need]:,} {_WORDS[need]}" for need in WAITING if found[need]]
-    words = f": {', '.join(waiting)}" if waiting else ", nothing waits"
-    return f"{total:,} session{'s' * (total != 1)}{words}"
-
-
 def _document(fitting: Sequence[Overview], ask: _Ask) -> dict[str, object]:
     """The counts are of all that fit, however many are listed."""
     return {
@@ -156,8 +141,9 @@ def _lines(
         return
     from brenner.cli.session.list_rows import lines  # a line does without
 
-    yield sentence(f"{line(fitting, ask.now, ask.deadline)}.", sys.stdout)
-    if told := _about_acks([each for session in fitting for each in session.owed], ask):
+    yield sentence(f"{summary_words(fitting, ask.now, ask.deadline)}.", sys.stdout)
+    you = Asked(ask.actor, "You owe", ask.now, ask.deadline)
+    if told := ack_words([each for session in fitting for each in session.owed], you):
         yield sentence(told, sys.stdout)
     unfolded = [each for each in fitting if not ask.is_folded(each)]
     shown = unfolded[: ask.most]
@@ -172,29 +158,6 @@ def _lines(
         yield advice(f"`brenner session status {first}` says more about the first.", sys.stdout)
 
 
-def _about_acks(owed: Sequence[Owed], ask: _Ask) -> str:
-    """`You owe an ACK. 2 agents owe 3 ACKs, the oldest for 27 h; 1 is overdue.`"""
-    mine = [each for each in owed if each.debtor == ask.actor]
-    others = [each for each in owed if each.debtor != ask.actor]
-    agents = {each.debtor for each in others}
-    who = f"{joined(agents)} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
-    told = [
-        f"{who} {_acks(some, ask)}." for who, some in (("You owe", mine), (who, others)) if some
-    ]
-    return " ".join(told)
-
-
-def _acks(owed: Sequence[Owed], ask: _Ask) -> str:
-    """`3 ACKs, the oldest for 27 h; 1 is overdue`, as `mail pending` says it."""
-    what = "an ACK" if len(owed) == 1 else f"{len(owed):,} ACKs"
-    late = sum(is_overdue(each, ask.now, ask.deadline) for each in owed)
-    if not late:
-        return what
-    oldest = span(ask.now - min(each.last_sent for each in owed))
-    since = f"for {oldest}" if len(owed) == 1 else f"the oldest for {oldest}"
-    return f"{what}, {since}; {late:,} {'is' if late == 1 else 'are'} overdue"
-
-
 def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
     """What is not shown, and how to see it."""
     shows = "`brenner session list --all` shows"
@@ -205,11 +168,8 @@ def _left_out(more: int, complete: int, found: Listing) -> Iterator[str]:
         are, them = ("session is", "it") if complete == 1 else ("sessions are", "them")
         said = f"{complete:,} {are} complete, and nothing waits there: {shows} {them}"
         yield sentence(said, sys.stdout)
-    if found.others:
-        count = len(found.others)
-        have = "thread has" if count == 1 else "threads have"
-        listed = "`brenner mail thread` lists all threads"
-        yield sentence(f"{count:,} {have} an ID that no session can have: {listed}", sys.stdout)
+    if told := others_words(len(found.others)):
+        yield sentence(f"{told}: `brenner mail thread` lists all threads", sys.stdout)
 
 
 def _in_files(names: Sequence[str], ask: _Ask) -> Iterator[str]:
@@ -226,8 +186,6 @@ def _nothing(found: Listing, ask: _Ask) -> Iterator[str]:
         everything = "`brenner session list` shows those of all phases."
         yield sentence(f"No session is in the phase {ask.phase}. {everything}", sys.stdout)
         return
-    yield sentence("There are no sessions yet. Each will appear here with its kickoff:", sys.stdout)
-    yield advice(
-        '`brenner session start --question "…" --context "…" --to NAME --role ROLE`', sys.stdout
-    )
+    yield sentence(NO_SESSIONS, sys.stdout)
+    yield advice(f"`{START}`", sys.stdout)
     yield from _left_out(0, 0, found)

@@ -13,16 +13,20 @@ from brenner.cli.folding import PLAIN, Piece, Style
 from brenner.cli.mail.table import Cell, Column, Row, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
-from brenner.cli.session.status_words import PHASE_WORDS
-from brenner.session.needs import Need, needs_of
+from brenner.session.need_words import Role, need_words, phase_words
 from brenner.session.overview import Overview
-from brenner.session.status import Phase
-from brenner.thread.counting import counted
+from brenner.session.status_words import PHASE_WORDS
 from brenner.thread.times import exact, span
 
 _WIDE = 120
 _MOST_NAMES = 3
-_NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
+_STYLES: dict[Role, Style] = {
+    "attention": ATTENTION,
+    "notice": STYLE_OF_TYPE["QUESTION"],
+    "positive": STYLE_OF_TYPE["COMPILED"],
+    "plain": PLAIN,
+    "quiet": QUIET,
+}
 # Only an engineering ID can be longer; then it is cut, so that the others stay in line.
 _LONGEST_USUAL_ID = len("RS-20251230-") + 40
 _ID, _ROUND = Column("Session", least=_LONGEST_USUAL_ID), Column("Round", is_right=True)
@@ -83,27 +87,8 @@ class _Session(NamedTuple):
 
     def needs(self) -> list[Piece]:
         """What is open, the most urgent first; where nothing is, its phase. Critiques come last."""
-        each = self.overview
-        late = len(each.overdue(self.now, self.deadline))
-        words: dict[Need, tuple[str, Style]] = {
-            Need.STOPPED: ("stopped", ATTENTION),
-            Need.BLOCKED: (counted(each.blocked, "blocked", "blocked"), ATTENTION),
-            Need.ASKED: (counted(each.questions, "question"), _NOTICE),
-            Need.OVERDUE: (f"{counted(late, 'ACK')} overdue", ATTENTION),
-            Need.REFUSED: (counted(each.refusals, "refused block"), ATTENTION),
-            Need.READY: (PHASE_WORDS[Phase.READY_TO_COMPILE], _POSITIVE),
-            Need.LATE: (counted(each.late, "late block"), _NOTICE),
-            Need.HANDOFFS: (counted(each.handoffs, "handoff"), _NOTICE),
-        }
-        needs = needs_of(each, self.now, self.deadline)
-        found = [Piece(*words[need]) for need in needs if need in words] or [self._phase()]
-        if each.critiques:
-            found.append(Piece(counted(each.critiques, "critique")))
-        return found
-
-    def _phase(self) -> Piece:
-        is_going_on = self.overview.phase in (Phase.AWAITING_ACKS, Phase.AWAITING_DELTAS)
-        return Piece(PHASE_WORDS[self.overview.phase], PLAIN if is_going_on else QUIET)
+        words = need_words(self.overview, self.now, self.deadline)
+        return [Piece(each.text, _STYLES[each.role]) for each in words]
 
     def standing(self, said: Collection[str]) -> list[Piece]:
         """The round and its phase, unless that is said already, and for whom it waits."""
@@ -133,7 +118,8 @@ class _Session(NamedTuple):
 
     def phase(self) -> Cell:
         """Its phase in words."""
-        return [self._phase()]
+        text, role = phase_words(self.overview)
+        return [Piece(text, _STYLES[role])]
 
     def idle(self) -> Cell:
         """How long nothing has come in."""

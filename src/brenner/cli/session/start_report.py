@@ -15,19 +15,19 @@ from brenner.cli.paging import write_lines
 from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_argument
 from brenner.cli.session.spawn_report import write_attended
 from brenner.diagnostics.codes.kickoff import ROUND_OF_CLOSED_SESSION
-from brenner.diagnostics.model import Summary, worst_first
+from brenner.diagnostics.model import Summary
 from brenner.diagnostics.visible import visible
-from brenner.roster.json_form import roster_json
-from brenner.workflows.attended import Attended, attended_json
+from brenner.workflows.attended import Attended
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.start_session import Started, Status
+from brenner.workflows.started_json import started_json, what_became
 
 
 def report(done: Started, attended: Attended | None = None, *, as_json: bool, pager: bool) -> int:
     """Show it, and what became of the agents in a terminal; the exit code."""
     summary = Summary.of(done.diagnostics)
     if as_json:
-        write_json(_document(done, attended))
+        write_json(started_json(done, attended))
     else:
         # A kickoff has no file: what is wrong has its line in the body.
         write_diagnostics(done.diagnostics, "kickoff", sys.stderr)
@@ -47,36 +47,6 @@ def report(done: Started, attended: Attended | None = None, *, as_json: bool, pa
     return CONTENT if summary.errors else FINE
 
 
-def _document(done: Started, attended: Attended | None) -> dict[str, object]:
-    """The stable form; keys are only ever added."""
-    found = (*done.diagnostics, *(attended.diagnostics if attended else ()))
-    summary = Summary.of(found)
-    return {
-        "thread_id": done.thread_id,
-        "status": done.status.value,
-        **({"round": done.round} if done.round else {}),
-        "kickoffs": [_kickoff(each) for each in done.kickoffs],
-        "registered": list(done.registered),
-        "roster": roster_json(done.roster),
-        "neighbours": attended_json(attended),
-        "violations": [each.to_json() for each in sorted(found, key=worst_first)],
-        "summary": summary._asdict(),
-        "valid": summary.errors == 0,
-    }
-
-
-def _kickoff(each: Addressed) -> dict[str, object]:
-    message = each.message
-    return {
-        "to": list(message.recipients),
-        "role": each.role,
-        "subject": message.subject,
-        "message_id": each.stored.id if each.stored else None,
-        "status": each.state.value,
-        "body": message.body,
-    }
-
-
 # For people
 
 
@@ -87,27 +57,12 @@ def _write(done: Started, summary: Summary) -> None:
     if done.registered:
         say(f"Registered {joined(done.registered)}.")
     for each in done.kickoffs:
-        say(_what_happened(done, each))
+        say(what_became(done, each))
     if done.status is Status.INCOMPLETE:
         advise("The same command again sends what is missing.")
         return
     if done.status is Status.NOTHING:
         say(f"Nothing was left to send in {visible(done.thread_id or '')}.")
-
-
-def _what_happened(done: Started, each: Addressed) -> str:
-    to = _to(each)
-    if each.state is State.UNKNOWN:
-        return f"Nobody knows whether it was sent: the kickoff to {to}."
-    if each.stored is None:
-        return f"Not sent: the kickoff to {to}."
-    if each.state is State.SENT_BEFORE:
-        return f"Sent before: message {each.stored.id} to {to}."
-    return f"Sent message {each.stored.id} to {to} in {visible(done.thread_id or '')}."
-
-
-def _to(each: Addressed) -> str:
-    return joined(each.message.recipients) + (f" ({visible(each.role)})" if each.role else "")
 
 
 def _what_next(done: Started) -> str:
@@ -137,7 +92,7 @@ def _dry_run(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
         yield "\n"
     for each in done.kickoffs:
         if each.state is State.SENT_BEFORE:
-            yield sentence(_what_happened(done, each), out)
+            yield sentence(what_became(done, each), out)
     count = f"{len(to_send)} kickoff{'s' * (len(to_send) != 1)}"
     if summary.errors:
         yield sentence(f"Nothing would be sent: {counted(summary)}.", out)

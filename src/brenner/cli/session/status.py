@@ -15,8 +15,8 @@ from brenner.diagnostics.visible import visible
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
-    from brenner.cli.session.next_step import Reader
     from brenner.cli.session.status_view import Screen
+    from brenner.session.next_step import Reader
 
 _MOST_LISTED = 10
 
@@ -106,7 +106,7 @@ def _looked_up(here: Desk, thread_id: str) -> "Screen":
 
 
 def _reader(here: Desk) -> "Reader":
-    from brenner.cli.session.next_step import Reader
+    from brenner.session.next_step import Reader
 
     return Reader(here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline)
 

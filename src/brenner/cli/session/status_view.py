@@ -11,7 +11,6 @@ from brenner.cli.mail.table import Column, Row, cut, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
 from brenner.cli.sentences import joined
-from brenner.cli.session.next_step import Reader, Step, next_step
 from brenner.cli.session.show_view import bead_json, bead_pieces
 from brenner.cli.session.status_open import (
     open_lines,
@@ -19,13 +18,15 @@ from brenner.cli.session.status_open import (
     refusal_lines,
     unresolved_lines,
 )
-from brenner.cli.session.status_words import PHASE_WORDS, turn_pieces
+from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
 from brenner.neighbours.beads import Bead
 from brenner.session.attention import Attention, attention
+from brenner.session.next_step import Reader, Step, next_step
 from brenner.session.status import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.status_json import status_json
+from brenner.session.status_words import PHASE_WORDS, since_words
 from brenner.thread.counting import counted
 from brenner.workflows.trusting import Unverified
 
@@ -177,12 +178,11 @@ def _compiled(version: LatestVersion, out: TextIO) -> str:
 
 def _since(status: SessionStatus) -> Iterator[Piece]:
     """What has come in that no version has read."""
-    if status.unread:
-        count = counted(status.unread, "delta has", "deltas have")
-        applies = counted(status.applies, "block would apply", "blocks would apply")
-        since = " since" if status.version else ""
-        yield Piece(f"\n{count} arrived{since}; ")
-        yield Piece(applies if status.applies else "no block of it would apply")
+    words = since_words(status)
+    if words:
+        arrived, becomes = words
+        yield Piece(f"\n{arrived}; ")
+        yield Piece(becomes)
 
 
 def _agents(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[str]:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from brenner.cli.compile_report import compiled_json
-from brenner.cli.mail.json_form import stored_json
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail.json_form import stored_json
 from brenner.project import ACK_DEADLINE
 from brenner.session.overview_json import overview_json
 from brenner.session.status import SessionStatus
 from brenner.session.status_json import status_json
 from brenner.thread.posted import iso
+from brenner.workflows.compiled_json import compiled_json
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (
     Back,

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from brenner.cli.compile_report import what_happened
 from brenner.cli.failures import write_error
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.mail.standing import importance_pieces, trust_pieces
@@ -13,7 +12,6 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pie
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advise, joined, pieces, say, thread_argument
 from brenner.cli.session.list_rows import lines
-from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.cli.session.watch_line import Line
 from brenner.cli.session.watch_words import (
     lost_piece,
@@ -27,8 +25,10 @@ from brenner.project import ACK_DEADLINE
 from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
+from brenner.session.status_words import PHASE_WORDS
 from brenner.thread.counting import counted
 from brenner.thread.times import exact, span
+from brenner.workflows.compiled_words import what_happened
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (
     Back,

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from brenner.cli.folding import PLAIN, Piece
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import joined, thread_argument
-from brenner.cli.session.status_words import PHASE_WORDS
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
+from brenner.session.status_words import PHASE_WORDS
 from brenner.thread.counting import counted
 from brenner.thread.times import span
 

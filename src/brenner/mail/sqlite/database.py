@@ -44,12 +44,15 @@ def migrations() -> tuple[str, ...]:
 class Database:
     """One connection to the file, for one thread at a time."""
 
-    def __init__(self, path: Path, connection: apsw.Connection) -> None:
+    def __init__(
+        self, path: Path, connection: apsw.Connection, identity: tuple[int, int] | None = None
+    ) -> None:
         self.path = path
         self.index = WordIndex(self)
         self._connection = connection
         self._lock = threading.RLock()
         self._known = 0
+        self._identity = identity
         self.is_still = False  # what is seen is one moment: nothing could tell us of later ones
 
     @classmethod
@@ -77,9 +80,10 @@ class Database:
     @classmethod
     def connect(cls, path: Path, address: str, flags: int, steps: tuple[str, ...]) -> Self:
         """A connection to the file at the address; faults are told of the path."""
+        identity = _identity(path)  # before it is opened: one that comes then is another one
         connection = apsw.Connection(address, flags=flags)
         try:
-            database = cls(path, connection)
+            database = cls(path, connection, identity)
             database._prepare(steps)
         except BaseException:
             connection.close()
@@ -161,6 +165,7 @@ class Database:
             if self._is_inside():  # part of the one around it
                 yield
                 return
+            self._check_there()
             self._connection.execute(begin)
             try:
                 yield
@@ -172,6 +177,21 @@ class Database:
 
     def _is_inside(self) -> bool:
         return self._connection.in_transaction
+
+    def _check_there(self) -> None:
+        """A file that was taken away can be read and written for as long as it is open, and what
+        is written there is lost. Where another one has its name, that one is the store now.
+        """
+        found = _identity(self.path)
+        if self._identity is None or found == self._identity:  # or it is still being made
+            return
+        if found is None:
+            reason = "the file was taken away"
+            raise Unavailable(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
+        fresh = self.open(self.path)
+        self.close()
+        for name in ("_connection", "_identity", "is_still"):
+            setattr(self, name, getattr(fresh, name))
 
     def moment(self) -> Self:
         """The mail as it is now, on a connection of its own.
@@ -217,6 +237,15 @@ class Database:
         """Let go of the file."""
         with self._lock, suppress(apsw.Error):
             self._connection.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one that has got its name; None where there is none."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
 
 
 _DANGLING = 'SELECT DISTINCT "table" FROM pragma_foreign_key_check'

@@ -25,11 +25,13 @@ class Done(NamedTuple):
 class Action(NamedTuple):
     """One action. `form` is the page that says what it will do, with the form; `do` does it.
 
+    Where nothing was done, because something is wrong or only a row was added, `do` answers with
+    the form again, as a Page, with everything that was typed: its key is then still good.
     `preview`, where there is one, answers while the form is being filled in: what would be sent.
     """
 
     name: str
     form: Callable[[Visit], Page]
-    do: Callable[[Visit], Done]
+    do: Callable[[Visit], Done | Page]
     preview: Callable[[Visit], Page] | None = None
     is_of_session: bool = True

@@ -1,16 +1,16 @@
-"""To be written."""
+"""Compile in the lab: the next version of a session, seen before it is published."""
 
-from brenner.web.lab.action import Action, Done
-from brenner.web.page import Page
-from brenner.web.visit import Visit
+from functools import partial
 
+from brenner.web.lab import compile_acting
+from brenner.web.lab.action import Action
+from brenner.web.lab.compile_acting import Publishing
 
-def _form(visit: Visit) -> Page:
-    return Page("pages/soon.html", "compile", {"path": visit.path}, is_live=False)
+_KIND = Publishing("lab/compile.html", "Compile", close=False)
 
-
-def _do(visit: Visit) -> Done:
-    return Done(is_done=False, says="", document={"path": visit.path})
-
-
-ACTION = Action("compile", _form, _do, is_of_session=True)
+ACTION = Action(
+    "compile",
+    partial(compile_acting.form, _KIND),
+    partial(compile_acting.do, _KIND),
+    partial(compile_acting.preview, _KIND),
+)

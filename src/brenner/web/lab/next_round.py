@@ -1,16 +1,77 @@
-"""To be written."""
+"""Start the next round of a session in the lab: each kickoff seen before it is sent."""
 
-from brenner.web.lab.action import Action, Done
-from brenner.web.page import Page
+from collections.abc import Mapping
+from functools import partial
+
+from brenner.diagnostics.model import Diagnostic
+from brenner.web.lab import kickoff_acting
+from brenner.web.lab.action import Action
+from brenner.web.lab.desk import lab_desk
+from brenner.web.lab.kickoff_acting import Kickoffs
+from brenner.web.lab.kickoff_form import Said, not_together
+from brenner.web.lab.roster_form import roster_form_of
 from brenner.web.visit import Visit
+from brenner.workflows.next_round import RoundOptions, start_round
+from brenner.workflows.rosters import RosterWish
+from brenner.workflows.round_roster import earlier_kickoffs, round_roster
+from brenner.workflows.session_status import load_status
+from brenner.workflows.started import Started
+
+_TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
+_TICKS = ("register", "reopen")
 
 
-def _form(visit: Visit) -> Page:
-    return Page("pages/soon.html", "round", {"path": visit.path}, is_live=False)
+def _new(visit: Visit) -> Said:
+    """Those who were asked before, in the roles that they have."""
+    desk = lab_desk(visit)
+    earlier = earlier_kickoffs(load_status(desk, visit.thread_id).messages)
+    resolved = round_roster(desk, earlier, RosterWish())
+    return Said(dict.fromkeys((*_TEXTS, *_TICKS), ""), roster_form_of(resolved))
 
 
-def _do(visit: Visit) -> Done:
-    return Done(is_done=False, says="", document={"path": visit.path})
+def _faults(said: Said) -> list[Diagnostic]:
+    both = said.texts["excerpt"] and said.texts["sections"]
+    return [not_together("excerpt", "sections")] if both else []
 
 
-ACTION = Action("round", _form, _do, is_of_session=True)
+def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
+    texts = said.texts
+    options = RoundOptions(
+        wish=said.roster.wish,
+        focus=texts["focus"],
+        question=texts["question"],
+        title=texts["title"].strip(),
+        excerpt=texts["excerpt"],
+        sections=texts["sections"].strip() or None,
+        constraints=texts["constraints"],
+        outputs=texts["outputs"],
+        dry_run=dry_run,
+        reopen=bool(texts["reopen"]),
+        register=bool(texts["register"]),
+    )
+    return start_round(lab_desk(visit), visit.thread_id, options)
+
+
+def _about(visit: Visit) -> Mapping[str, object]:
+    project = visit.site.desk.project
+    return {"thread_id": visit.thread_id, "source_text": project.source_text}
+
+
+_KIND = Kickoffs(
+    "lab/round.html",
+    "Start the next round",
+    _TEXTS,
+    _TICKS,
+    _new,
+    _faults,
+    _start,
+    _about,
+    is_known=True,
+)
+
+ACTION = Action(
+    "round",
+    partial(kickoff_acting.form, _KIND),
+    partial(kickoff_acting.do, _KIND),
+    partial(kickoff_acting.preview, _KIND),
+)

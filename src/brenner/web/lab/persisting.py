@@ -1,16 +1,175 @@
-"""To be written."""
+"""Persist the latest version in the lab: what will be written where, seen before it is."""
 
+from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.visible import visible
+from brenner.thread.counting import counted
+from brenner.web import links
 from brenner.web.lab.action import Action, Done
+from brenner.web.lab.desk import lab_desk
+from brenner.web.lab.kickoff_form import is_ticked
+from brenner.web.lab.persist_ticks import HOW, persist_options
 from brenner.web.page import Page
 from brenner.web.visit import Visit
+from brenner.workflows.compiled_words import persisted_words
+from brenner.workflows.persist import PersistOptions, persistence_of
+from brenner.workflows.persist_latest import (
+    Foreseen,
+    Latest,
+    foresee,
+    latest_of,
+    persist_latest,
+)
+
+_TITLE = "Persist"
+_WRONG = 422
+_MOST_CHARACTERS = 40_000  # of a difference on a page
 
 
 def _form(visit: Visit) -> Page:
-    return Page("pages/soon.html", "persist", {"path": visit.path}, is_live=False)
+    is_first = not visit.form
+    fields = {name: is_ticked(visit.form, name) for name in HOW}
+    if is_first:
+        fields["commit"] = True
+    document = {
+        "thread_id": visit.thread_id,
+        "fields": fields,
+        "preview": _seen(visit, PersistOptions(commit=True) if is_first else _options(visit)),
+    }
+    return Page("lab/persist.html", _TITLE, document, is_live=False)
 
 
-def _do(visit: Visit) -> Done:
-    return Done(is_done=False, says="", document={"path": visit.path})
+def _preview(visit: Visit) -> Page:
+    return Page("lab/persist_part.html", _TITLE, _seen(visit, _options(visit)), is_live=False)
 
 
-ACTION = Action("persist", _form, _do, is_of_session=True)
+def _do(visit: Visit) -> Done | Page:
+    """Persist what was shown; where something is known to fail, nothing is written."""
+    desk = lab_desk(visit)
+    latest = latest_of(desk, visit.thread_id, _version(visit))
+    options = _options(visit)
+    if foresee(desk, latest, options).obstacle:
+        return _form(visit)._replace(status=_WRONG)
+    try:
+        done = persist_latest(desk, latest, options)
+    except BrennerError as error:
+        return _broken_off(visit, latest, error)
+    number = latest.version.number
+    document = {
+        "thread_id": visit.thread_id,
+        "version": number,
+        "persistence": done.persistence._asdict(),
+        "words": done.words,
+        "commit": done.commit,
+        "archive": done.archive,
+        "message_id": done.info.id if done.info else None,
+        "violations": [each.to_json() for each in done.notes],
+        "details": [],
+    }
+    says = persisted_words(done, number)
+    return Done(True, says, document, "lab/persisted_done.html", _to(visit))
+
+
+def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
+    """How far it came: what is written stays, and the same again does what is missing."""
+    desk, version = lab_desk(visit), latest.version
+    now = persistence_of(desk.project, version.thread_id, version.text)
+    how_far = {
+        "Draft": f"{now.path} was not written",
+        "Pending": f"{now.path} holds v{version.number}, but no commit has it",
+        "Persisted": f"{now.path} holds v{version.number}, and a commit has it",
+    }[now.status]
+    found = error.diagnostic
+    document = {
+        "heading": "Not done" if now.status == "Draft" else "Done in part",
+        "thread_id": visit.thread_id,
+        "version": version.number,
+        "persistence": now._asdict(),
+        "commit": now.commit,
+        "violations": [found.to_json()],
+        "details": list(error.details),
+    }
+    says = f"Not everything was done: {how_far}. {visible(found.message)}"
+    return Done(False, says, document, "lab/persisted_done.html", _to(visit))
+
+
+# The preview
+
+
+def _options(visit: Visit) -> PersistOptions:
+    return persist_options(visit.form)
+
+
+def _version(visit: Visit) -> int | None:
+    given = visit.form.get("version", "")
+    return int(given) if given.isascii() and given.isdigit() and len(given) < _DIGITS else None
+
+
+_DIGITS = 10
+
+
+def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
+    """What would be written, committed, pushed; or why nothing would."""
+    desk = lab_desk(visit)
+    try:
+        latest = latest_of(desk, visit.thread_id)
+        seen = foresee(desk, latest, options)
+    except BrennerError as error:
+        return _nothing(error)
+    obstacle = seen.obstacle
+    return {
+        "version": seen.version.number,
+        "message_id": seen.version.message_id,
+        "path": seen.persistence.path,
+        "persistence": seen.persistence._asdict(),
+        "difference": seen.difference[:_MOST_CHARACTERS],
+        "is_cut": len(seen.difference) > _MOST_CHARACTERS,
+        "commit": seen.commit,
+        "destination": seen.destination,
+        "archive": seen.archive,
+        "unread": len(latest.chain.unread),
+        "notes": [each.to_json() for each in seen.notes],
+        "fault": obstacle.diagnostic.to_json() if obstacle else None,
+        "details": list(obstacle.details) if obstacle else [],
+        "would": _would(seen),
+    }
+
+
+def _nothing(error: BrennerError) -> dict[str, object]:
+    return {
+        "version": None,
+        "fault": error.diagnostic.to_json(),
+        "details": list(error.details),
+        "would": "Nothing can be written.",
+    }
+
+
+def _would(seen: Foreseen) -> str:
+    """What the button will do."""
+    if seen.obstacle:
+        return "Nothing will be written: something is in the way."
+    number, path = seen.version.number, seen.persistence.path
+    lines = seen.difference.count("\n")
+    parts = [
+        f"Writes v{number} to {path} ({counted(lines, 'line')} of difference)"
+        if lines
+        else f"Leaves {path} as it is, which holds v{number}"
+    ]
+    if seen.archive:
+        parts.append(f"writes the mail to {seen.archive}")
+    if seen.commit:
+        is_there = seen.persistence.status == "Persisted"
+        parts.append("commits what no commit has" if is_there else "commits that and nothing else")
+    if seen.destination:
+        parts.append(f"pushes {seen.destination}")
+    return f"{', '.join(parts)}; an INFO message says so in the thread."
+
+
+def _to(visit: Visit) -> tuple[tuple[str, str], ...]:
+    thread_id = visit.thread_id
+    return (
+        (links.session(thread_id), "See the session"),
+        (links.lab("persist", thread_id), "Persist again: what is missing is done"),
+    )
+
+
+ACTION = Action("persist", _form, _do, _preview)

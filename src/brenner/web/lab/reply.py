@@ -1,16 +1,135 @@
-"""To be written."""
+"""To answer a message, or to write to a session."""
 
+import re
+
+from brenner.diagnostics.errors import BrennerError
+from brenner.mail.model import Stored
+from brenner.thread.messages import Message
+from brenner.thread.subjects import compose_subject, parse_subject
 from brenner.web.lab.action import Action, Done
+from brenner.web.lab.desk import lab_ack
+from brenner.web.lab.letters import (
+    Checked,
+    Letter,
+    check_letter,
+    ended,
+    message_of,
+    people,
+    preview_document,
+    recipients,
+    send_letter,
+    sent_done,
+)
 from brenner.web.page import Page
 from brenner.web.visit import Visit
+from brenner.workflows.drafts import answered_to
+
+_RE = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
+_ASKED = {"yes": True, "no": False}
+_WRONG = 422
 
 
-def _form(visit: Visit) -> Page:
-    return Page("pages/soon.html", "reply", {"path": visit.path}, is_live=False)
+def _form(visit: Visit, checked: Checked | None = None) -> Page:
+    answered = _answered(visit)
+    typed = bool(visit.form)
+    chosen = recipients(visit) if typed else _first_recipients(visit, answered)
+    offered = people(visit, chosen if not typed else _first_recipients(visit, answered))
+    subject = visit.form.get("subject", "") if typed else _subject(answered)
+    document = {
+        "thread_id": visit.thread_id,
+        "answered": _answered_document(answered) if answered else None,
+        "offered": list(offered),
+        "chosen": list(chosen),
+        "fields": {
+            "subject": subject,
+            "body": visit.form.get("body", ""),
+            "ack": visit.form.get("ack", ""),
+            "more": ", ".join(name for name in chosen if name not in offered),
+        },
+        "owes_ack": answered is not None and _owes_ack(visit, answered),
+        "acknowledge": not typed or visit.form.get("acknowledge") == "yes",
+        "violations": list(checked.violations) if checked else [],
+    }
+    title = f"Reply to message {answered.id}" if answered else "Write to the session"
+    status = _WRONG if checked else 200
+    return Page("lab/reply.html", title, document, status, is_live=False)
 
 
-def _do(visit: Visit) -> Done:
-    return Done(is_done=False, says="", document={"path": visit.path})
+def _do(visit: Visit) -> Done | Page:
+    answered = _answered(visit)
+    checked = send_letter(visit, _letter(visit, answered))
+    if checked.sent is None:
+        return _form(visit, checked)
+    wants = answered is not None and visit.form.get("acknowledge") == "yes"
+    also = [_also_acknowledged(visit, answered.id)] if answered and wants else []
+    return sent_done(visit, checked, checked.sent, also)
 
 
-ACTION = Action("reply", _form, _do, is_of_session=True)
+def _preview(visit: Visit) -> Page:
+    letter = _letter(visit, _answered(visit))
+    document = preview_document(letter, check_letter(visit, letter))
+    return Page("lab/letter_preview.html", "Preview", document, is_live=False)
+
+
+def _letter(visit: Visit, answered: Stored | None) -> Letter:
+    form = visit.form
+    message = Message(
+        thread_id=visit.thread_id,
+        sender=visit.site.desk.project.operator,
+        recipients=recipients(visit),
+        subject=form.get("subject", "").strip(),
+        body=ended(form.get("body", "")),
+        ack_required=_ASKED.get(form.get("ack", "")),
+    )
+    return Letter(message, answered.id if answered else None)
+
+
+def _also_acknowledged(visit: Visit, message_id: int) -> str:
+    """The reply is sent, whatever becomes of the ACK: that is said, and nothing else."""
+    try:
+        ack = lab_ack(visit, message_id).sent
+    except BrennerError as error:
+        why = error.diagnostic.message
+        return f"But message {message_id} could not be acknowledged: {why}"
+    return f"Message {message_id} is acknowledged, by message {ack.stored.id}."
+
+
+def _answered(visit: Visit) -> Stored | None:
+    """The message that is answered, if any is."""
+    given = visit.form.get("message") or visit.asked.get("message") or ""
+    return message_of(visit, given) if given else None
+
+
+def _first_recipients(visit: Visit, answered: Stored | None) -> tuple[str, ...]:
+    operator = visit.site.desk.project.operator
+    return answered_to(answered, operator) if answered else ()
+
+
+def _owes_ack(visit: Visit, answered: Stored) -> bool:
+    operator = visit.site.desk.project.operator
+    found = visit.site.desk.mailbox.deliveries(answered.id)
+    return any(each.recipient == operator and each.owes_ack for each in found)
+
+
+def _subject(answered: Stored | None) -> str:
+    """A valid one: it tells something, and says to what."""
+    if answered is None:
+        return ""
+    known = parse_subject(answered.message.subject)
+    words = known.description if known else answered.message.subject
+    return compose_subject("INFO", f"Re: {_RE.sub('', words, count=1)}")
+
+
+def _answered_document(answered: Stored) -> dict[str, object]:
+    message = answered.message
+    return {
+        "id": answered.id,
+        "from": message.sender,
+        "subject": message.subject,
+        "type": answered.type,
+        "at": answered.at.isoformat(),
+        "body": message.body,
+    }
+
+
+ACTION = Action("reply", _form, _do, _preview)

@@ -2,6 +2,9 @@
 
 from brenner.web.page import Answer, Page
 from brenner.web.visit import Visit
+from brenner.workflows.agent_config import first_words
+
+_NAME = "NAME"
 
 
 def page(visit: Visit) -> Answer:
@@ -15,5 +18,6 @@ def page(visit: Visit) -> Answer:
         "token": about.wants_token,
         "clients": [each._asdict() for each in about.clients],
         "remark": about.remark,
+        "tell": first_words(_NAME),
     }
     return Page("pages/connect.html", "Connect an agent", document, is_live=False)

@@ -1,9 +1,54 @@
-"""To be written."""
+"""The page `/help`: the keys, what the marks mean, and the types of messages.
 
+Its script opens the same over any page.
+"""
+
+from typing import NamedTuple
+
+from brenner.thread.types import TYPES
+from brenner.web import links
 from brenner.web.page import Answer, Page
 from brenner.web.visit import Visit
 
 
-def page(visit: Visit) -> Answer:
-    """To be written."""
-    return Page("pages/soon.html", "help_sheet", {"path": visit.path})
+class _Key(NamedTuple):
+    """Keys, pressed one after the other, and what they do; or from one to another."""
+
+    keys: tuple[str, ...]
+    does: str
+    between: str = " "
+
+
+_KEYS = (
+    _Key(("?",), "this sheet"),
+    _Key(("/",), "search the mail"),
+    _Key(("g", "h"), "all sessions"),
+    _Key(("1", "6"), f"of a session: {', '.join(links.TABS)}", " to "),
+    _Key(("j",), "next change, message, item or session"),
+    _Key(("k",), "the one before it"),
+    _Key(("p",), "show or hide who set what in the artifact"),
+    _Key(("Esc",), "close what is open; leave the search field"),
+)
+# The marks as pages show them; the words are what they stand for.
+_MARKS = (
+    ("agent", "An agent: initials and a tint of its own, the same everywhere."),
+    ("killed", "Killed: struck through and dimmed; the reason stands beside it."),
+    ("added", "Added between two versions: underlined."),
+    ("removed", "Taken away between two versions: struck through."),
+    ("unverified", "Anybody may have sent it: the sender showed no secret of the name."),
+    ("error", "A fault: its code, what is wrong, and the fix."),
+    ("id", "An ID of an item, version or thread; it is a link."),
+)
+
+
+def page(_visit: Visit) -> Answer:
+    """What one has to know to read the pages."""
+    document = {
+        "keys": [each._asdict() for each in _KEYS],
+        "types": [
+            {"type": each.name, "purpose": each.purpose, "ack_required": each.ack_required}
+            for each in TYPES.values()
+        ],
+        "marks": [{"mark": mark, "means": means} for mark, means in _MARKS],
+    }
+    return Page("pages/help.html", "Help", document, is_live=False)

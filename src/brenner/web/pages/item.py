@@ -1,9 +1,169 @@
-"""To be written."""
+"""One item of an artifact: what it says, all that it ever said, what it refers to, what names it."""
 
-from brenner.web.page import Answer, Page
+from collections.abc import Iterator
+
+from brenner.artifact.field_words import label_of
+from brenner.artifact.layout import LAYOUT_OF
+from brenner.artifact.merging.circles import Node
+from brenner.artifact.model import Item
+from brenner.delta.schema import RESEARCH_THREAD, Section
+from brenner.diagnostics.codes.versions import NO_VERSION_YET
+from brenner.diagnostics.errors import Refused
+from brenner.grammar import ITEM_IN_MAIL
+from brenner.session.chain_messages import type_of
+from brenner.session.genealogy import Direction
+from brenner.session.genealogy_words import SECTION_WORDS, relation_words
+from brenner.session.reference_graph import ReferenceGraph
+from brenner.thread.cross_reference import cross_reference
+from brenner.thread.posted import iso
+from brenner.thread.types import CRITIQUE
+from brenner.web import links
+from brenner.web.frame import session_document, session_of
+from brenner.web.item_view import Scene, item_json
+from brenner.web.mentioned import Places, named_in
+from brenner.web.page import Answer, Document, Page
+from brenner.web.pages.artifact import View, ids_of, items_of, place_of, view_of, where_from
+from brenner.web.reading import Session
 from brenner.web.visit import Visit
+from brenner.workflows.authorship import item_rows, row_json
+from brenner.workflows.check_references import load_graph
+from brenner.workflows.part_of_artifact import part_of
+from brenner.workflows.trusting import trusts_of
+
+_MOST_NAMING, _MOST_CRITIQUES, _MOST_REFERENCES, _MOST_CHANGES = 50, 20, 50, 100
 
 
 def page(visit: Visit) -> Answer:
-    """To be written."""
-    return Page("pages/soon.html", "item", {"path": visit.path})
+    """The permanent address of an item; one that is not there is refused, with the nearest."""
+    view = view_of(visit)
+    if view is None:
+        path = cross_reference(visit.thread_id).artifact_path
+        raise Refused(NO_VERSION_YET.at(thread_id=visit.thread_id, path=path))
+    section, item = _found(view, visit.named["item"])
+    scene = _scene(visit, view, item)
+    naming = list(_naming(view, item))
+    session = session_of(visit)
+    document = {
+        "session": session_document(visit),
+        **where_from(view),
+        "item": item_json(scene, section, item),
+        "history": list(_history(scene, section, item)),
+        "addresses": Places(visit.site.desk, scene, ids_of(view.artifact)).of([item]),
+        "section": section.id,
+        "section_words": SECTION_WORDS[section.id],
+        "place": place_of(view, item.id),
+        **_beside(view, section, item),
+        "named_by": naming[:_MOST_NAMING],
+        "named_by_count": len(naming),
+        "critiques": list(_critiques(session, item))[-_MOST_CRITIQUES:] if session else [],
+        **_references(visit, item),
+    }
+    return Page("pages/item.html", f"{item.id} {item.title}", document)
+
+
+def _found(view: View, wanted: str) -> tuple[Section, Item]:
+    """The item; a research thread that says nothing is none."""
+    meant = part_of(view.artifact, "", wanted).item_id
+    return next((section, item) for section, item in view.artifact.all_items() if item.id == meant)
+
+
+def _scene(visit: Visit, view: View, item: Item) -> Scene:
+    """With the trust in every message that has ever set something of the item."""
+    changes = view.scene.blame.get(item.id, {}).values()
+    ids = {each.source.message_id for last in changes for each in last.history()}
+    return view.scene._replace(trusts=trusts_of(visit.site.desk.mailbox, ids))
+
+
+def _history(scene: Scene, section: Section, item: Item) -> Iterator[Document]:
+    """Every value of every field, newest first, under the keys of `artifact blame --history`."""
+    for row in item_rows(section, item, scene.blame.get(item.id, {})):
+        document = row_json(row._replace(trusts=scene.trusts), with_history=True)
+        changes = document["history"]
+        kept = changes[:_MOST_CHANGES] if isinstance(changes, list) else []
+        label = label_of(section.id, row.path[:1])
+        key = row.path[1] if len(row.path) > 1 else None
+        yield document | {"label": label, "key": key, "history": kept}
+
+
+def _beside(view: View, section: Section, item: Item) -> dict[str, object]:
+    """The items before and after it in its section."""
+    ids = [each.id for each in items_of(view.artifact, LAYOUT_OF[section.id])]
+    place = ids.index(item.id) if item.id in ids else 0
+    previous = view.scene.link(ids[place - 1]) if place else None
+    following = view.scene.link(ids[place + 1]) if place + 1 < len(ids) else None
+    return {"previous_item": previous, "next_item": following}
+
+
+# What names it
+
+
+def _naming(view: View, item: Item) -> Iterator[Document]:
+    """The items of this artifact that mention it; critiques and tests come first."""
+    if item.id == RESEARCH_THREAD.prefix:
+        return
+    found = [
+        (section, each)
+        for section, each in view.artifact.all_items()
+        if each.id != item.id and item.id in set(named_in(each))
+    ]
+    for section, each in sorted(found, key=lambda pair: pair[0].prefix not in _PRESSING):
+        yield {
+            "id": each.id,
+            "title": each.text("statement") or each.title,
+            "section": section.id,
+            "words": SECTION_WORDS[section.id],
+            "killed": not each.is_active,
+            "link": view.scene.link(each.id),
+        }
+
+
+_PRESSING = ("C", "T")
+
+
+def _critiques(session: Session, item: Item) -> Iterator[Document]:
+    """The CRITIQUE messages that name it, in the order of the mail."""
+    for filed in session.messages:
+        message = filed.posted.message
+        if type_of(filed) != CRITIQUE.name:
+            continue
+        text = f"{message.subject}\n{message.body}"
+        if any(match[0] == item.id for match in ITEM_IN_MAIL.finditer(text)):
+            yield {
+                "message_id": filed.posted.id,
+                "from": message.sender,
+                "subject": message.subject,
+                "at": iso(filed.posted.at),
+            }
+
+
+# References to and from other sessions
+
+
+def _references(visit: Visit, item: Item) -> dict[str, object]:
+    node = Node(visit.thread_id, item.id)
+    graph = load_graph(visit.site.desk).graph
+    up = [
+        _reference(Node(each.session, each.item), each.relation, Direction.ANCESTORS, graph)
+        for each in item.references
+    ]
+    down = [
+        _reference(edge.origin, edge.relation, Direction.DESCENDANTS, graph)
+        for edge in graph.into(node)
+    ]
+    return {
+        "references": up[:_MOST_REFERENCES],
+        "referred_by": down[:_MOST_REFERENCES],
+        "referred_by_count": len(down),
+    }
+
+
+def _reference(node: Node, relation: str, direction: Direction, graph: ReferenceGraph) -> Document:
+    """One reference, and whether what it leads to is there."""
+    return {
+        "relation": relation,
+        "words": relation_words([relation], direction),
+        "session": node.session,
+        "item": node.item,
+        "link": links.item(node.session, node.item) if graph.has(node) else None,
+        "killed": graph.killed(node) is not None,
+    }

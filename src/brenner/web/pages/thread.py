@@ -1,9 +1,207 @@
-"""To be written."""
+"""The page `/sessions/T/thread`: the mail of a session, a round at a time."""
 
-from brenner.web.page import Answer, Page
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from brenner.mail.model import Stored
+from brenner.session.rounds import Round
+from brenner.thread.types import KICKOFF
+from brenner.web import links
+from brenner.web.frame import session_document
+from brenner.web.message_text import shared
+from brenner.web.message_view import ONE_OF_MANY, Messages, read_marks
+from brenner.web.page import Answer, Document, Page, Redirect
+from brenner.web.paging import Part
+from brenner.web.reading import Session
+from brenner.web.thread_order import ON_A_PAGE, address, as_tree, by_number
 from brenner.web.visit import Visit
+
+TREE, TIME = "tree", "time"
+NO_TYPE = "mail"  # what `?type=` calls mail that is not the protocol's
+_MOST_CHOICES = 40
+_MOST_ROUNDS = 12
+
+
+class _View(NamedTuple):
+    """What of a thread is shown. Without a round it is all of them."""
+
+    thread_id: str
+    round: int | None
+    type: str | None
+    agent: str | None
+    is_tree: bool
+
+    def link(self, **other: object) -> str:
+        """The address of this view, with something else in it."""
+        asked = {
+            "round": self.round,
+            "type": self.type,
+            "agent": self.agent,
+            "order": TREE if self.is_tree else None,
+        }
+        return links.session(self.thread_id, "thread", **(asked | other))
+
+    def has(self, stored: Stored) -> bool:
+        """Whether a message is of the type and from the sender that are looked for."""
+        is_of_type = self.type is None or _type(stored) == self.type
+        return is_of_type and self.agent in (None, stored.message.sender)
 
 
 def page(visit: Visit) -> Answer:
-    """To be written."""
-    return Page("pages/soon.html", "thread", {"path": visit.path})
+    """One round, in the order of the mail or as a tree; or what is asked for, of all rounds."""
+    session = visit.session
+    wanted = visit.number("message")
+    there = address(session, wanted) if wanted else None
+    if there:
+        return Redirect(there)
+    view = _view(visit, session)
+    found = [each for each in _in_scope(session, view) if view.has(each)]
+    ordered = list(as_tree(found)) if view.is_tree else [(each, 0) for each in found]
+    part = _part(visit, len(ordered))
+    messages = Messages(session, visit, ONE_OF_MANY)
+    shown = [messages.document(each, depth) for each, depth in part.of(ordered)]
+    _group_kickoffs(shown)
+    document = {
+        "session": session_document(visit),
+        "thread_id": session.thread_id,
+        "round": view.round,
+        "order": TREE if view.is_tree else TIME,
+        "orders": {TIME: view.link(order=None), TREE: view.link(order=TREE)},
+        "rounds": _rounds(session, view),
+        "filters": {name: _choices(session, view, name) for name in _COUNTS},
+        "all": links.session(session.thread_id, "thread"),
+        "no_read_marks": read_marks(visit.site.desk.mailbox),
+        **_part_json(part, view),
+        "messages": shown,
+        "items": list(messages.known),
+    }
+    return Page("pages/thread.html", "Thread", document)
+
+
+# What is shown
+
+
+def _view(visit: Visit, session: Session) -> _View:
+    """What was asked for; where nothing was, the newest round that has mail."""
+    name, agent = visit.asked.get("type") or None, visit.asked.get("agent") or None
+    number = visit.number("round")
+    if number is None and not (name or agent):
+        number = session.rounds[-1].number
+    is_tree = visit.asked.get("order") == TREE
+    return _View(session.thread_id, number, name, agent, is_tree)
+
+
+def _in_scope(session: Session, view: _View) -> Sequence[Stored]:
+    if view.round is None:
+        return session.stored
+    stored = session.once(by_number)
+    found = (each for each in session.rounds if each.number == view.round)
+    return [stored[filed.posted.id] for each in found for filed in each.messages]
+
+
+def _part(visit: Visit, total: int) -> Part:
+    """The page that was asked for; of a thread that is opened without any, the last."""
+    pages = max(1, -(-total // ON_A_PAGE))
+    otherwise = 1 if "round" in visit.asked else pages
+    number = visit.number("page") or otherwise
+    return Part(min(number, pages), pages, ON_A_PAGE, total)
+
+
+def _part_json(part: Part, view: _View) -> Document:
+    """Where the page stands among those beside it. Each address says which it is."""
+
+    def at(number: int) -> str | None:
+        return view.link(page=number) if 1 <= number <= part.pages else None
+
+    first = (part.number - 1) * part.size + 1
+    return {
+        "page": part.number,
+        "pages": part.pages,
+        "first": min(first, part.total),
+        "last": min(first + part.size - 1, part.total),
+        "total": part.total,
+        "previous": at(part.number - 1),
+        "next": at(part.number + 1),
+    }
+
+
+def _group_kickoffs(shown: list[dict[str, object]]) -> None:
+    """Kickoffs that follow each other are one letter to several: what they share is said once."""
+    for _, run in groupby(shown, key=lambda each: (each["type"], each["from"], each["depth"])):
+        group = list(run)
+        is_group = group[0]["type"] == KICKOFF.name and len(group) > 1
+        for place, each in enumerate(group, 1):
+            each["group"] = {"place": place, "of": len(group)} if is_group else None
+            each["as_in"] = _as_in(each, group[0]) if is_group and place > 1 else None
+
+
+def _as_in(each: Document, first: Document) -> Document | None:
+    if each["body_is_cut"] or first["body_is_cut"] or each["blocks"]:
+        return None
+    titles = shared(str(each["body"]), str(first["body"]))
+    return {"message_id": first["id"], "sections": titles} if titles else None
+
+
+# What else could be
+
+
+def _rounds(session: Session, view: _View) -> Document:
+    """The rounds around the one that is shown, and those before and after it."""
+    rounds = session.rounds
+    at = next((n for n, each in enumerate(rounds) if each.number == view.round), len(rounds) - 1)
+    first = max(0, min(at - _MOST_ROUNDS // 2, len(rounds) - _MOST_ROUNDS))
+    near = rounds[first : first + _MOST_ROUNDS]
+    return {
+        "total": len(rounds),
+        "near": [_round(each, view) for each in near],
+        "first": _round(rounds[0], view) if first else None,
+        "last": _round(rounds[-1], view) if first + len(near) < len(rounds) else None,
+        "previous": _round(rounds[at - 1], view) if view.round and at else None,
+        "next": _round(rounds[at + 1], view) if view.round and at + 1 < len(rounds) else None,
+    }
+
+
+def _round(each: Round, view: _View) -> Document:
+    version = each.version
+    return {
+        "round": each.number,
+        "version": version.number if version else None,
+        "messages": len(each.messages),
+        "is_chosen": each.number == view.round,
+        "address": view.link(round=each.number),
+    }
+
+
+def _choices(session: Session, view: _View, name: str) -> list[Document]:
+    """What one can look for, with how many messages there are of it in all rounds."""
+    chosen = getattr(view, name)
+    counts = session.once(_COUNTS[name])
+    first = counts.most_common(_MOST_CHOICES)
+    listed = dict(first) | ({chosen: counts[chosen]} if chosen else {})
+    return [
+        {
+            "value": value,
+            "messages": count,
+            "is_chosen": value == chosen,
+            "address": view.link(**{"round": None, name: value}),
+            "without": view.link(**{"round": None, name: None}),
+        }
+        for value, count in listed.items()
+    ]
+
+
+def _type(stored: Stored) -> str:
+    return stored.type or NO_TYPE
+
+
+def _types(session: Session) -> Counter[str]:
+    return Counter(map(_type, session.stored))
+
+
+def _agents(session: Session) -> Counter[str]:
+    return Counter(each.message.sender for each in session.stored)
+
+
+_COUNTS: dict[str, Callable[[Session], Counter[str]]] = {"type": _types, "agent": _agents}

@@ -1,1 +1,182 @@
+// Live pages: what comes in is told by the server; then the page is asked for again, and what is
+// new in it changes in place. Focus, selection, scrolling and what is folded open stay.
 "use strict";
+
+(() => {
+  const GATHER_MS = 250; // news that comes together is asked for once
+  const SPREAD_MS = 750; // and many viewers do not ask in the same moment
+  const PATIENCE_MS = 20000;
+  const AGAIN_MS = 3000;
+  const FRESH_MS = 5000;
+  const TIMES_MS = 20000;
+  const REGIONS = ["notice", "head", "rail", "card", "main"];
+  const MINUTE = 60, HOUR = 3600, DAY = 86400;
+
+  const state = document.getElementById("connection");
+  const spoken = document.getElementById("news");
+  let seen = state?.dataset.place || "";
+  let source = null;
+  let lostAt = null;
+  let isAway = false; // the server is there, and its store is not
+  let timer = 0; // until the page is asked for
+  let isAsking = false;
+  let isWanted = false;
+  let skew = 0; // by how much this clock is ahead of the server's
+  let came = []; // not announced yet
+
+  const clock = (at) => at.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit", hourCycle: "h23"});
+  const oneLine = (text) => String(text).replace(/[\p{C}\p{Z}]+/gu, " ").slice(0, 100);
+
+  // Times: the same words as the server's.
+  function ago(at) {
+    const seconds = Math.trunc((Date.now() - skew - at) / 1000);
+    if (Math.abs(seconds) < 45) return "just now";
+    if (seconds < 0 || seconds >= 14 * DAY) return new Date(at).toISOString().slice(0, 10);
+    if (seconds >= 2 * DAY) return `${Math.trunc(seconds / DAY)} d ago`;
+    if (seconds >= HOUR) return `${Math.trunc(seconds / HOUR)} h ago`;
+    if (seconds >= MINUTE) return `${Math.trunc(seconds / MINUTE)} min ago`;
+    return `${seconds} s ago`;
+  }
+
+  function keepTimes() {
+    for (const each of document.querySelectorAll("time[data-ago]")) {
+      const at = Date.parse(each.dateTime);
+      const words = Number.isNaN(at) ? "" : ago(at);
+      if (words && each.textContent !== words) each.textContent = words;
+    }
+  }
+
+  // What is said of the connection, and of what came in.
+  function say(text, isLost = false) {
+    if (state.textContent !== text) state.textContent = text;
+    state.classList.toggle("lost", isLost);
+  }
+
+  function connected() {
+    if (isAway) return;
+    if (!lostAt) {
+      if (state.textContent !== "Connected again") say("Live");
+      return;
+    }
+    lostAt = null;
+    say("Connected again");
+    setTimeout(() => {
+      if (!lostAt && !isAway) say("Live");
+    }, FRESH_MS);
+  }
+
+  function lost() {
+    lostAt ??= new Date();
+    say(`Not connected since ${clock(lostAt)}: trying again`, true);
+  }
+
+  function announce() {
+    if (!came.length) return;
+    const last = came[came.length - 1];
+    const words = `${last.type || "Mail"} from ${oneLine(last.sender)}, ${clock(new Date(last.at))}`;
+    spoken.textContent = came.length > 1 ? `${came.length} messages. The last: ${words}` : words;
+    came = [];
+  }
+
+  // The page, asked for again: by one request at a time.
+  function want(wait = GATHER_MS) {
+    if (timer || document.hidden) return;
+    timer = setTimeout(ask, wait + Math.random() * SPREAD_MS);
+  }
+
+  async function ask() {
+    timer = 0;
+    isWanted = isAsking;
+    if (isAsking) return;
+    isAsking = true;
+    try {
+      await refresh();
+    } catch { // the server is away, or has too much to do
+      want(AGAIN_MS);
+    } finally {
+      isAsking = false;
+    }
+    if (isWanted) want();
+  }
+
+  async function refresh() {
+    const answer = await fetch(location.href, {
+      headers: {Accept: "text/html"}, cache: "no-cache", signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    if (answer.redirected || (!answer.ok && answer.status < 500 && answer.status !== 429)) {
+      location.reload(); // somebody else's page by now, or none
+      return;
+    }
+    if (!answer.ok) throw new Error(answer.statusText);
+    const date = Date.parse(answer.headers.get("Date"));
+    if (!Number.isNaN(date)) skew = Math.round((Date.now() - date) / 5000) * 5000;
+    change(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    announce();
+    if (document.querySelector("#notice .away")) want(AGAIN_MS);
+  }
+
+  function change(fresh) {
+    const pairs = REGIONS.map((id) => [document.getElementById(id), fresh.getElementById(id)]);
+    if (pairs.some(([now, then]) => !now !== !then)) {
+      location.reload();
+      return;
+    }
+    for (const [now, then] of pairs) {
+      if (now) htmx.swap({text: then.outerHTML, target: now, sourceElement: now, swap: "outerMorph"});
+    }
+    document.title = fresh.title;
+    keepTimes();
+    document.dispatchEvent(new CustomEvent("brenner:refreshed"));
+  }
+
+  // The stream of news. A page that nobody sees has none: a browser has few connections, and
+  // what it has missed is told when it is seen again.
+  function listen() {
+    if (source || document.hidden) return;
+    const asked = new URLSearchParams({after: seen, thread: document.body.dataset.thread || ""});
+    source = new EventSource(`/events?${asked}`);
+    source.addEventListener("open", () => {
+      connected();
+      if (document.querySelector("#notice .away")) want();
+    });
+    source.addEventListener("error", () => {
+      lost();
+      if (source?.readyState !== EventSource.CLOSED) return; // the browser tries again itself
+      hush();
+      setTimeout(listen, AGAIN_MS * (1 + Math.random()));
+    });
+    source.addEventListener("mail", (event) => {
+      seen = event.lastEventId;
+      came.push(JSON.parse(event.data));
+      want();
+    });
+    source.addEventListener("reset", (event) => {
+      seen = event.lastEventId;
+      if (performance.now() > AGAIN_MS) location.reload();
+      else want(); // it has just been loaded: another time would not help
+    });
+    source.addEventListener("away", (event) => {
+      isAway = true;
+      say(`The mail is away since ${clock(new Date(JSON.parse(event.data).since))}`, true);
+      want();
+    });
+    source.addEventListener("back", () => {
+      isAway = false;
+      lostAt = new Date();
+      connected();
+      want();
+    });
+  }
+
+  function hush() {
+    source?.close();
+    source = null;
+  }
+
+  setInterval(keepTimes, TIMES_MS);
+  if (state?.dataset.live !== "yes") return;
+  document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));
+  addEventListener("pagehide", hush);
+  addEventListener("pageshow", listen);
+  listen();
+})();

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from shlex import quote
 from typing import NamedTuple
 
-from brenner.cli.sentences import as_option, joined, thread_argument
 from brenner.diagnostics.model import worst_first
 from brenner.diagnostics.visible import visible
 from brenner.session.status import OpenAck, Phase, Refusal, SessionStatus, Turn
 from brenner.thread.counting import counted
 from brenner.thread.types import BLOCKED, KICKOFF, QUESTION, placeholder
+from brenner.thread.wording import as_option, joined, thread_argument
 
 __all__ = ["Reader", "Step", "next_step"]
 # What keeps its author from working comes before everything that the operator can do herself

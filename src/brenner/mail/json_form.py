@@ -41,16 +41,16 @@ def received_json(received: Received) -> dict[str, object]:
 
 def delivered_json(stored: Stored, deliveries: Iterable[Delivery]) -> dict[str, object]:
     """A message with what became of it at each recipient."""
-    return stored_json(stored) | {
-        "deliveries": [
-            {
-                "agent": each.recipient,
-                "read_at": iso(each.read_at) if each.read_at else None,
-                "owes_ack": each.owes_ack,
-                "acknowledged_by": each.acknowledged_by,
-            }
-            for each in deliveries
-        ]
+    return stored_json(stored) | {"deliveries": [delivery_json(each) for each in deliveries]}
+
+
+def delivery_json(delivery: Delivery) -> dict[str, object]:
+    """What became of a message at one recipient."""
+    return {
+        "agent": delivery.recipient,
+        "read_at": iso(delivery.read_at) if delivery.read_at else None,
+        "owes_ack": delivery.owes_ack,
+        "acknowledged_by": delivery.acknowledged_by,
     }
 
 

@@ -1,0 +1,82 @@
+"""`brenner session link`: the address of a session, for somebody who is to look at it."""
+
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from brenner.cli.help_text import examples
+from brenner.cli.mail.desk import FINE, desk
+from brenner.cli.options import Settings, common_options
+from brenner.cli.output import note_done, write_diagnostics, write_json
+from brenner.cli.sentences import advise
+from brenner.cli.serve_url import pages_url
+from brenner.server.tokens import read_token
+from brenner.thread.times import exact
+from brenner.web import links
+from brenner.web.guests import link as signed
+from brenner.workflows.credentials import TOKEN
+from brenner.workflows.session_status import load_status
+
+_DAYS, _MOST_DAYS = 7, 366
+
+
+@click.command(
+    "link",
+    epilog=examples(
+        "brenner session link RS-20251230-cell-fate",
+        "brenner session link RS-20251230-cell-fate --days 30 --token-file ~/.brenner-token \\",
+        "    --url https://lab.example",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@click.option(
+    "--days",
+    type=click.IntRange(1, _MOST_DAYS),
+    default=_DAYS,
+    show_default=True,
+    help="For how long it is good.",
+)
+@click.option("--url", metavar="BASE", help="Where the server is (or BRENNER_SERVE_URL).")
+@click.option("--token-file", metavar="FILE", help=f"The token of the server (or {TOKEN}).")
+@common_options
+def link(
+    settings: Settings, *, thread: str, days: int, url: str | None, token_file: str | None
+) -> int:
+    """Print a link to the pages of one session, for a guest who only reads.
+
+    It is signed with the token of the server, and opens that session, its messages and exports,
+    nothing else. Whoever has the link can use it until it expires; with another token of the
+    server all links are worth nothing. Without a token the server's pages are open to everybody
+    who reaches it, and the plain address is the link.
+    """
+    base = pages_url(url)
+    token = read_token(token_file, os.environ)
+    with desk(settings) as here:
+        load_status(here, thread)
+    note_done()
+    until = datetime.now(UTC) + timedelta(days=days)
+    path = links.session(thread)
+    if token.value is not None:
+        path = f"{links.GUEST}/{signed(token.value, thread, until)}"
+    if settings.as_json:
+        write_json(
+            {
+                "thread_id": thread,
+                "url": base + path,
+                "signed": token.value is not None,
+                "until": exact(until) if token.value is not None else None,
+                "violations": [found.to_json() for found in token.warnings],
+            }
+        )
+        return FINE
+    write_diagnostics(token.warnings, "brenner", sys.stderr)
+    sys.stdout.write(f"{base}{path}\n")
+    sys.stdout.flush()
+    if token.value is None:
+        plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
+        advise(plain, sys.stderr)
+    else:
+        advise(f"Whoever has it can read this session until {exact(until)}.", sys.stderr)
+    return FINE

@@ -1,0 +1,27 @@
+"""Names as a sentence has them, and threads and agents as one types them behind a command."""
+
+from collections.abc import Iterable
+from shlex import quote
+
+from brenner.diagnostics.visible import visible
+
+_MOST_NAMES = 7
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as in a sentence: `BlueLake, GreenDog and RedCreek`."""
+    shown = [visible(name) for name in names]
+    if len(shown) > _MOST_NAMES:
+        shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
+    *most, last = shown or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def as_option(actor: str, operator: str) -> str:
+    """What a command must say for somebody who is not the operator."""
+    return "" if actor == operator else f" --as {quote(visible(actor))}"
+
+
+def thread_argument(thread_id: str) -> str:
+    """A thread ID as one types it; one that begins with a hyphen is no option."""
+    return "-- " * thread_id.startswith("-") + quote(visible(thread_id, len(thread_id) + 1))

@@ -1,0 +1,173 @@
+"""Items as pages show them: every field with who set it, in which message, and what it replaced."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from brenner.artifact.blame import NO_BLAME, Blame, Change
+from brenner.artifact.conflicts import Conflict
+from brenner.artifact.field_words import label_of
+from brenner.artifact.layout import LAYOUT_OF, SCORE_LABELS
+from brenner.artifact.model import Item
+from brenner.artifact.ranking import total
+from brenner.delta.schema import (
+    DISCRIMINATIVE_TESTS,
+    MOST_SCORE,
+    PREDICTIONS_TABLE,
+    RESEARCH_THREAD,
+    SCORE_PARTS,
+    Section,
+)
+from brenner.diagnostics.model import Diagnostic
+from brenner.grammar import ITEM_ID
+from brenner.mail.model import Trust
+from brenner.web import links
+from brenner.web.page import Document
+from brenner.workflows.authorship import Row, item_rows, row_json
+
+_MOST_FINDINGS = 10  # of the linter at one item
+_MOST_REPLACED = 600  # characters in a margin note; the item's own page has all of it
+_HEADINGS = ("name", "condition", "statement")
+_NO_CONFLICTS: Mapping[str, tuple[Conflict, ...]] = MappingProxyType({})
+_NO_FINDINGS: Mapping[str, tuple[Diagnostic, ...]] = MappingProxyType({})
+
+
+class Scene(NamedTuple):
+    """What is known of a version beside its items; of one from a file nobody knows who set what.
+
+    `version` is asked for in the links of an older one.
+    """
+
+    thread_id: str
+    version: int | None = None
+    blame: Blame = NO_BLAME
+    conflicts: Mapping[str, tuple[Conflict, ...]] = _NO_CONFLICTS
+    findings: Mapping[str, tuple[Diagnostic, ...]] = _NO_FINDINGS
+    trusts: Mapping[int, Trust | None] = MappingProxyType({})
+    with_history: bool = False
+
+    def link(self, item_id: str) -> str:
+        """The permanent address of an item, in this version."""
+        return links.item(self.thread_id, item_id, version=self.version)
+
+
+def item_json(scene: Scene, section: Section, item: Item) -> Document:
+    """An item with all that is said of it; its heading, its fields, who killed it."""
+    rows = list(item_rows(section, item, scene.blame.get(item.id, {})))
+    heading = _heading(section)
+    findings = scene.findings.get(item.id, ())
+    return {
+        "id": item.id,
+        "anchor": item.id if ITEM_ID.fullmatch(item.id) else None,
+        "link": scene.link(item.id) if ITEM_ID.fullmatch(item.id) else None,
+        "section": section.id,
+        "title": item.text("statement") if section is RESEARCH_THREAD else item.title,
+        "heading": next((_entry(scene, row) for row in rows if row.path == (heading,)), None),
+        "third_alternative": "third_alternative" in item.fields,
+        "score_total": total(item) if section is DISCRIMINATIVE_TESTS and item.score else None,
+        "score_most": MOST_SCORE * len(SCORE_PARTS),
+        "killed": _killed(scene, item, rows),
+        "fields": list(_fields(scene, section, item, rows)),
+        "lint": [each.to_json() for each in findings[:_MOST_FINDINGS]],
+        "lint_count": len(findings),
+    }
+
+
+def _heading(section: Section) -> str:
+    """The field that stands in the heading of an item."""
+    return next(name for name in _HEADINGS if name in section.fields)
+
+
+def _killed(scene: Scene, item: Item, rows: Iterable[Row]) -> Document | None:
+    if item.killed is None:
+        return None
+    row = next((each for each in rows if each.path == ("killed",)), None)
+    return item.killed._asdict() | {"entry": _entry(scene, row) if row else None}
+
+
+def _fields(scene: Scene, section: Section, item: Item, rows: list[Row]) -> Iterator[Document]:
+    """The fields in the order of the layout. What was taken away only the history shows."""
+    by_name: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.value is not None or scene.with_history:
+            by_name.setdefault(row.path[0], []).append(row)
+    hidden = {"killed", _heading(section)} if not scene.with_history else {"killed"}
+    labels = [name for name in LAYOUT_OF[section.id].labels if name in by_name]
+    conflicts = scene.conflicts.get(item.id, ())
+    for name in dict.fromkeys((*labels, *by_name)):
+        if name not in hidden:
+            yield {
+                "name": name,
+                "label": label_of(section.id, (name,)),
+                "kind": section.fields[name].kind.value if name in section.fields else "text",
+                "entries": [_entry(scene, row) for row in by_name[name]],
+                "one_source": _is_of_one_source(by_name[name]),
+                "conflicts": [_conflict(each) for each in conflicts if each.path[0] == name],
+            }
+
+
+def _is_of_one_source(rows: list[Row]) -> bool:
+    """Whether one margin note can tell of all entries of a field."""
+    sources = {row.change.source if row.change else None for row in rows}
+    return len(sources) == 1 and all(not row.change or not row.change.before for row in rows)
+
+
+def _entry(scene: Scene, row: Row) -> Document:
+    """A value with its margin note, under the keys of `artifact blame --json`."""
+    row = row._replace(trusts=scene.trusts)
+    change = row.change
+    document = row_json(row, with_history=scene.with_history)
+    before = change.before.source if change and change.before else None
+    return document | {
+        "key": row.path[1] if len(row.path) > 1 else None,
+        "label": _key_label(row),
+        "replaced": document["replaced"] if scene.with_history else _cut(document["replaced"]),
+        "before": before._asdict() if before else None,
+        "changes": sum(1 for _ in change.history()) if change else 0,
+    }
+
+
+def _key_label(row: Row) -> str | None:
+    """What stands before an entry of a map: a hypothesis, or a part of a score."""
+    key = row.path[1] if len(row.path) > 1 else None
+    return SCORE_LABELS.get(key, key) if key and row.path[0] == "score" else key
+
+
+def _cut(value: object) -> object:
+    if isinstance(value, str) and len(value) > _MOST_REPLACED:
+        return value[:_MOST_REPLACED] + " …"
+    return value
+
+
+def _conflict(conflict: Conflict) -> Document:
+    """Both values side by side; of what is nested also the key."""
+    return conflict.to_json() | {"key": ".".join(conflict.path[1:])}
+
+
+def changes_of(scene: Scene, items: Iterable[Item]) -> Iterator[Change]:
+    """The changes that the page tells of: those that set what some items say, or all of them."""
+    for item in items:
+        for last in scene.blame.get(item.id, {}).values():
+            yield from last.history() if scene.with_history else (last,)
+
+
+def by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]:
+    """The open conflicts of each item."""
+    found: dict[str, tuple[Conflict, ...]] = {}
+    for each in conflicts:
+        found[each.item_id] = (*found.get(each.item_id, ()), each)
+    return found
+
+
+def findings_by_item(found: Iterable[Diagnostic]) -> Mapping[str, tuple[Diagnostic, ...]]:
+    """What the linter says of each item; what it says of none of them is left out."""
+    grouped: dict[str, list[Diagnostic]] = {}
+    for each in found:
+        if each.item:
+            grouped.setdefault(each.item, []).append(each)
+    return {item: tuple(some) for item, some in grouped.items()}
+
+
+def is_table(section: Section) -> bool:
+    """Whether its items are rows of one table."""
+    return section is PREDICTIONS_TABLE

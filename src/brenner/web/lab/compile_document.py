@@ -1,0 +1,110 @@
+"""What a compile would do, or has done, for a page: bounded, however large the session is."""
+
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from brenner.artifact.diff import Diff, ItemChange
+from brenner.artifact.field_marks import item_marks
+from brenner.artifact.json_form import diff_json
+from brenner.artifact.layout import LAYOUT_OF
+from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.ledger_words import block_words, outcome_words
+from brenner.artifact.model import Metadata
+from brenner.artifact.summary import summary
+from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.mail.model import Stored
+from brenner.thread.counting import counted
+from brenner.web.pages.diff_items import marks_json
+from brenner.workflows.compile import Compiled, Status
+from brenner.workflows.compiled_json import compiled_json
+from brenner.workflows.compiled_words import what_happened
+
+MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
+
+
+def compiled_document(done: Compiled, *, is_done: bool) -> dict[str, object]:
+    """The keys of `brenner compile --json` without the whole text, and what stands beside them."""
+    whole = compiled_json(done)
+    refused = [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
+    others = [entry for entry in done.ledger if entry.state is not Outcome.REFUSED]
+    shown = [*refused, *others][:MOST_BLOCKS]
+    del whole["artifact_markdown"]
+    return whole | {
+        "says": what_happened(done),
+        "would": _would(done),
+        "summary_of_changes": summary(done.diff),
+        "items": list(_items(done.diff, done.ledger)),
+        "more_items": max(0, len(done.diff.items) - MOST_ITEMS),
+        "ledger": [_block(entry, is_done=is_done) for entry in shown],
+        "more_blocks": max(0, len(done.ledger) - MOST_BLOCKS),
+        "blocks": len(done.ledger),
+        "refused": len(refused),
+        "lint": _lint(done),
+        "conflicts": cast("list[object]", whole["conflicts"])[:MOST_FOUND],
+        "more_conflicts": max(0, len(done.conflicts) - MOST_FOUND),
+        "not_contributed": _some(done.not_contributed),
+        "warnings": _some(done.warnings),
+        "violations": _some(done.notes),
+        "status_of_artifact": done.artifact.metadata.status,
+    }
+
+
+def _would(done: Compiled) -> str:
+    """What the button will do."""
+    if done.status is not Status.DRY_RUN:
+        return what_happened(done)
+    closes = ", and closes the session" if done.artifact.metadata.status == "closed" else ""
+    refused = sum(entry.state is Outcome.REFUSED for entry in done.ledger)
+    told = f" {counted(refused, 'block')} will be refused." if refused else ""
+    return f"Publishes v{done.version} of {done.thread_id} in its thread{closes}.{told}"
+
+
+def _items(found: Diff, ledger: Sequence[Entry]) -> Iterable[dict[str, object]]:
+    """What changed, item by item, as the page of a difference shows it."""
+    shown = found._replace(items=found.items[:MOST_ITEMS])
+    listed = cast("list[dict[str, object]]", diff_json(shown, Metadata(), Metadata())["items"])
+    by: dict[str, dict[tuple[str, int], None]] = {}
+    for entry in ledger:
+        if entry.state is Outcome.APPLIED and entry.item_id:
+            by.setdefault(entry.item_id, {})[entry.agent, entry.message_id] = None
+    for each, change in zip(listed, shown.items, strict=True):
+        authors = [{"agent": agent, "message_id": m} for agent, m in by.get(change.id, {})]
+        yield each | _looks(change) | {"by": authors}
+
+
+def _looks(change: ItemChange) -> dict[str, object]:
+    marks = [{"label": label, "marks": marks_json(each)} for label, each in item_marks(change)]
+    return {"heading": LAYOUT_OF[change.section].heading, "marks": marks}
+
+
+def _block(entry: Entry, *, is_done: bool) -> dict[str, object]:
+    words = {"words": block_words(entry), "outcome": outcome_words(entry, is_read=is_done)}
+    return entry.to_json() | words
+
+
+def _lint(done: Compiled) -> dict[str, object]:
+    found = done.lint.violations
+    return {
+        "valid": done.lint.valid,
+        "summary": done.lint.summary._asdict(),
+        "violations": [each.to_json() for each in sorted(found, key=worst_first)[:MOST_FOUND]],
+        "more": max(0, len(found) - MOST_FOUND),
+    }
+
+
+def _some(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
+    return [each.to_json() for each in sorted(found, key=worst_first)[:MOST_FOUND]]
+
+
+def news_document(arrived: Sequence[Stored]) -> list[dict[str, object]]:
+    """What came in since somebody looked; the latest, where there is more."""
+    return [
+        {
+            "message_id": each.id,
+            "type": each.type,
+            "from": each.message.sender,
+            "subject": each.message.subject,
+            "at": each.at.isoformat(),
+        }
+        for each in arrived[-MOST_NEWS:]
+    ]

@@ -1,0 +1,118 @@
+"""The door of the lab: who shows the operator's secret comes in, and nobody else.
+
+A browser shows it once and gets a cookie. A script shows it with each request, in the header
+`Brenner-Secret`.
+"""
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+
+from brenner.diagnostics.codes import lab as codes
+from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.mail.abilities import Ability
+from brenner.web.lab.forms import TOKEN
+from brenner.web.lab.logins import Login, Logins
+from brenner.web.lab.tries import Tries
+from brenner.workflows.desk import Desk
+from brenner.workflows.identity import digest_of, is_secret_of, operator_digest
+
+HEADER = "brenner-secret"
+_DIGITS = 8
+
+
+class WaitError(Refused):
+    """Too many have failed; so many seconds are to pass first."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(codes.TOO_MANY_ATTEMPTS.at(seconds=seconds))
+        self.seconds = seconds
+
+
+def seconds_to_wait(error: BrennerError | None) -> int | None:
+    """How long to wait before the next attempt, where that is what is wrong."""
+    return error.seconds if isinstance(error, WaitError) else None
+
+
+def wait_header(seconds: object) -> dict[str, str]:
+    """The header that says so to programs."""
+    return {"Retry-After": str(seconds)} if seconds else {}
+
+
+class Door:
+    """The door of one project's lab. `secret` is one for this run, where the home keeps none."""
+
+    def __init__(
+        self, desk: Desk, secret: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._mailbox = desk.mailbox
+        self.operator = desk.project.operator
+        self._own_digest = digest_of(secret) if secret else None
+        self._logins = Logins(clock)
+        self._tries = Tries(clock)
+        self._script: Login | None = None
+        self._lock = threading.Lock()
+        # Two servers on one machine share the cookies of its name: each has its own.
+        folder = str(desk.project.folder).encode(errors="surrogateescape")
+        self.cookie = f"brenner_lab_{sha256(folder).hexdigest()[:_DIGITS]}"
+
+    @property
+    def digest(self) -> str | None:
+        """Of the secret that opens it now; None where there is none."""
+        if Ability.SECRETS in self._mailbox.lacks:
+            return self._own_digest
+        return operator_digest(self._mailbox, self.operator)
+
+    def enter(self, secret: str, address: str) -> str:
+        """Log in; what the browser has to show from now on. It is new each time."""
+        return self._logins.begin(Login(self.operator, digest=self._shown(secret, address)))
+
+    def leave(self, cookies: Mapping[str, str]) -> None:
+        """Log out."""
+        self._logins.end(cookies.get(self.cookie, ""))
+
+    def login(self, cookies: Mapping[str, str]) -> Login | None:
+        """Who is logged in. One who has shown a secret that was replaced since is not."""
+        cookie = cookies.get(self.cookie)
+        login = self._logins.find(cookie) if cookie else None
+        if login is None:
+            return None
+        current = self.digest
+        if current is None or not hmac.compare_digest(current, login.digest):
+            self.leave(cookies)
+            return None
+        return login
+
+    def login_to_read(self, cookies: Mapping[str, str]) -> Login | None:
+        """The same for a page that is only read: it is shown while the store is away, too."""
+        try:
+            return self.login(cookies)
+        except Unavailable:
+            return self._logins.find(cookies.get(self.cookie, ""))
+
+    def script(self, secret: str, address: str) -> Login:
+        """The login of all scripts that show the secret."""
+        digest = self._shown(secret, address)
+        with self._lock:
+            if self._script is None or self._script.digest != digest:
+                self._script = Login(self.operator, digest=digest)
+            return self._script
+
+    def check_form(self, login: Login, form: Mapping[str, str]) -> None:
+        """Whether a form is one of ours, shown to this login."""
+        given = form.get(TOKEN, "").encode(errors="surrogatepass")
+        if not hmac.compare_digest(given, login.form_token.encode()):
+            raise Refused(codes.FORGED_FORM.at())
+
+    def _shown(self, secret: str, address: str) -> str:
+        """The digest of the secret, if it is the right one. What was wrong is not told."""
+        digest = self.digest  # first: a store that is away is nobody's failure
+        seconds = self._tries.begin(address)
+        if seconds:
+            raise WaitError(seconds)
+        if digest is None or not is_secret_of(digest, secret.strip()):
+            raise Refused(codes.LOGIN_REFUSED.at(operator=self.operator))
+        self._tries.succeeded(address)
+        return digest

@@ -1,0 +1,107 @@
+"""What this browser has seen of a session: "since my last look".
+
+A cookie of the session's own address keeps two moments: the end of the previous sitting, and the
+latest look. A new sitting begins after half an hour without one. What changed since the previous
+sitting therefore stays the same while somebody reads on, however many pages that takes. In the
+first sitting, what counts is its first look.
+
+A moment is how many messages the store had, beside the time: which version was the latest then
+follows from the mail. So a page that is the same for everybody can be marked as seen without
+knowing what is on it.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from brenner.web import links
+from brenner.web.page import Cookie
+from brenner.web.reading import Session
+from brenner.web.visit import Visit
+
+NAME = "look"
+SITTING = timedelta(minutes=30)
+# 112.1767225600.118.1767230000: messages and seconds, of the previous sitting and of the latest
+# look. Anything else was not written by us.
+_VALUE = re.compile(r"(\d{1,15})\.(\d{1,11})\.(\d{1,15})\.(\d{1,11})", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# A browser that asks by itself, for what has changed, says that it leads nobody anywhere.
+_MODE, _LED = "sec-fetch-mode", ("navigate", "")
+
+
+class Moment(NamedTuple):
+    """How many messages the store had, and when that was."""
+
+    position: int
+    at: datetime
+
+
+class Look(NamedTuple):
+    """Which version was the latest when this browser looked, and when that was."""
+
+    version: int
+    at: datetime
+
+
+class _Kept(NamedTuple):
+    """What the cookie says."""
+
+    before: Moment
+    latest: Moment
+
+
+def seen(visit: Visit) -> Look | None:
+    """What this browser saw of the session in its previous sitting; None if it never looked."""
+    kept = _kept(visit.cookies, visit.now)
+    if kept is None:
+        return None
+    moment = kept.latest if _is_over(kept, visit.now) else kept.before
+    return Look(_version_at(visit.session, moment), moment.at)
+
+
+def is_look(headers: Mapping[str, str]) -> bool:
+    """Whether somebody was led to the page; not a page that asks for itself again."""
+    return headers.get(_MODE, "") in _LED
+
+
+def marked(thread_id: str, cookies: Mapping[str, str], now: Moment) -> Cookie:
+    """That the session is looked at now."""
+    kept = _kept(cookies, now.at) or _Kept(now, now)
+    before = kept.latest if _is_over(kept, now.at) else kept.before
+    numbers = (before.position, _seconds(before.at), now.position, _seconds(now.at))
+    return Cookie(NAME, ".".join(map(str, numbers)), links.session(thread_id))
+
+
+def _version_at(session: Session, moment: Moment) -> int:
+    """The latest version that had come in by then; 0 before the first."""
+    arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
+    known = (
+        version.number
+        for version in session.chain.versions
+        if arrivals.get(version.message_id, 0) <= moment.position
+    )
+    return max(known, default=0)
+
+
+def _is_over(kept: _Kept, now: datetime) -> bool:
+    return now - kept.latest.at > SITTING
+
+
+def _kept(cookies: Mapping[str, str], now: datetime) -> _Kept | None:
+    """What the browser kept; None where it is nothing of ours, or of a time that is yet to come."""
+    found = _VALUE.fullmatch(cookies.get(NAME, ""))
+    if found is None:
+        return None
+    first, then, last, at = (int(each) for each in found.groups())
+    if not then <= at <= _seconds(now):
+        return None
+    return _Kept(Moment(first, _moment(then)), Moment(last, _moment(at)))
+
+
+def _moment(seconds: int) -> datetime:
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def _seconds(at: datetime) -> int:
+    return int((at - _EPOCH).total_seconds())

@@ -1,0 +1,209 @@
+"""Messages as pages show them: the stable form of the mail, and what the thread says about each."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from brenner.diagnostics.model import Diagnostic
+from brenner.grammar import ITEM_ID_IN_PROSE
+from brenner.mail.abilities import Ability
+from brenner.mail.json_form import delivery_json, stored_json
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Delivery, Stored
+from brenner.markdown.blocks import blocks
+from brenner.session.status import OpenAck
+from brenner.thread.posted import iso
+from brenner.thread.subjects import parse_subject
+from brenner.thread.types import ACK, COMPILED
+from brenner.web import links
+from brenner.web.message_blocks import Blocks, blocks_of
+from brenner.web.message_text import acknowledged, excerpt, is_long
+from brenner.web.page import Document
+from brenner.web.reading import Session
+from brenner.web.thread_order import address, copied, places, replies
+from brenner.web.visit import Visit
+
+_LEAST_TEXT = 1_000  # of a message on a page that is full
+_MOST_READ = 10_000  # for an excerpt
+
+
+class Limits(NamedTuple):
+    """How much of each message is shown, and how much text of all of them together."""
+
+    body: int
+    blocks: int
+    sent: int
+    deliveries: int
+    text: int
+
+
+ONE_OF_MANY = Limits(body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000)
+ALONE = Limits(body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000)
+
+
+class Messages:
+    """Makes the documents of messages of one session, for one page."""
+
+    def __init__(self, session: Session, visit: Visit, limits: Limits) -> None:
+        self._session, self._limits = session, limits
+        self._mailbox, self._now = visit.site.desk.mailbox, visit.now
+        self._deadline = visit.site.desk.project.ack_deadline
+        self._room = limits.text
+        self._items = session.once(_items)
+        self._versions = {each.message_id: each.number for each in session.chain.versions}
+        self._no_versions = session.once(_no_versions)
+        self._owed = session.once(_owed)
+        self.known: dict[str, None] = {}  # the items of the session that the texts speak of
+
+    def document(self, stored: Stored, depth: int = 0) -> dict[str, object]:
+        """One message; `depth` is how deep it stands in the tree."""
+        session, found = self._session, blocks(stored.message.body)
+        of_blocks = blocks_of(
+            session, stored, found, most=self._limits.blocks, most_sent=self._limits.sent
+        )
+        place = session.once(places).get(stored.id)
+        is_compiled = stored.type == COMPILED.name
+        return {
+            **self._delivered(stored),
+            **_subject(stored),
+            "round": place.round if place else None,
+            "depth": depth,
+            "version": self._versions.get(stored.id) if is_compiled else None,
+            "copy_of": copied(session, stored),
+            "answers": self._link(stored.reply_to),
+            "replies": self._links(session.once(replies).get(stored.id, ())),
+            "replies_total": len(session.once(replies).get(stored.id, ())),
+            "settles": [self._link(each) for each in stored.acknowledges],
+            **self._said_of(stored, of_blocks),
+            **self._text(stored, of_blocks),
+            "address": address(session, stored.id),
+        }
+
+    def _delivered(self, stored: Stored) -> dict[str, object]:
+        """The stable form, with what is late; of many recipients, those who owe something first."""
+        delivered = self._mailbox.deliveries(stored.id)
+        shown = sorted(delivered, key=lambda each: not each.owes_ack)[: self._limits.deliveries]
+        rows = [
+            delivery_json(each)
+            | {**self._late(stored, each), "ack": self._link(each.acknowledged_by)}
+            for each in (delivered if len(shown) == len(delivered) else shown)
+        ]
+        return stored_json(stored) | {"deliveries": rows, "deliveries_total": len(delivered)}
+
+    def _ack(self, message_id: int | None) -> dict[str, object]:
+        return {"ack": self._link(message_id)}
+
+    def _late(self, stored: Stored, delivery: Delivery) -> dict[str, object]:
+        owed = self._owed.get((delivery.recipient, stored.content_hash))
+        if owed is None or not delivery.owes_ack:
+            return {"due": None, "overdue": False}
+        due = owed.due(self._deadline)
+        return {"due": iso(due), "overdue": due < self._now}
+
+    def _said_of(self, stored: Stored, of_blocks: Blocks) -> Document:
+        no_version = self._no_versions.get(stored.id)
+        faults = [no_version.to_json()] if no_version else []
+        return {
+            "blocks": list(of_blocks.shown),
+            "blocks_total": of_blocks.total,
+            "block_counts": dict(of_blocks.counts),
+            "faults": [*faults, *of_blocks.faults],
+        }
+
+    def _text(self, stored: Stored, of_blocks: Blocks) -> Document:
+        """The body, or its beginning where the page has no room for more."""
+        most = min(self._limits.body, max(self._room, _LEAST_TEXT))
+        sent = sum(len(str(each["sent"])) for each in of_blocks.shown)
+        text = _text(stored, most, sent)
+        shown = str(text["body"])
+        self._room -= len(shown)
+        named = (match[0] for match in ITEM_ID_IN_PROSE.finditer(shown))
+        self.known |= dict.fromkeys(each for each in named if each in self._items)
+        return text
+
+    def _links(self, found: Sequence[Stored]) -> list[Document | None]:
+        return [self._link(each.id) for each in found[: self._limits.deliveries]]
+
+    def _link(self, message_id: int | None) -> Document | None:
+        """A message of this thread, as one names it in a line."""
+        if message_id is None:
+            return None
+        there = address(self._session, message_id)
+        return {"id": message_id, "address": there or links.message(message_id)}
+
+
+def plain_document(mailbox: Mailbox, stored: Stored) -> dict[str, object]:
+    """A message of a thread that is no session of ours, with the same keys."""
+    delivered = mailbox.deliveries(stored.id)[: ALONE.deliveries]
+    unknown = {"due": None, "overdue": False, "ack": None}
+    reply = stored.reply_to
+    return {
+        **stored_json(stored),
+        **_subject(stored),
+        "deliveries": [delivery_json(each) | unknown for each in delivered],
+        "deliveries_total": len(delivered),
+        "round": None,
+        "depth": 0,
+        "version": None,
+        "copy_of": None,
+        "settles": [],
+        "answers": {"id": reply, "address": links.message(reply)} if reply else None,
+        "replies": [],
+        "replies_total": 0,
+        "address": None,
+        "blocks": [],
+        "blocks_total": 0,
+        "block_counts": {},
+        "faults": [],
+        **_text(stored, ALONE.body, 0),
+    }
+
+
+def read_marks(mailbox: Mailbox) -> str | None:
+    """Why nobody can tell who has read what; None where it can be told."""
+    return mailbox.lacks.get(Ability.READ_MARKS)
+
+
+def _text(stored: Stored, most: int, sent: int) -> Document:
+    """The body up to a length; so many characters of it are blocks, which fold by themselves."""
+    body = stored.message.body
+    ack = acknowledged(body) if stored.type == ACK.name else None
+    return {
+        "body": body[:most],
+        "body_is_cut": len(body) > most,
+        "body_length": len(body),
+        "lines": body.count("\n") + 1,
+        "is_long": stored.type == COMPILED.name or is_long(body[: len(body) - sent]),
+        "excerpt": excerpt(blocks(body[:_MOST_READ])),
+        "ack": ack._asdict() if ack else None,
+        "page": links.message(stored.id),
+        "raw": links.message(stored.id, "raw"),
+    }
+
+
+def _subject(stored: Stored) -> Document:
+    """The subject, its prefix aside: that is shown as the type."""
+    subject = parse_subject(stored.message.subject)
+    if subject is None:
+        return {"prefix": None, "says": stored.message.subject}
+    return {"prefix": subject.prefix.removesuffix(":"), "says": subject.description}
+
+
+# What is worked out once for each state of a session
+
+
+def _items(session: Session) -> frozenset[str]:
+    """The IDs of the latest version, killed items among them."""
+    return frozenset(item.id for _, item in session.chain.state.artifact.all_items())
+
+
+def _no_versions(session: Session) -> Mapping[int, Diagnostic]:
+    """Why COMPILED messages are no version, by their numbers."""
+    found = {each.message_id: each for each in session.chain.others() if each.message_id}
+    stopped = session.chain.stopped
+    return found | ({stopped.message_id: stopped} if stopped and stopped.message_id else {})
+
+
+def _owed(session: Session) -> Mapping[tuple[str, str], OpenAck]:
+    """The ACKs that are owed, by the debtor and the content."""
+    contents = {each.id: each.content_hash for each in session.stored}
+    return {(each.debtor, contents[each.message_id]): each for each in session.status.open_acks}

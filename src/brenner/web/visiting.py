@@ -1,0 +1,41 @@
+"""A visit, from a request: what it asks for, and who asks."""
+
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from starlette.requests import Request
+
+from brenner.web.guests import GUEST
+from brenner.web.site import Site
+from brenner.web.visit import Visit
+
+_HTTPS = "https"
+
+
+def visit_of(site: Site, request: Request) -> Visit:
+    """The visit of whoever it is; nobody has been looked up yet."""
+    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return Visit(
+        site,
+        path,
+        datetime.now(UTC),
+        MappingProxyType(dict(request.path_params)),
+        MappingProxyType(dict(request.query_params)),
+        MappingProxyType(dict(request.cookies)),
+        guest_of=request.scope.get(GUEST),
+    )
+
+
+def recognised(visit: Visit) -> Visit:
+    """The visit with the operator's login, if there is a lab and she is in. It asks the store."""
+    door = visit.site.door
+    return visit if door is None else visit._replace(login=door.login_to_read(visit.cookies))
+
+
+def is_https(request: Request) -> bool:
+    """Whether the browser came by TLS, which ends at a proxy before us.
+
+    Who claims it wrongly gets cookies that her browser does not send back: it harms nobody else.
+    """
+    origin, proxy = request.headers.get("origin", ""), request.headers.get("x-forwarded-proto", "")
+    return _HTTPS in (request.url.scheme, origin.partition(":")[0], proxy.strip().lower())

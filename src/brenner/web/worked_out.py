@@ -1,0 +1,45 @@
+"""Values that are worked out when they are first asked for: by one thread, and the others wait."""
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar, overload
+
+_T = TypeVar("_T")
+
+
+class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
+    """A property that is worked out once for each object.
+
+    Each value has a lock of its own, so that nobody waits for what she has not asked for.
+    """
+
+    def __init__(self, work: Callable[[Any], _T]) -> None:
+        self._work = work
+        self.__doc__ = work.__doc__
+        self.name = work.__name__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "worked_out[_T]": ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> _T: ...
+    def __get__(self, instance: object | None, owner: type) -> "worked_out[_T] | _T":
+        if instance is None:
+            return self
+        # What is in the dictionary of the object is found there, and this is not called again.
+        return once(vars(instance), self.name, lambda: self._work(instance))
+
+
+def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
+    """What is under that name; where there is nothing yet, one works it out."""
+    if name not in made:
+        with made.setdefault((_LOCK, name), threading.RLock()):
+            try:
+                if name not in made:
+                    made[name] = work()
+            finally:  # nothing stays of what cannot be worked out
+                made.pop((_LOCK, name), None)
+    found: _T = made[name]
+    return found
+
+
+_LOCK = "lock of"

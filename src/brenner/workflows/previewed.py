@@ -1,0 +1,38 @@
+"""Whether a thread is still what somebody looked at before she decided to publish.
+
+Only what a version depends on counts. Acknowledgements and critiques that come in meanwhile change
+nothing of it, and in a lively session would never let anybody publish.
+"""
+
+from brenner.diagnostics.codes.previews import PREVIEW_OVERTAKEN
+from brenner.diagnostics.errors import Refused
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Stored
+from brenner.session.chain import Chain
+from brenner.session.chain_messages import is_decision
+from brenner.thread.types import COMPILED, DELTA, KICKOFF
+from brenner.thread.wording import joined
+from brenner.workflows.chains import filed
+
+_READ = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
+_GONE = "it has fewer messages"
+
+
+def arrived_since(mailbox: Mailbox, thread_id: str, position: int) -> tuple[Stored, ...]:
+    """What came in after the first so many messages, as they came in."""
+    return mailbox.thread_arrivals(thread_id, 0)[position:]
+
+
+def check_as_seen(mailbox: Mailbox, chain: Chain, position: int | None) -> None:
+    """Refuse where the next version is not the one that was seen; None is whoever did not look."""
+    if position is None or chain.position == position:
+        return
+    arrived = arrived_since(mailbox, chain.thread_id, position)
+    counts = [each for each in arrived if each.type in _READ or is_decision(filed(each))]
+    if counts or chain.position < position:
+        news = joined(f"message {each.id} is {_said(each)}" for each in counts) or _GONE
+        raise Refused(PREVIEW_OVERTAKEN.at(thread_id=chain.thread_id, news=news))
+
+
+def _said(stored: Stored) -> str:
+    return f"a {stored.type or 'message'} of {stored.message.sender}"

@@ -1,0 +1,89 @@
+"""A session with a conflict, a kill and a critique, and pages of it."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from brenner.server.run import site_of
+from brenner.server.settings import ServeSettings
+from brenner.web.page import Page, PageFunction
+from brenner.web.rendering import html
+from brenner.web.visit import Visit
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+
+SOURCE = "# A text\n\n## §1 The first\n\nCells *differ*.\n\n## §2 The second\n\nBy place.\n"
+OLD, NEW, LOST = "Gradient decides", "It is read for hours", "It is read once"
+
+
+def block(operation: str, section: str, target: str | None, **payload: object) -> dict[str, object]:
+    """A delta block."""
+    return {
+        "operation": operation,
+        "section": section,
+        "target_id": target,
+        "payload": payload,
+        "rationale": "It explains more",
+    }
+
+
+def outcomes(**cells: str) -> dict[str, object]:
+    """An ADD of a prediction."""
+    return block(
+        "ADD", "predictions_table", None, condition="The disc is cut, as §2 says", predictions=cells
+    )
+
+
+def opened(folder: Path) -> Desk:
+    """A session whose v1 has three hypotheses, a prediction and a critique."""
+    folder.mkdir(exist_ok=True)
+    (folder / "source.md").write_text(SOURCE)
+    (folder / "brenner.toml").write_text('source_text = "source.md"\n')
+    desk = a_desk(folder)
+    kickoff(desk)
+    third = add("Neither", third_alternative=True, mechanism="Neither H1 nor H4, nor H2O: §1, §9")
+    critique = block(
+        *("ADD", "adversarial_critique", None),
+        name="Both",
+        attack="H1 may hold too",
+        evidence="e",
+        current_status="open",
+    )
+    first = (add("Gradient"), add("Lineage"), third, outcomes(H1="falls", H2="stays"), critique)
+    contribute(desk, ANN, *first)
+    compiled(desk)
+    return desk
+
+
+def disputed(folder: Path) -> Desk:
+    """The same, after a round in which both edited H1, and one killed H2."""
+    desk = opened(folder)
+    write(desk, BEA, "CRITIQUE: H1 is vague", "# Critique\n\n## Target\nH1\n\n## Attack\nVague.\n")
+    contribute(desk, ANN, block("EDIT", "hypothesis_slate", "H1", claim=LOST), base="v1")
+    kill = block("KILL", "hypothesis_slate", "H2", reason="Refuted: see C1 and §2")
+    edit = block("EDIT", "hypothesis_slate", "H1", claim=NEW)
+    contribute(desk, BEA, edit, kill, base="v1")
+    compiled(desk)
+    return desk
+
+
+def compiled(desk: Desk) -> None:
+    """The next version."""
+    compile_thread(desk, THREAD, CompileOptions())
+
+
+def visit_to(
+    desk: Desk, path: str, named: Mapping[str, str], asked: Mapping[str, str] | None = None
+) -> Visit:
+    """A visit a minute from now."""
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    return Visit(site_of(desk, ServeSettings()), path, now, named, asked or {})
+
+
+def looked(function: PageFunction, visit: Visit) -> tuple[dict[str, Any], str]:
+    """The document of a page, and the page as a browser gets it."""
+    page = function(visit)
+    assert isinstance(page, Page)
+    return dict(page.document), html(page, visit)

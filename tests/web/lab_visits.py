@@ -1,0 +1,129 @@
+"""The operator, logged in to the lab, who fills in forms: without a server, and without HTTP."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from brenner.mail.mailbox import Mailbox
+from brenner.web.lab import acting
+from brenner.web.lab.action import Action, Done
+from brenner.web.lab.forms import ONCE, Form
+from brenner.web.lab.logins import Login
+from brenner.web.page import Page
+from brenner.web.reading import Reading
+from brenner.web.rendering import html
+from brenner.web.site import About, Site
+from brenner.web.visit import Visit
+from brenner.workflows.desk import Desk
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+class Operator:
+    """The operator at a form. Every page that she gets is typeset, too."""
+
+    def __init__(self, desk: Desk, thread_id: str = "") -> None:
+        about = About("lab", "/lab", "mail", "http://127.0.0.1/mcp", is_strict=False)
+        self.desk = desk
+        self.site = Site(desk, about, Reading(desk), is_lab=True)
+        self.login = Login("Operator")
+        self.thread_id = thread_id
+
+    def visit(self, fields: Mapping[str, str] | None = None, sent: object = None) -> Visit:
+        """A request that bears these fields."""
+        form = Form((fields or {}).items())
+        named = {"thread": self.thread_id} if self.thread_id else {}
+        visit = Visit(self.site, "/lab/here", NOW, named, login=self.login)
+        return visit._replace(form=form, sent=sent)
+
+    def form(self, action: Action) -> Page:
+        """The form as it is at first."""
+        return self._seen(acting.shown(action, self.visit()))
+
+    def send(self, action: Action, fields: Mapping[str, str], key: str = "") -> Done | Page:
+        """Send a form with a key of its own, or with one that it had before."""
+        said = {ONCE: key or self.login.once.key(), **fields}
+        visit = self.visit(said)
+        answer = acting.acted(action, visit)
+        if isinstance(answer, Page):
+            return self._seen(answer, visit)
+        shown = Page(answer.template, "Done", acting.done_json(answer), is_live=False)
+        self._seen(shown)
+        return answer
+
+    def done(self, action: Action, fields: Mapping[str, str], key: str = "") -> Done:
+        """The same where it must come to something."""
+        answer = self.send(action, fields, key)
+        assert isinstance(answer, Done), answer.document
+        return answer
+
+    def again(self, action: Action, fields: Mapping[str, str], key: str = "") -> Page:
+        """The same where the form must come back."""
+        answer = self.send(action, fields, key)
+        assert isinstance(answer, Page), answer
+        return answer
+
+    def request(self, action: Action, sent: Mapping[str, object]) -> Done | Page:
+        """What a script gets."""
+        visit = acting.with_key(self.visit(sent=sent), is_script=True)
+        return acting.acted(action, visit)
+
+    def preview(self, action: Action, fields: Mapping[str, str]) -> Mapping[str, object]:
+        """What is shown beside the form while one types; the whole page says the same."""
+        visit = self.visit({ONCE: self.login.once.key(), **fields})
+        part = self._seen(acting.previewed(action, visit, is_part=True), visit)
+        whole = self._seen(acting.previewed(action, visit, is_part=False), visit)
+        assert part.document["preview"] == whole.document["preview"]
+        seen = part.document["preview"]
+        assert isinstance(seen, Mapping)
+        return seen
+
+    def _seen(self, page: Page, visit: Visit | None = None) -> Page:
+        assert "<" in html(page, visit or self.visit())
+        return page
+
+    def html(self, page: Page) -> str:
+        """The page as a browser gets it."""
+        return html(page, self.visit())
+
+
+def fields_of(page: Page) -> dict[str, str]:
+    """What a browser would send of a form with kickoffs, as it stands."""
+    document = page.document
+    said = {name: str(value) for name, value in _mapping(document["fields"]).items() if value}
+    rows = document["agents"]
+    assert isinstance(rows, list)
+    for row in rows:
+        number = row["number"]
+        said |= {f"agent.{number}.{key}": row[key] for key in row if key != "number"}
+    more = ("mode", "roster_name", "preset")
+    return said | {name: str(document[name]) for name in more}
+
+
+def violations(page: Page) -> list[tuple[str, str | None]]:
+    """What is wrong, each with its field."""
+    found = page.document["violations"]
+    assert isinstance(found, list)
+    return [(each["id"], each["at"]) for each in found]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    assert isinstance(value, Mapping)
+    return value
+
+
+class Meddling:
+    """A mailbox in which something happens in the very moment before a message is sent."""
+
+    def __init__(self, mailbox: Mailbox, before: Callable[[int], None]) -> None:
+        self._mailbox = mailbox
+        self._before = before
+        self._sent = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._mailbox, name)
+
+    def send(self, *arguments: object, **options: object) -> object:
+        """Send it, after the other thing."""
+        self._sent += 1
+        self._before(self._sent)
+        return self._mailbox.send(*arguments, **options)  # type: ignore[arg-type]

@@ -1,0 +1,195 @@
+"""The page of the artifact: every field tells who set it, and what it mentions is a link."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.diagnostics.errors import Refused
+from brenner.web.pages import artifact, source
+from brenner.workflows.demo.steps import THREAD as DEMO
+from brenner.workflows.desk import Desk
+from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+from web.browsing import PHONE, Show, Window, window
+from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, opened, visit_to
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return disputed(tmp_path / "lab")
+
+
+def shown(desk: Desk, thread: str = THREAD, **asked: str) -> tuple[dict[str, Any], str]:
+    path = f"/sessions/{thread}"
+    return looked(artifact.page, visit_to(desk, path, {"thread": thread}, asked))
+
+
+def items(document: dict[str, Any]) -> dict[str, Any]:
+    return {item["id"]: item for section in document["sections"] for item in section["items"]}
+
+
+def entry(item: dict[str, Any], name: str) -> dict[str, Any]:
+    [field] = [field for field in item["fields"] if field["name"] == name]
+    return dict(field["entries"][0])
+
+
+def test_a_field_tells_who_set_it_and_what_it_replaced(desk: Desk) -> None:
+    document, page = shown(desk)
+    claim = entry(items(document)["H1"], "claim")
+    told = {key: claim[key] for key in ("value", "agent", "operation", "version", "replaced")}
+    assert told == {
+        "value": NEW,
+        "agent": "RedSky",
+        "operation": "EDIT",
+        "version": 2,
+        "replaced": LOST,
+    }
+    assert claim["changes"] == 3
+    assert claim["before"]["agent"] == ANN
+    assert f'href="/messages/{claim["message_id"]}"' in page
+    assert f"RedSky: EDIT in message {claim['message_id']}, v2; it replaced: {LOST}" in page
+
+
+def test_a_conflict_has_both_values_with_their_authors(desk: Desk) -> None:
+    document, page = shown(desk)
+    [field] = [each for each in items(document)["H1"]["fields"] if each["conflicts"]]
+    [conflict] = field["conflicts"]
+    assert (conflict["value"], conflict["agent"]) == (NEW, "RedSky")
+    assert [(each["value"], each["agent"]) for each in conflict["displaced"]] == [(LOST, ANN)]
+    assert 'class="side stands"' in page
+    assert 'id="conflicts"' in page
+
+
+def test_a_killed_item_is_struck_and_its_reason_is_not(desk: Desk) -> None:
+    document, page = shown(desk)
+    assert items(document)["H2"]["killed"]["agent"] == "RedSky"
+    assert "<s>Lineage</s>" in page
+    assert "<s>Lineage decides</s>" in page
+    reason = 'Refuted: see <a href="#C1">C1</a> and <a href="/source?section=2#s2">§2</a>'
+    assert f"<p>{reason}</p>" in page
+
+
+def test_only_what_is_there_becomes_a_link(desk: Desk) -> None:
+    """`H4` is no item of this artifact, `H2O` none at all, and the source text has no §9."""
+    document, page = shown(desk)
+    assert set(document["addresses"]) >= {"H1", "§1", "§2"}
+    assert not {"H4", "§9"} & set(document["addresses"])
+    assert (
+        'Neither <a href="#H1">H1</a> nor H4, nor H2O: <a href="/source?section=1#s1">§1</a>, §9'
+    ) in page
+
+
+def test_an_older_version_says_so_and_leads_to_the_latest(desk: Desk) -> None:
+    document, page = shown(desk, version="1")
+    assert (document["version"], document["latest"], document["is_latest"]) == (1, 2, False)
+    assert entry(items(document)["H1"], "claim")["value"] == OLD
+    assert "This is not the latest version." in page
+    assert f'href="/sessions/{THREAD}/diff?from=1&amp;to=2"' in page
+    assert f'href="/sessions/{THREAD}/items/H1?version=1"' in page
+    assert "This is not the latest version." not in shown(desk, version="2")[1]
+    with pytest.raises(Refused):
+        shown(desk, version="9")
+
+
+def test_lint_findings_stand_at_their_item(desk: Desk) -> None:
+    document, page = shown(desk)
+    assert document["lint"]["summary"]["errors"]
+    of_row = {each["id"] for each in items(document)["P1"]["lint"]}
+    everywhere = {each["id"] for each in document["lint"]["violations"] if each.get("item") == "P1"}
+    assert of_row == everywhere != set()
+    assert 'id="lint"' in page
+
+
+def test_provenance_shows_all_notes(desk: Desk) -> None:
+    assert 'class="reading artifact provenance"' in shown(desk, provenance="1")[1]
+    assert 'class="reading artifact"' in shown(desk)[1]
+
+
+def test_before_the_first_version_it_says_what_will_appear(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path / "lab")
+    kickoff(desk)
+    contribute(desk, ANN, add("Gradient"))
+    document, page = shown(desk)
+    assert (document["version"], document["deltas"], document["applies"]) == (None, 1, 1)
+    assert "1 delta has arrived so far; 1 block would apply" in page
+    assert f"brenner compile {THREAD}" in page
+
+
+def test_a_session_without_mail_is_shown_from_its_file(tmp_path: Path) -> None:
+    written = opened(tmp_path / "one")
+    loaded = artifact.view_of(visit_to(written, "/", {"thread": THREAD}))
+    assert loaded is not None
+    other = a_desk(tmp_path / "other")
+    (tmp_path / "other" / "artifacts").mkdir()
+    (tmp_path / "other" / "artifacts" / f"{THREAD}.md").write_text(loaded.loaded.text)
+    document, page = shown(other)
+    assert (document["source"], document["session"]["source"]) == ("file", "file")
+    assert [each["id"] for each in document["notes"]] == ["SHOWN_FROM_FILE"]
+    assert entry(items(document)["H1"], "claim")["agent"] is None
+    assert "A file does not say who set it." in page
+    assert document["session"]["card"]["persistence"]["status"] == "Pending"
+    with pytest.raises(Refused):
+        shown(other, thread="RS-20251230-nowhere")
+
+
+def test_a_large_artifact_is_shown_in_parts(tmp_path: Path) -> None:
+    desk = opened(tmp_path / "lab")
+    named = {"observation": "o", "conflicts_with": ["H1"], "status": "active"}
+    many = [block("ADD", "anomaly_register", None, name=f"x{n}", **named) for n in range(90)]
+    contribute(desk, ANN, *many)
+    compiled(desk)
+    document, page = shown(desk)
+    [register] = [each for each in document["sections"] if each["id"] == "anomaly_register"]
+    assert (len(register["items"]), register["part"]["total"]) == (10, 90)
+    assert register["more"] == f"/sessions/{THREAD}/artifact?section=anomaly_register"
+    assert ">All 90</a>" in page
+    document, page = shown(desk, section="anomaly_register", page="3")
+    assert list(items(document)) == [f"X{number}" for number in range(81, 91)]
+    assert document["addresses"]["H1"] == f"/sessions/{THREAD}/items/H1"
+    view = artifact.view_of(visit_to(desk, "/", {"thread": THREAD}))
+    assert view is not None
+    place = f"/sessions/{THREAD}/artifact?section=anomaly_register&page=3#X81"
+    assert artifact.place_of(view, "X81") == place
+    assert artifact.place_of(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
+
+
+def test_the_source_text_is_shown_at_its_section(desk: Desk) -> None:
+    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "2"}))
+    assert [each["number"] for each in document["sections"]] == [1, 2]
+    assert 'id="s2"' in page
+    assert "<em>differ</em>" in page
+    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "9"}))
+    assert "It has no section 9." in page
+
+
+def test_a_project_without_a_source_text_has_no_such_page(tmp_path: Path) -> None:
+    with pytest.raises(Refused):
+        source.page(visit_to(a_desk(tmp_path / "lab"), "/source", {}))
+
+
+# In a browser
+
+
+def test_a_note_appears_on_hover_and_with_a_click(browser_page: Window) -> None:
+    page = browser_page.open(f"/sessions/{DEMO}")
+    note = page.locator("#note-H1-claim")
+    about = note.locator(".about")
+    assert not about.is_visible()
+    note.locator("summary").hover()
+    about.wait_for(state="visible")
+    assert "It replaced what" in about.inner_text()
+    page.mouse.move(1, 1)
+    about.wait_for(state="hidden")
+    note.locator("summary").click()
+    page.mouse.move(1, 1)
+    about.wait_for(state="visible")
+    about.get_by_role("link", name="All 2 values that it had").click()
+    page.wait_for_url("**/items/H1#claim")
+
+
+def test_a_note_appears_with_a_tap_and_nothing_scrolls_sideways(browser: Any, site: Show) -> None:
+    with window(browser, site.base, PHONE) as phone:
+        page = phone.open(f"/sessions/{DEMO}")
+        page.locator("#note-H1-claim summary").tap()
+        page.locator("#note-H1-claim .about").wait_for(state="visible")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

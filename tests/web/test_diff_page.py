@@ -1,0 +1,201 @@
+"""Two versions compared on the page: by item, side by side, and as plain text."""
+
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.artifact.line_edits import lines_of
+from brenner.artifact.side_by_side import all_pairs, columns, marked
+from brenner.artifact.words import Mark, Span
+from brenner.diagnostics.errors import Refused
+from brenner.web.page import Download
+from brenner.web.pages import diff, diff_items, diff_text
+from brenner.workflows.desk import Desk
+from mail_shell import Shell
+from session.desks import ANN, THREAD
+from strategies import any_text, hostile_text
+from web.versions_desk import HOSTILE, a_session, a_visit, shown
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    return a_session(tmp_path_factory.mktemp("diff"))
+
+
+def test_as_the_command_line_has_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each key of every item with the same value."""
+    shell = Shell(Path(desk.project.folder), monkeypatch)
+    told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--json").json
+    document, _ = shown(diff.page, a_visit(desk, from_="1", to="3"))
+    items = [{key: each[key] for key in told["items"][0]} for each in document["items"]]
+    assert items == told["items"]
+    for key in ("old", "new", "sentence", "changes", "unchanged", "metadata"):
+        assert document[key] == told[key]
+
+
+def test_the_latest_against_the_one_before(desk: Desk) -> None:
+    """Without a question; and the first one against nothing."""
+    document, page = shown(diff.page, a_visit(desk))
+    assert (document["from"], document["to"]) == (2, 3)
+    assert "<s>Clock</s>" in page
+    assert "It predicts nothing" in page
+    document, _ = shown(diff.page, a_visit(desk, to="v1"))
+    assert (document["from"], document["to"]) == (0, 1)
+    assert document["steps"]["earlier"] is not None
+
+
+def test_words_are_marked_and_who_did_it_is_said(desk: Desk) -> None:
+    """What came is underlined, what went struck through; the delta is one click away."""
+    document, page = shown(diff.page, a_visit(desk, from_="1", to="2"))
+    assert "<del>one substance</del><ins>two substances</ins>" in page
+    (item,) = document["items"]
+    assert item["kinds"] == ["modified"]
+    assert [each["agent"] for each in item["by"]] == [ANN]
+    assert f"/messages/{item['by'][0]['message_id']}" in page
+    assert 'data-step tabindex="-1"' in page
+    assert document["same"] == "3 items are the same in both."
+    assert [each["id"] for each in document["unchanged_items"]] == ["RT", "H2", "H3"]
+
+
+def test_backwards(desk: Desk) -> None:
+    """From a later version to an earlier one, which is said."""
+    document, page = shown(diff.page, a_visit(desk, from_="3", to="1"))
+    assert {each["id"]: each["kinds"] for each in document["items"]} == {
+        "H1": ["modified"],
+        "H3": ["revived"],
+    }
+    assert "Backwards" in page
+    assert all(each["by"] == [] for each in document["items"])
+
+
+@pytest.mark.parametrize("asked", ["9", "v9", "abc", "-1", "1e3", "9" * 40, "\u0663", "<b>"])
+def test_a_version_that_is_not_there(desk: Desk, asked: str) -> None:
+    """It says which there are."""
+    with pytest.raises(Refused) as refused:
+        diff.page(a_visit(desk, from_=asked))
+    assert refused.value.diagnostic.id == "UNKNOWN_VERSION"
+    assert "there are v1 to v3" in refused.value.diagnostic.message
+
+
+def test_side_by_side(desk: Desk) -> None:
+    """The line that changed stands beside itself, with its words marked."""
+    document, page = shown(diff.page, a_visit(desk, from_="1", to="2", form="text"))
+    changed = [row for row in document["rows"] if not row["same"] and "Claim" in str(row)]
+    (row,) = changed
+    assert [each["text"] for each in row["left"] if each["mark"] == "removed"] == ["one substance"]
+    assert [each["text"] for each in row["right"] if each["mark"] == "inserted"] == [
+        "two substances"
+    ]
+    assert any(row["skipped"] for row in document["rows"])
+    assert "<table" in page
+
+
+def test_plain_text_is_what_the_command_prints(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the page, and alone."""
+    shell = Shell(Path(desk.project.folder), monkeypatch)
+    told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--text").out
+    visit = a_visit(desk, from_="1", to="3", form="plain")
+    document, page = shown(diff.page, visit)
+    assert document["text"] == told
+    shown_text = page.partition('<pre class="unified" tabindex="0">')[2].partition("</pre>")[0]
+    assert unescape(shown_text) == told
+    raw = diff.page(a_visit(desk, from_="1", to="3", form="plain", raw="1"))
+    assert isinstance(raw, Download)
+    assert (raw.text, raw.media_type) == (told, "text/plain; charset=utf-8")
+
+
+@pytest.mark.parametrize("form", ["items", "text", "plain"])
+def test_what_others_wrote_is_text(desk: Desk, form: str) -> None:
+    """No tag, no attribute, nothing turned."""
+    _, page = shown(diff.page, a_visit(desk, from_="0", to="3", form=form))
+    assert HOSTILE not in page
+    assert "<b onclick" not in page
+    assert "\u202e" not in page
+    assert "quoted" in page
+
+
+def test_a_large_difference_a_part_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items and lines, each with a link to the next."""
+    monkeypatch.setattr(diff_items, "_MOST", 2)
+    monkeypatch.setattr(diff_text, "_MOST_ROWS", 5)
+    monkeypatch.setattr(diff_text, "_MOST_LINES", 5)
+    asked = {"from_": "0", "to": "3"}
+    whole, _ = shown(diff.page, a_visit(desk, **asked))
+    assert len(whole["items"]) == 2
+    assert whole["next"].endswith("page=2")
+    assert len(whole["changes"]["added"]) == 3
+    rows: list[Any] = []
+    number, has_more = 1, True
+    while has_more:
+        part, _ = shown(diff.page, a_visit(desk, **asked, form="text", page=str(number)))
+        rows, number, has_more = [*rows, *part["rows"]], number + 1, bool(part["next"])
+    assert len(rows) == part["part"]["total"] > 5
+    plain, _ = shown(diff.page, a_visit(desk, **asked, form="plain"))
+    assert plain["text"].count("\n") == 5
+    assert plain["next"] == plain["raw"]
+
+
+# What the marks promise
+
+_lines = st.lists(
+    st.sampled_from(["a b c", "a b d", "x", "", "one two three", "one two four", "\r", "\x0c"]),
+    max_size=30,
+).map("\n".join)
+_texts = st.one_of(_lines, any_text, hostile_text)
+
+
+def _joined(spans: list[tuple[Span, ...]]) -> str:
+    return "".join(span.text for each in spans for span in each)
+
+
+@given(_texts, _texts)
+def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
+    """Left is the old text and nothing else, right the new one; the marks say which words."""
+    before, after = lines_of(old), lines_of(new)
+    pairs = all_pairs(old, new)
+    sides = [
+        marked(
+            before[pair.old] if pair.old is not None else "",
+            after[pair.new] if pair.new is not None else "",
+            is_same=pair.is_same,
+            is_alike=pair.is_alike,
+        )
+        for pair in pairs
+    ]
+    assert _joined([left for left, _ in sides]) == old
+    assert _joined([right for _, right in sides]) == new
+    for pair, (left, right) in zip(pairs, sides, strict=True):
+        marks = {span.mark for span in (*left, *right)}
+        assert (marks == {Mark.SAME}) == pair.is_same
+        kept = ["".join(s.text for s in side if s.mark is Mark.SAME) for side in (left, right)]
+        assert kept[0] == kept[1]
+
+
+@given(_texts, _texts)
+def test_what_is_not_shown_is_the_same(old: str, new: str) -> None:
+    """The lines that the columns leave out, and those that they show, are all there are."""
+    found = columns(old, new)
+    shown_old = [
+        pair.old for each in found.stretches for pair in each.pairs if pair.old is not None
+    ]
+    shown_new = [
+        pair.new for each in found.stretches for pair in each.pairs if pair.new is not None
+    ]
+    left_out = sum(each.skipped for each in found.stretches) + found.skipped
+    assert shown_old == sorted(set(shown_old))
+    assert shown_new == sorted(set(shown_new))
+    assert len(shown_old) + left_out == len(lines_of(old))
+    assert len(shown_new) + left_out == len(lines_of(new))
+
+
+def test_a_replacement_too_long_to_pair_is_shown_as_it_is() -> None:
+    """Nothing is compared that would take the square of its length."""
+    old = "".join(f"old {number} word\n" for number in range(3_000))
+    new = "".join(f"new {number} word\n" for number in range(3_000))
+    (stretch,) = columns(old, new).stretches
+    assert len(stretch.pairs) == 3_000
+    assert not any(pair.is_alike for pair in stretch.pairs)

@@ -1,0 +1,233 @@
+"""`/events`: everything that comes in is told, once, to everybody whom it concerns."""
+
+import random
+import threading
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.project import Project
+from brenner.web.feed import MOST_KEPT
+from brenner.web.live import Live
+from mail.homes import HOMES, MEMORY, SECOND_VIEW, SQLITE, Home, Place, sqlite_file
+from mail.letters import ANN, BEA, BOSS, ELSEWHERE, THREAD, introduce, letter, post
+from serving.running import Inside, inside
+from web.events import Looking, Told
+
+
+class Desk:
+    """A served mailbox, and another view of it for whoever writes."""
+
+    def __init__(self, server: Inside, writer: Mailbox) -> None:
+        self.server = server
+        self.writer = writer
+
+    def send(self, number: int = 1, thread: str = THREAD) -> list[int]:
+        """Some messages; their ids."""
+        return [post(self.writer, letter(thread=thread)).id for _ in range(number)]
+
+
+@pytest.fixture(params=HOMES, ids=lambda home: home.name)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    """In memory, SQLite and PostgreSQL."""
+    home: Home = request.param
+    with served(home, tmp_path) as found:
+        yield found
+
+
+class served:  # noqa: N801
+    """Such a desk in one home, for a while."""
+
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.place = Place(home, folder)
+        introduce(self.place.mailbox)
+        self.inside = inside(self.place.mailbox, Project(folder, operator=BOSS))
+
+    def __enter__(self) -> Desk:
+        is_alone = SECOND_VIEW in self.place.home.cannot
+        writer = self.place.mailbox if is_alone else self.place.again()
+        return Desk(self.inside.__enter__(), writer)
+
+    def __exit__(self, *_: object) -> None:
+        self.inside.__exit__(None, None, None)
+        self.place.__exit__()
+
+
+def test_what_comes_in_is_told(desk: Desk) -> None:
+    """To who looks at that thread, and to who looks at all."""
+    desk.send()
+    with Looking(desk.server, THREAD) as one, Looking(desk.server) as all_of_them:
+        one.settle()
+        all_of_them.settle()
+        here, there, again = desk.send(), desk.send(thread=ELSEWHERE), desk.send()
+        told = list(islice(one.events(), 2))
+        assert [each.data["message_id"] for each in told] == here + again
+        assert told[0].kind == "mail"
+        expected = {"thread_id": THREAD, "type": "INFO", "sender": ANN, "position": 2}
+        assert expected.items() <= told[0].data.items()
+        assert told[0].id.startswith("2-")
+        assert all_of_them.mail(3) == here + there + again
+
+
+def test_what_was_missed_is_told(desk: Desk) -> None:
+    """By the id of the last event, or by the place that a page names."""
+    with Looking(desk.server, THREAD) as first:
+        begun = first.settle()
+    missed = desk.send(5)
+    desk.send(3, ELSEWHERE)
+    with Looking(desk.server, THREAD, after=begun) as page:
+        assert page.mail(5) == missed
+        assert page.settle().startswith("8-")  # what is of other threads is behind her, too
+    with Looking(desk.server, THREAD, after=begun, last_event_id=page.last) as again:
+        assert desk.send() == again.mail(1)
+
+
+def test_nothing_is_lost_and_nothing_told_twice(desk: Desk) -> None:
+    """Connections are cut at random while two write; each viewer comes back where she was."""
+    chance = random.Random(9)
+    sent: list[int] = []
+    with Looking(desk.server, THREAD) as first:
+        begun = first.settle()
+
+    def write() -> None:
+        for _ in range(60):
+            sent.extend(desk.send())
+            desk.send(thread=ELSEWHERE)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    told = [_cut_again_and_again(desk, begun, chance.choices(range(8), k=25)) for _ in range(2)]
+    writer.join()
+    for last, found in told:
+        with Looking(desk.server, THREAD, last_event_id=last) as rest:
+            assert found + rest.mail(len(sent) - len(found)) == sent
+
+
+def _cut_again_and_again(desk: Desk, place: str, lengths: list[int]) -> tuple[str, list[int]]:
+    """Be told a little, go away, come back; what was told, and how far."""
+    found: list[int] = []
+    for number in lengths:
+        looking = Looking(desk.server, THREAD, last_event_id=place)
+        for each in islice(looking.all(), number):
+            place = each.id or place
+            found += [each.data["message_id"]] if each.kind == "mail" else []
+            assert each.kind in ("", "mail")
+        looking.cut()
+    return place, found
+
+
+def test_who_has_missed_much_begins_anew(tmp_path: Path) -> None:
+    with served(MEMORY, tmp_path) as desk:
+        desk.send(MOST_KEPT + 2)
+        with Looking(desk.server, after="1") as long_ago, Looking(desk.server, after="2") as late:
+            assert [each.kind for each in islice(long_ago.events(), 1)] == ["reset"]
+            assert len(late.mail(MOST_KEPT)) == MOST_KEPT
+            assert desk.send() == long_ago.mail(1)  # and from there on it is news
+
+
+def test_much_at_once(tmp_path: Path) -> None:
+    """A store that grows by more than is kept: everybody begins anew, once."""
+    with served(MEMORY, tmp_path / "here") as desk, served(MEMORY, tmp_path / "there") as other:
+        other.send(MOST_KEPT + 1)
+        with Looking(desk.server) as looking:
+            looking.settle()
+            desk.writer.restore(other.writer.agents(), other.writer.records())
+            assert next(looking.events()).kind == "reset"
+            assert desk.send() == looking.mail(1)
+
+
+@pytest.mark.parametrize("seen", ["900", "900-abcdef", "3-000000000000"])
+def test_a_place_that_this_store_never_had(desk: Desk, seen: str) -> None:
+    """Another store was there: too far, or with another message in that place."""
+    desk.send(3)
+    with Looking(desk.server) as first:
+        assert first.settle().startswith("3-")
+        with Looking(desk.server, after=seen) as foreign:
+            told = next(foreign.events())
+        assert (told.kind, told.id) == ("reset", first.last)
+
+
+@pytest.mark.parametrize("seen", ["", "-1", "x", "1e3", "٣", "9" * 40, "3-xyz", "3-ab\x00"])
+def test_what_is_no_place_is_from_now_on(tmp_path: Path, seen: str) -> None:
+    with served(MEMORY, tmp_path) as desk:
+        desk.send(3)
+        with Looking(desk.server, after=seen) as looking:
+            assert looking.settle().startswith("3-")
+            assert desk.send() == looking.mail(1)
+
+
+def test_a_page_may_be_ahead_of_the_watcher(tmp_path: Path) -> None:
+    """What it shows already is not told."""
+    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as first:
+        first.settle()
+        desk.send(2)
+        with Looking(desk.server, after="2") as page:
+            assert desk.send() == page.mail(1)
+
+
+def test_viewers_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who goes makes room."""
+    monkeypatch.setattr(Live, "most_viewers", 2)
+    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as first:
+        first.settle()
+        second = Looking(desk.server)
+        second.settle()
+        refused = desk.server.ask("GET", "/events")
+        assert (refused.status, refused.code) == (503, "SERVER_BUSY")
+        assert refused.headers["retry-after"] == "30"
+        second.cut()
+        while True:
+            with Looking(desk.server) as third:
+                if third.answer.status == 200:
+                    third.settle()
+                    return
+
+
+def test_streams_end_with_the_server(tmp_path: Path) -> None:
+    """As answers that are whole: a browser comes back at once to whoever is there then."""
+    with served(SQLITE, tmp_path) as desk:
+        looking = Looking(desk.server)
+        looking.settle()
+    assert [each for each in looking.events()] == []
+    looking.close()
+
+
+def test_the_store_is_away_and_back(tmp_path: Path) -> None:
+    """It is said when, and why; what came in meanwhile is told afterwards."""
+    with served(SQLITE, tmp_path) as desk, Looking(desk.server) as looking:
+        looking.settle()
+        aside = tmp_path / "aside"
+        aside.mkdir()
+        files = list(tmp_path.glob("mail.sqlite3*"))
+        for each in files:
+            each.rename(aside / each.name)
+        away = next(looking.events())
+        assert (away.kind, away.data["code"]) == ("away", "STORE_UNUSABLE")
+        assert {"since", "message", "fix"} <= away.data.keys()
+        with Looking(desk.server) as late:
+            assert next(late.events()) == away
+        with SqliteMailbox.open(sqlite_file(aside)) as elsewhere:
+            sent = post(elsewhere, letter()).id
+        for each in aside.iterdir():
+            each.rename(tmp_path / each.name)
+        told: list[Told] = list(islice(looking.events(), 2))
+        assert {each.kind for each in told} == {"mail", "back"}
+        assert [each.data["message_id"] for each in told if each.kind == "mail"] == [sent]
+        assert desk.send() == looking.mail(1)
+
+
+def test_another_store_in_its_place(tmp_path: Path) -> None:
+    """The file is replaced while somebody looks: the page begins anew."""
+    with served(SQLITE, tmp_path) as desk, Looking(desk.server) as looking:
+        desk.send(2)
+        looking.mail(2)
+        with SqliteMailbox.create(tmp_path / "other") as other:
+            introduce(other, (ANN, BEA, "RedCreek"))
+            for _ in range(3):
+                post(other, letter("Of another store."))
+        (tmp_path / "other").rename(sqlite_file(tmp_path))
+        assert next(each.kind for each in looking.events() if each.kind != "away") == "reset"

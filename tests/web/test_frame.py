@@ -1,0 +1,165 @@
+"""The frame of a session's pages says what the status says, and stays small."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.session.status_words import PHASE_WORDS
+from brenner.web.frame import session_document
+from brenner.web.pages import artifact
+from brenner.workflows.desk import Desk
+from brenner.workflows.persist import persistence_of
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from web.disputed import block, compiled, disputed, looked, opened, visit_to
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return disputed(tmp_path / "lab")
+
+
+def frame(desk: Desk) -> dict[str, Any]:
+    return dict(session_document(visit_to(desk, f"/sessions/{THREAD}", {"thread": THREAD})))
+
+
+def page_of(desk: Desk) -> str:
+    return looked(artifact.page, visit_to(desk, f"/sessions/{THREAD}", {"thread": THREAD}))[1]
+
+
+def test_the_card_is_that_of_the_publish_document(desk: Desk) -> None:
+    card = frame(desk)["card"]
+    assert card["version"] == 2
+    assert card["statistics"] == {
+        "Research Thread": 1,
+        "Hypotheses": 2,
+        "Predictions": 1,
+        "Tests": 0,
+        "Assumptions": 0,
+        "Anomalies": 0,
+        "Critiques": 1,
+    }
+    assert (card["schema"], card["valid"], card["third_alternative"]) == ("PASS", False, "Present")
+    assert card["conflicts"] == 1
+    assert card["persistence"]["status"] == "Draft"
+    assert card["since"] == []
+    counts = {each["name"]: (each["items"], each["deltas"]) for each in card["contributors"]}
+    assert counts == {"Operator": (1, 0), ANN: (5, 2), BEA: (3, 1)}
+
+
+def test_the_card_says_what_has_arrived_since(desk: Desk) -> None:
+    for name in ("a", "b", "c"):
+        contribute(desk, ANN, add(name))
+    contribute(desk, BEA, block("EDIT", "hypothesis_slate", "H9", claim="c"))
+    assert frame(desk)["card"]["since"] == ["4 deltas have arrived since", "3 blocks would apply"]
+    assert "4 deltas have arrived since</a>; 3 blocks would apply." in page_of(desk)
+
+
+def test_a_missing_third_alternative_is_said(desk: Desk) -> None:
+    kill = block("KILL", "hypothesis_slate", "H3", reason="r")
+    contribute(desk, ANN, kill, base="v2")
+    compiled(desk)
+    assert frame(desk)["card"]["third_alternative"] == "MISSING"
+    assert '<strong class="attention">MISSING</strong>' in page_of(desk)
+
+
+def test_persistence_is_read_from_the_file_not_remembered_for_long(desk: Desk) -> None:
+    session = visit_to(desk, "/", {"thread": THREAD}).session
+    now = datetime.now(UTC)
+    assert session.persistence(now).status == "Draft"
+    file = desk.project.folder / session.persistence(now).path
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(session.text)
+    assert persistence_of(desk.project, THREAD, session.text).status == "Pending"
+    assert session.persistence(now + timedelta(minutes=1)).status == "Pending"
+
+
+def test_the_text_is_that_of_the_latest_version(desk: Desk) -> None:
+    session = visit_to(desk, "/", {"thread": THREAD}).session
+    assert session.latest is not None
+    assert session.text == session.latest.text
+
+
+def test_the_rail_has_the_rounds_in_the_order_of_the_mail(desk: Desk) -> None:
+    rounds = frame(desk)["rail"]["rounds"]
+    assert [(each["round"], each["version"]) for each in rounds] == [(1, 1), (2, 2)]
+    steps = [(each["type"], each["count"], each["agents"]) for each in rounds[1]["steps"]]
+    assert steps == [
+        ("CRITIQUE", 1, [BEA]),
+        ("DELTA", 2, [ANN, BEA]),
+        ("COMPILED", 1, ["Operator"]),
+    ]
+    write(desk, ANN, "Hello", "No type.")
+    last = frame(desk)["rail"]["rounds"][-1]
+    assert (last["round"], last["current"], last["steps"][0]["type"]) == (3, True, None)
+
+
+def test_a_long_round_is_counted_by_type_and_many_rounds_are_cut(desk: Desk) -> None:
+    for _ in range(12):
+        write(desk, ANN, "INFO: News", "# Info\n\nNews.\n")
+        contribute(desk, ANN)
+    counted = frame(desk)["rail"]["rounds"][-1]["steps"]
+    assert {each["type"]: each["count"] for each in counted} == {"INFO": 12, "DELTA": 12}
+    for number in range(8):
+        edit = block("EDIT", "hypothesis_slate", "H1", mechanism=f"m{number}")
+        contribute(desk, ANN, edit)
+        compiled(desk)
+    rail = frame(desk)["rail"]
+    assert len(rail["rounds"]) == 8
+    assert rail["earlier"]["count"] == 2
+    assert "2 earlier rounds" in page_of(desk)
+
+
+def test_turns_and_the_next_step_are_those_of_the_terminal(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path / "lab")
+    kickoff(desk)
+    contribute(desk, ANN, add("Gradient"))
+    document = frame(desk)
+    assert document["stands"] == f"round 1, {PHASE_WORDS[visit_status(desk)]}"
+    assert [(each["name"], each["text"]) for each in document["turns"]] == [
+        (BEA, "owes an ACK, 1 min"),
+        (ANN, "1 delta: 1 applied"),
+    ]
+    assert document["waits"] == f"The round waits for {BEA}"
+    assert document["next_step"]["command"].startswith("brenner ")
+    assert f"<code>{document['next_step']['command']}</code>" in page_of(desk)
+    assert document["card"] is None
+
+
+def visit_status(desk: Desk) -> Any:
+    return visit_to(desk, "/", {"thread": THREAD}).session.status.phase
+
+
+def test_tabs_have_counts_and_say_where_one_is(desk: Desk) -> None:
+    tabs = {each["name"]: each["count"] for each in frame(desk)["tabs"]}
+    assert tabs == {
+        "artifact": 4,
+        "thread": 7,
+        "versions": 2,
+        "ledger": None,
+        "evidence": None,
+        "agents": 2,
+    }
+    here = f'<a href="/sessions/{THREAD}" data-tab="1" aria-current="page">'
+    assert here in page_of(desk)
+
+
+def test_what_needs_the_operator_stands_first(desk: Desk) -> None:
+    question = "# Question\n\n## Question\nWhich <b>embryo</b>?\n\n## Context\nTwo.\n"
+    write(desk, ANN, "QUESTION: Which", question)
+    page = page_of(desk)
+    assert '<li class="pressing">BlueLake asks: Which &lt;b&gt;embryo&lt;/b&gt;?</li>' in page
+    assert page.index('id="head"') < page.index('id="rail"') < page.index('id="card"')
+    assert page.index('id="card"') < page.index('id="main"')
+
+
+def test_long_lists_are_cut_and_say_so(tmp_path: Path) -> None:
+    desk = opened(tmp_path / "lab")
+    wrong = [block("EDIT", "hypothesis_slate", f"H{n}", claim="c") for n in range(10, 90)]
+    contribute(desk, ANN, *wrong)
+    document = frame(desk)
+    assert len(document["refusals"]) == 50
+    assert document["cut"] == {"refusals": 80}
+    json.dumps(document)

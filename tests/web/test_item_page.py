@@ -1,0 +1,91 @@
+"""The permanent address of an item: all that it ever said, and what names it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.diagnostics.errors import Refused
+from brenner.web.pages import item
+from brenner.web.refused import refusal_page
+from brenner.workflows.desk import Desk
+from session.desks import ANN, BEA, THREAD, a_desk, contribute, kickoff
+from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return disputed(tmp_path / "lab")
+
+
+def shown(desk: Desk, item_id: str, **asked: str) -> tuple[dict[str, Any], str]:
+    path = f"/sessions/{THREAD}/items/{item_id}"
+    return looked(item.page, visit_to(desk, path, {"thread": THREAD, "item": item_id}, asked))
+
+
+def test_every_change_of_every_field_is_told(desk: Desk) -> None:
+    document, page = shown(desk, "H1")
+    [claim] = [each for each in document["history"] if each["field"] == "claim"]
+    told = [(each["agent"], each["version"], each["value"]) for each in claim["history"]]
+    assert told == [(BEA, 2, NEW), (ANN, 2, LOST), (ANN, 1, OLD)]
+    assert 'id="claim"' in page
+    assert page.count(f"<p>{OLD}</p>") == 2  # as what it was first, and as what was replaced
+    assert document["place"] == f"/sessions/{THREAD}/artifact#H1"
+    assert f'href="/sessions/{THREAD}/artifact#H1"' in page
+
+
+def test_what_names_it_is_listed_critiques_first(desk: Desk) -> None:
+    document, page = shown(desk, "H1")
+    assert [each["id"] for each in document["named_by"]] == ["C1", "H3", "P1"]
+    [critique] = document["critiques"]
+    assert critique["subject"] == "CRITIQUE: H1 is vague"
+    assert f'href="/messages/{critique["message_id"]}"' in page
+    assert shown(desk, "P1")[0]["named_by"] == []
+
+
+def test_references_lead_both_ways(desk: Desk) -> None:
+    """Also to another session, and to one that nobody knows."""
+    here = {"session": THREAD, "item": "H1", "relation": "refines"}
+    nowhere = {"session": "RS-20250101-gone", "item": "H2", "relation": "refutes"}
+    edit = block("EDIT", "hypothesis_slate", "H3", references=[here, nowhere])
+    contribute(desk, ANN, edit, base="v2")
+    compiled(desk)
+    document, page = shown(desk, "H3")
+    assert [(each["item"], each["link"]) for each in document["references"]] == [
+        ("H1", f"/sessions/{THREAD}/items/H1"),
+        ("H2", None),
+    ]
+    assert "leads nowhere" in page
+    document, page = shown(desk, "H1")
+    [back] = document["referred_by"]
+    assert (back["item"], back["words"]) == ("H3", "refined by")
+
+
+def test_an_older_version_of_it(desk: Desk) -> None:
+    document, page = shown(desk, "H1", version="1")
+    assert document["item"]["fields"][0]["entries"][0]["value"] == OLD
+    assert "This is the item in an older version" in page
+    assert document["place"] == f"/sessions/{THREAD}/artifact?version=1#H1"
+
+
+def test_a_killed_one_tells_who_and_why(desk: Desk) -> None:
+    document, page = shown(desk, "H2")
+    assert document["item"]["killed"]["reason"] == "Refuted: see C1 and §2"
+    assert "<s>Lineage</s>" in page
+    assert document["addresses"]["C1"] == f"/sessions/{THREAD}/items/C1"
+
+
+def test_an_unknown_one_is_not_found_and_the_nearest_is_named(desk: Desk) -> None:
+    with pytest.raises(Refused) as refused:
+        shown(desk, "H11")
+    assert "`H1`" in refused.value.diagnostic.message + refused.value.diagnostic.fix
+    assert refusal_page(refused.value).status == 404
+    assert shown(desk, "h1")[0]["item"]["id"] == "H1"
+
+
+def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path / "lab")
+    kickoff(desk)
+    with pytest.raises(Refused) as refused:
+        shown(desk, "H1")
+    assert refusal_page(refused.value).status == 404

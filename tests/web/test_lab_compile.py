@@ -1,0 +1,275 @@
+"""Compiling and completing in the lab: what is published is what was shown."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from brenner.diagnostics.errors import Refused
+from brenner.thread.messages import Message
+from brenner.web.lab import complete
+from brenner.web.lab.compile_document import MOST_BLOCKS, MOST_ITEMS
+from brenner.web.lab.compiling import ACTION
+from brenner.web.page import Page
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from web.lab_visits import Meddling, Operator
+
+if TYPE_CHECKING:
+    from brenner.mail.mailbox import Mailbox
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A session with one delta that applies, and one that does not."""
+    with a_desk(tmp_path) as here:
+        kickoff(here)
+        contribute(here, ANN, add("Gradient"))
+        contribute(here, BEA, edit("H9", claim="none"))
+        yield here
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Operator:
+    return Operator(desk, THREAD)
+
+
+def versions(desk: Desk) -> list[str]:
+    messages = desk.mailbox.thread(THREAD).messages
+    return [each.message.subject for each in messages if each.type == "COMPILED"]
+
+
+def seen(page: Page) -> Json:
+    return cast("Json", page.document["preview"])
+
+
+def position(page: Page) -> dict[str, str]:
+    return {"position": str(seen(page)["position"])}
+
+
+def test_the_preview_shows_everything_and_publishes_nothing(operator: Operator) -> None:
+    page = operator.form(ACTION)
+    compiled = seen(page)["compiled"]
+    assert (compiled["status"], compiled["version"]) == ("dry_run", 1)
+    assert compiled["would"] == (
+        f"Publishes v1 of {THREAD} in its thread. 1 block will be refused."
+    )
+    assert [each["id"] for each in compiled["items"]] == ["RT", "H1"]
+    assert compiled["items"][1]["by"] == [{"agent": ANN, "message_id": 2}]
+    assert [each["outcome"] for each in compiled["ledger"]] == [
+        "would be refused",
+        "would be applied as H1",
+    ]
+    assert compiled["ledger"][0]["violations"][0]["id"] == "INVALID_TARGET"
+    assert not compiled["lint"]["valid"]
+    assert "artifact_markdown" not in compiled
+    assert seen(page)["position"] == 3
+    html = operator.html(page)
+    assert '<input type="hidden" name="position" value="3" form="action">' in html
+    assert versions(operator.desk) == []
+
+
+def test_what_was_shown_is_published_once(operator: Operator) -> None:
+    fields = position(operator.form(ACTION))
+    key = operator.login.once.key()
+    done = operator.done(ACTION, fields, key)
+    assert done.is_done
+    assert done.says == f"Published v1 of {THREAD}, as message 4."
+    assert operator.done(ACTION, fields, key) is done
+    assert len(versions(operator.desk)) == 1
+    assert (done.document["version"], done.document["message_id"]) == (1, 4)
+    assert [words for _, words in done.to][:2] == ["See v1", "What changed"]
+
+
+def test_a_form_that_has_shown_nothing_publishes_nothing(operator: Operator) -> None:
+    page = operator.again(ACTION, {})
+    assert seen(page)["compiled"]["version"] == 1
+    assert versions(operator.desk) == []
+
+
+def test_a_script_may_publish_without_looking(operator: Operator) -> None:
+    answer = operator.request(ACTION, {"persist": False})
+    assert not isinstance(answer, Page)
+    assert answer.document["status"] == "published"
+
+
+def test_a_delta_that_came_meanwhile_is_shown_first(operator: Operator) -> None:
+    fields = position(operator.form(ACTION))
+    contribute(operator.desk, BEA, add("Clock"))
+    page = operator.again(ACTION, fields)
+    assert page.status == 409
+    assert cast("Json", page.document["fault"])["id"] == "PREVIEW_OVERTAKEN"
+    assert "message 4 is a DELTA of RedSky" in cast("Json", page.document["fault"])["message"]
+    assert [each["message_id"] for each in cast("list[Json]", page.document["news"])] == [4]
+    assert versions(operator.desk) == []
+    assert [each["id"] for each in seen(page)["compiled"]["items"]] == ["RT", "H1", "H2"]
+    assert operator.done(ACTION, position(page)).document["version"] == 1
+
+
+def test_of_two_tabs_one_publishes(operator: Operator) -> None:
+    fields = position(operator.form(ACTION))
+    assert operator.done(ACTION, fields).is_done
+    page = operator.again(ACTION, fields)  # the other tab, with a key of its own
+    assert "is a COMPILED of Operator" in cast("Json", page.document["fault"])["message"]
+    assert len(versions(operator.desk)) == 1
+
+
+def test_an_acknowledgement_that_came_meanwhile_is_in_nobodys_way(operator: Operator) -> None:
+    fields = position(operator.form(ACTION))
+    operator.desk._replace(actor=ANN).acknowledge(1)
+    assert operator.done(ACTION, fields).is_done
+    assert len(versions(operator.desk)) == 1
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "is_published"),
+    [
+        (lambda desk: contribute(desk, BEA, add("Clock")), False),
+        (lambda desk: write(desk, BEA, "INFO: Reading", "I read.\n"), True),
+        (lambda desk: compile_thread(desk, THREAD, CompileOptions()), False),
+    ],
+    ids=["delta", "info", "version"],
+)
+def test_what_comes_in_the_very_moment_of_publishing_counts_too(
+    desk: Desk, meanwhile: Callable[[Desk], object], is_published: bool
+) -> None:
+    def meddle(count: int) -> None:
+        if count == 1:
+            meanwhile(desk)
+
+    slow = desk._replace(mailbox=cast("Mailbox", Meddling(desk.mailbox, meddle)))
+    options = CompileOptions(position=3)
+    if is_published:
+        assert compile_thread(slow, THREAD, options).version == 1
+        return
+    before = len(versions(desk))
+    with pytest.raises(Refused) as raised:
+        compile_thread(slow, THREAD, options)
+    assert raised.value.diagnostic.id == "PREVIEW_OVERTAKEN"
+    assert len(versions(desk)) - before <= 1  # that of the other one, at most
+    assert all(
+        each.message.sender == "Operator"
+        for each in desk.mailbox.thread(THREAD).messages
+        if each.type == "COMPILED"
+    )
+
+
+def test_a_thread_that_has_become_shorter_is_not_what_was_seen(desk: Desk) -> None:
+    with pytest.raises(Refused) as raised:
+        compile_thread(desk, THREAD, CompileOptions(position=99))
+    assert "fewer messages" in raised.value.diagnostic.message
+    assert compile_thread(desk, THREAD, CompileOptions(dry_run=True, position=3)).version == 1
+
+
+def test_strict_publishes_nothing_and_says_why(operator: Operator) -> None:
+    fields = position(operator.form(ACTION)) | {"strict": "yes"}
+    page = operator.again(ACTION, fields)
+    assert page.status == 422
+    assert seen(page)["compiled"]["would"].endswith("because blocks are refused (--strict).")
+    assert cast("Json", page.document["fields"])["strict"]
+    assert versions(operator.desk) == []
+
+
+def test_authors_of_refused_blocks_are_told_where_asked_for(operator: Operator) -> None:
+    done = operator.done(ACTION, position(operator.form(ACTION)) | {"notify": "yes"})
+    assert [each["to"] for each in cast("list[Json]", done.document["notified"])] == [[BEA]]
+
+
+def test_a_version_is_kept_where_asked_for(operator: Operator) -> None:
+    done = operator.done(ACTION, position(operator.form(ACTION)) | {"persist": "yes"})
+    assert f"Written: artifacts/{THREAD}.md holds v1" in done.says
+    assert (operator.desk.project.folder / "artifacts" / f"{THREAD}.md").exists()
+
+
+def test_what_is_known_to_fail_publishes_nothing(operator: Operator) -> None:
+    """There is no repository, so nothing can be committed."""
+    fields = position(operator.form(ACTION)) | {"commit": "yes"}
+    page = operator.again(ACTION, fields)
+    assert "Nothing was published." in cast("Json", page.document["fault"])["message"]
+    assert versions(operator.desk) == []
+    assert operator.preview(ACTION, {"commit": "yes"})["compiled"] is None
+
+
+def test_what_fails_after_publishing_is_said_beside_it(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file comes in the way between the check and the writing."""
+    folder = operator.desk.project.folder / "artifacts"
+
+    def obstruct(count: int) -> None:
+        if count == 1:
+            folder.write_text("no folder", "utf-8")
+
+    desk = operator.desk
+    slow = desk._replace(mailbox=cast("Mailbox", Meddling(desk.mailbox, obstruct)))
+    fields = position(operator.form(ACTION)) | {"persist": "yes"}
+    operator.site = operator.site._replace(desk=slow)
+    done = operator.done(ACTION, fields)
+    assert not done.is_done
+    assert done.document["heading"] == "Done in part"
+    assert done.says.startswith(f"Published v1 of {THREAD}, as message 4. What was to come after")
+    assert len(versions(desk)) == 1
+
+
+def test_nothing_to_compile_is_said(operator: Operator) -> None:
+    operator.done(ACTION, position(operator.form(ACTION)))
+    page = operator.form(ACTION)
+    assert seen(page)["compiled"]["would"].startswith(f"Nothing to compile in {THREAD}")
+    again = operator.again(ACTION, position(page))
+    assert again.status == 422
+    assert len(versions(operator.desk)) == 1
+
+
+def test_a_large_version_is_shown_in_part(operator: Operator) -> None:
+    for number in range(3):
+        contribute(operator.desk, ANN, *(add(f"Gradient {number}-{each}") for each in range(100)))
+    compiled = seen(operator.form(ACTION))["compiled"]
+    assert (len(compiled["items"]), compiled["more_items"]) == (MOST_ITEMS, 302 - MOST_ITEMS)
+    assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MOST_BLOCKS, 302 - MOST_BLOCKS)
+    assert compiled["ledger"][0]["state"] == "refused"
+
+
+def test_an_unknown_thread_has_no_preview(desk: Desk) -> None:
+    page = Operator(desk, "RS-20250101-nobody-wrote").form(ACTION)
+    assert seen(page)["fault"]["id"] == "UNKNOWN_THREAD"
+
+
+def test_hostile_names_stay_texts(operator: Operator) -> None:
+    harm = "<script>alert(1)</script>"
+    contribute(operator.desk, ANN, add(harm))
+    subject = f"DELTA[opus]: {harm}"
+    operator.desk.mailbox.send(Message(THREAD, BEA, (ANN,), subject, "nothing"))
+    fields = {"position": "1"}
+    page = operator.again(ACTION, fields)
+    assert harm not in operator.html(page)
+
+
+# The end of a session
+
+
+def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
+    operator.done(ACTION, position(operator.form(ACTION)))
+    contribute(operator.desk, BEA, add("Clock"), base="v1")
+    page = operator.form(complete.ACTION)
+    assert seen(page)["compiled"]["would"] == (
+        f"Publishes v2 of {THREAD} in its thread, and closes the session."
+    )
+    done = operator.done(complete.ACTION, position(page))
+    assert done.says.endswith("and closed the session.")
+    assert "Start the next round" not in [words for _, words in done.to]
+    contribute(operator.desk, ANN, add("Late"), base="v2")
+    closed = operator.form(ACTION)
+    assert seen(closed)["fault"]["id"] == "SESSION_CLOSED"
+    reopened = operator.preview(ACTION, {"reopen": "yes"})
+    done = operator.done(ACTION, {"reopen": "yes", "position": str(reopened["position"])})
+    assert done.document["version"] == 3
+
+
+def test_without_a_version_there_is_nothing_to_complete(operator: Operator) -> None:
+    page = operator.form(complete.ACTION)
+    assert seen(page)["fault"]["id"] == "NO_VERSION_TO_CLOSE"
+    assert seen(page)["position"] is None

@@ -1,0 +1,76 @@
+"""A session with three versions, a refused block, a kill, and a COMPILED message that is none."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.project import OPERATOR, find_project
+from brenner.server.run import site_of
+from brenner.server.settings import ServeSettings
+from brenner.web.page import Answer, Page, PageFunction
+from brenner.web.rendering import html
+from brenner.web.visit import Visit
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from mail_shell import store_of
+from session import session_mail as mail
+from session.desks import ANN, BEA, THREAD, add, contribute, edit, write
+
+HOSTILE = '<b onclick="x()">"quoted" & \u202eturned</b>'
+
+
+def kill(target: str) -> dict[str, object]:
+    """A KILL of a hypothesis."""
+    return {
+        "operation": "KILL",
+        "section": "hypothesis_slate",
+        "target_id": target,
+        "payload": {"reason": "It predicts nothing"},
+        "rationale": "Nothing follows",
+    }
+
+
+def a_session(folder: Path) -> Desk:
+    """The desk of a project with that session."""
+    store_of(folder).parent.mkdir(parents=True)
+    desk = Desk(SqliteMailbox.create(store_of(folder)), find_project(str(folder), {}), OPERATOR)
+    mail.introduce(desk.mailbox)
+    mail.ask(desk.mailbox, THREAD, "What tells a cell where it is?")
+    claim = "The gradient of one substance decides"
+    contribute(desk, ANN, add("Gradient", claim=claim), add(HOSTILE), add("Clock"))
+    contribute(desk, BEA, edit("H77", claim="Nobody knows that one"))
+    compiled(desk)
+    contribute(desk, ANN, edit("H1", claim="The gradient of two substances decides"))
+    compiled(desk)
+    contribute(desk, BEA, kill("H3"))
+    compiled(desk)
+    write(desk, OPERATOR, "COMPILED: v9 by hand", "# Compiled\n\nNothing of ours.\n")
+    return desk
+
+
+def compiled(desk: Desk) -> None:
+    """The next version."""
+    compile_thread(desk, THREAD, CompileOptions())
+
+
+def a_visit(
+    desk: Desk, path: str = "", *, cookie: str = "", later: timedelta = timedelta(), **asked: str
+) -> Visit:
+    """Somebody who asks for a page of the session; `from_` stands for `from`."""
+    return Visit(
+        site_of(desk, ServeSettings()),
+        path or f"/sessions/{THREAD}",
+        datetime.now(UTC) + later,
+        MappingProxyType({"thread": THREAD, "form": path.rpartition("/")[2]}),
+        MappingProxyType({name.rstrip("_"): value for name, value in asked.items()}),
+        MappingProxyType({"look": cookie} if cookie else {}),
+    )
+
+
+def shown(function: PageFunction, visit: Visit) -> tuple[dict[str, Any], str]:
+    """The document of a page, and the page."""
+    page: Answer = function(visit)
+    assert isinstance(page, Page)
+    return dict(page.document), html(page, visit)
