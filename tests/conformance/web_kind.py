@@ -12,6 +12,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.delta.schema import Operation
 from brenner.mail.model import Profile
 from brenner.project import OPERATOR, find_project
 from brenner.server.settings import ServeSettings
@@ -87,7 +90,7 @@ class _Scene:
     def _send(self, sender: str, step: Case) -> None:
         """Whatever an agent sends; nobody looks at it before it is compiled."""
         to = tuple(step.get("to", (OPERATOR,)))
-        body = str(text_of(step["body"]))
+        body = _edit(step["edit"]) if "edit" in step else str(text_of(step["body"]))
         self._mailbox.send(Message(THREAD, sender, to, step["subject"], body))
 
     def _compile(self, status: str, _: Case) -> None:
@@ -147,6 +150,13 @@ class _Scene:
         }
         assert {name: facts[name] for name in step["is"]} == step["is"]
         assert all(text in stored.message.body for text in step.get("has", ()))
+
+
+def _edit(claim: str) -> str:
+    """A DELTA that gives H1 another claim."""
+    payload = {"claim": claim}
+    block = render_delta(Delta(Operation.EDIT, "hypothesis_slate", "H1", payload, "why"))
+    return f"# Delta Contribution\n\n**Base Version**: v1\n\n## Deltas\n\n{block}"
 
 
 def _filled(text: str) -> str:

@@ -218,11 +218,11 @@ def test_addresses(server: Inside) -> None:
 
 
 def test_every_answer_is_safe(server: Inside) -> None:
-    """No guessing of types, no referrer, whatever the answer is."""
+    """No guessing of types, no referrer for others, whatever the answer is."""
     for path in ("/", "/nowhere", "/health/liveness", "/mcp"):
         headers = server.ask("GET", path).headers
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers
 

@@ -63,6 +63,7 @@ def test_one_life(served: Served) -> None:
         "store": str(store),
         "identity": "open",
         "token": False,
+        "lab": None,
         "pid": said["pid"],
         "violations": said["violations"],
     }

@@ -16,7 +16,6 @@ def addresses(thread_id: str, item: str, message: int) -> tuple[str, ...]:
     return (
         *plain,
         "/search?q=phage",
-        "/search?q=type%3Anonsense",
         f"{session}/artifact?provenance=1",
         f"{session}/artifact?version=1",
         f"{session}/thread?order=tree",

@@ -9,8 +9,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from web.hostile import HOSTILE
-
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import (
@@ -29,6 +27,7 @@ from brenner.project import OPERATOR, Project
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
+from web.hostile import HOSTILE
 
 THREAD = "RS-20260101-hostile-texts"
 ANN, BEA = "BlueLake", "RedSky"
@@ -38,7 +37,9 @@ _AN_HOUR = timedelta(hours=1)
 
 def hostile_desk(mailbox: Mailbox, folder: Path) -> Desk:
     """The session, compiled twice, with files of hostile names beside it."""
-    project = Project(folder)
+    project = Project(folder, source_text="source.md")
+    sections = (f"## §{number} {_line(text)}\n\n{text}\n" for number, text in enumerate(HOSTILE, 1))
+    (folder / "source.md").write_text("\n".join(sections).replace("\0", ""), "utf-8")
     desk = Desk(mailbox, project, project.operator)
     for name in (OPERATOR, ANN, BEA):
         mailbox.register(Profile(name, HOSTILE[0], HOSTILE[1], HOSTILE[2]))

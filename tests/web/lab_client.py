@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from brenner.workflows.identity import renew
-from serving.running import Inside
+from serving.running import At, Inside
 
 _NONE: Mapping[str, str | None] = MappingProxyType({})
 _FORM = "application/x-www-form-urlencoded"
@@ -51,36 +51,39 @@ class Got(NamedTuple):
 class Client:
     """One person's browser."""
 
-    def __init__(self, server: Inside, **headers: str) -> None:
+    def __init__(self, server: At, **headers: str) -> None:
         self.server = server
         self.jar: dict[str, str] = {}
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
     def get(self, path: str, headers: Mapping[str, str | None] = _NONE) -> Got:
         """Go to an address; nothing is followed."""
-        return self._ask("GET", path, None, {"Accept": "text/html", **headers})
+        return self.ask("GET", path, None, {"Accept": "text/html", **headers})
 
     def post(self, path: str, fields: Any, headers: Mapping[str, str | None] = _NONE) -> Got:
         """Send a form, as a page of the server would."""
         said = {"Origin": self.server.base_url, "Content-Type": _FORM, "Accept": "text/html"}
-        return self._ask("POST", path, urlencode(fields, doseq=True).encode(), {**said, **headers})
+        return self.ask("POST", path, urlencode(fields, doseq=True).encode(), {**said, **headers})
 
     def send(self, path: str, document: object, secret: str | None = None) -> Got:
         """Ask as a script does."""
         said = {"Content-Type": "application/json", "Brenner-Secret": secret}
-        return self._ask("POST", path, json.dumps(document).encode(), said)
+        return self.ask("POST", path, json.dumps(document).encode(), said)
 
     def log_in(self, secret: str | None = None) -> str:
         """Come into the lab, with a new secret where none is given; the secret."""
-        project = self.server.desk.project
-        secret = secret or renew(self.server.desk.mailbox, project.operator)
+        if secret is None:
+            assert isinstance(self.server, Inside)
+            desk = self.server.desk
+            secret = renew(desk.mailbox, desk.project.operator)
         got = self.post("/lab/login", {"secret": secret})
         assert got.status == 303, got.text
         return secret
 
-    def _ask(
+    def ask(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str | None]
     ) -> Got:
+        """One request, with what is kept."""
         given = {**self.headers, **headers}
         if self.jar and "Cookie" not in given:
             given["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.jar.items())

@@ -34,6 +34,9 @@ def added(name: str, section: str = "hypothesis_slate", **also: object) -> str:
     )
 
 
+REFUSED = added("Wrong", section="hypotheses")
+
+
 class Scene:
     """Mail that comes in a minute apart, and what the pages show of it."""
 

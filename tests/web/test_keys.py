@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from brenner.thread.types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"
@@ -149,3 +150,11 @@ def test_without_scripts(browser: Browser, site: Show) -> None:
         page.get_by_role("link", name="Keys: ?").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Help")
         expect(page.get_by_role("checkbox")).to_have_count(0)
+
+
+def test_all_types_are_explained(site: Show) -> None:
+    """With what each is for, and whether it wants an ACK."""
+    told = site.server.ask("GET", "/help?format=json").document["types"]
+    assert {each["type"]: (each["purpose"], each["ack_required"]) for each in told} == {
+        each.name: (each.purpose, each.ack_required) for each in TYPES.values()
+    }

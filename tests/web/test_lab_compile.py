@@ -224,12 +224,22 @@ def test_nothing_to_compile_is_said(operator: Operator) -> None:
     assert len(versions(operator.desk)) == 1
 
 
+def critique(number: int) -> Json:
+    payload = {"attack": "a", "evidence": "e", "current_status": "open"}
+    return {
+        "operation": "ADD",
+        "section": "adversarial_critique",
+        "target_id": None,
+        "payload": {"name": f"Critique {number}", **payload},
+        "rationale": "r",
+    }
+
+
 def test_a_large_version_is_shown_in_part(operator: Operator) -> None:
-    for number in range(3):
-        contribute(operator.desk, ANN, *(add(f"Gradient {number}-{each}") for each in range(100)))
+    contribute(operator.desk, ANN, *map(critique, range(250)))
     compiled = seen(operator.form(ACTION))["compiled"]
-    assert (len(compiled["items"]), compiled["more_items"]) == (MOST_ITEMS, 302 - MOST_ITEMS)
-    assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MOST_BLOCKS, 302 - MOST_BLOCKS)
+    assert (len(compiled["items"]), compiled["more_items"]) == (MOST_ITEMS, 252 - MOST_ITEMS)
+    assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MOST_BLOCKS, 252 - MOST_BLOCKS)
     assert compiled["ledger"][0]["state"] == "refused"
 
 

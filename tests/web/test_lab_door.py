@@ -1,4 +1,4 @@
-"""The door of the lab: who comes in, what other pages cannot do, and that it is not there unasked."""
+"""The door of the lab: who comes in, what other pages cannot do, and where there is none."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ from brenner.web.lab.entering import own_path
 from brenner.web.lab.logins import Login, Logins
 from brenner.web.lab.tries import Tries, place_of
 from brenner.workflows.identity import new_secret, renew
-from serving.running import Inside, inside
+from program import brenner
+from serving.running import Inside, Served, inside
 from web.lab_client import Client
 
 THREAD = "RS-20251230-cell-fate"
@@ -267,7 +268,7 @@ def test_forms_of_nobody_or_another_login(served: Inside) -> None:
 
 
 def test_no_page_can_frame_it(served: Inside) -> None:
-    """Nobody is made to click into it; what it loads is its own; no address of it goes elsewhere."""
+    """Nobody is made to click into it; what it loads is its own; it sends no address elsewhere."""
     client = Client(served)
     client.log_in()
     for path in ("/lab/login", "/lab", HOME):
@@ -334,7 +335,7 @@ def test_unreadable_bodies(served: Inside, body: bytes) -> None:
     secret = renew(served.desk.mailbox, OPERATOR)
     before = served.desk.mailbox.position()
     headers = {"Content-Type": "application/json", "Brenner-Secret": secret}
-    got = client._ask("POST", HOME, body, headers)
+    got = client.ask("POST", HOME, body, headers)
     assert got.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     assert json.loads(got.text)
     assert served.desk.mailbox.position() == before
@@ -360,3 +361,22 @@ def test_homes_without_secrets() -> None:
         assert client.get("/lab").status == HTTPStatus.OK
     with inside(made, settings=LAB) as server:
         assert Client(server).post("/lab/login", {"secret": own}).status == NOBODY
+
+
+# What `brenner serve --lab` says
+
+
+def test_the_server_says_how_to_log_in() -> None:
+    """Where the lab is, and whether there is a secret that opens it; the secret is told nobody."""
+    with Served("--lab") as server:
+        assert server.said["lab"] == {
+            "address": f"{server.base_url}/lab",
+            "operator": OPERATOR,
+            "open": False,
+        }
+        got = brenner("agent", "secret", OPERATOR, cwd=server.project)
+        secret = got.out.strip()
+        assert Client(server).post("/lab/login", {"secret": secret}).status == HTTPStatus.SEE_OTHER
+        with Served("--lab", project=server.project) as other:
+            assert other.said["lab"]["open"] is True
+            assert secret not in other.log.read_text("utf-8")

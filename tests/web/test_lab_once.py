@@ -9,8 +9,9 @@ import pytest
 
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
-from brenner.diagnostics.codes.servers import SERVER_UNREACHABLE
+from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
 from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
+from brenner.diagnostics.model import Diagnostic
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.project import OPERATOR
@@ -36,18 +37,22 @@ class Frail(MemoryMailbox):
 
     fails = ""
 
-    def send(self, message: Message, **options: object) -> Sent:  # type: ignore[override]
+    def send(self, message: Message, **options: object) -> Sent:
         fails, self.fails = self.fails, ""
         if fails == "before":
             raise Unavailable(_away())
         sent = super().send(message, **options)  # type: ignore[arg-type]
         if fails == "after":
-            raise Uncertain(_away())
+            raise Uncertain(_lost())
         return sent
 
 
-def _away():  # type: ignore[no-untyped-def]
-    return SERVER_UNREACHABLE.at(url="http://127.0.0.1:1/", reason="it is away")
+def _away() -> Diagnostic:
+    return SERVER_UNREACHABLE.at(where="The store", reason="it is away", advice="Wait")
+
+
+def _lost() -> Diagnostic:
+    return OUTCOME_UNKNOWN.at(where="The store", reason="it is away", what="the message")
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +154,7 @@ def test_what_is_wrong_leaves_the_key_good(served: Inside, client: Client) -> No
 
 
 def test_the_store_is_away(served: Inside, client: Client) -> None:
-    """Nothing is sent; the form says so with all that was typed, and works once the store is back."""
+    """Nothing is sent; the form says so with all that was typed, and works once it is back."""
     mailbox = served.desk.mailbox
     assert isinstance(mailbox, Frail)
     before = len(letters(served))
@@ -173,6 +178,7 @@ def test_nobody_knows_whether_it_was_sent(served: Inside, client: Client) -> Non
     mailbox.fails = "after"
     got = client.post(REPLY, {**hidden, **LETTER})
     assert got.status == HTTPStatus.SERVICE_UNAVAILABLE
+    assert "may be stored, or not" in got.text
     assert got.hidden == hidden
     changed = client.post(REPLY, {**hidden, **LETTER, "body": "Changed."})
     assert (changed.status, "FORM_CHANGED" in changed.text) == (HTTPStatus.CONFLICT, True)
@@ -216,7 +222,7 @@ def test_what_is_kept_of_a_form() -> None:
     fails(Refused(UNKNOWN_THREAD.at(thread="x", suggestion="")))
     fails(Unavailable(_away()))
     assert once.act(key, "b", lambda: PAGE) == PAGE
-    fails(Uncertain(_away()))
+    fails(Uncertain(_lost()))
     with pytest.raises(Refused) as refused:
         once.act(key, "b", lambda: DONE)
     assert refused.value.diagnostic.code is codes.FORM_CHANGED

@@ -157,7 +157,8 @@ def test_faults_stand_beside_their_fields_and_nothing_is_sent(
     assert found in violations(page)
     assert mail(operator.desk) == []
     html = operator.html(page)
-    assert f'<a href="#{found[1]}">' in html
+    assert html.count(f'<a href="#{found[1]}">') == 1
+    assert html.index('id="faults"') < html.index('<form id="action"')
     assert f'id="{found[1]}"' in html
     assert f'id="at-{found[1].replace(".", "-")}"><p class="wrong-here error">' in html
 

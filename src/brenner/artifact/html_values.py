@@ -37,6 +37,8 @@ NOTHING_KNOWN = Known("", MappingProxyType({}))
 # What shapes letters and is no disguise: joiners of scripts and of emoji
 _JOINERS = "\u200c\u200d"
 _BLANK = "Zs"
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_TOWER = re.compile(f"({_MARK}{{6}})({_MARK}+)")
 
 
 def text_html(text: str) -> str:
@@ -45,7 +47,12 @@ def text_html(text: str) -> str:
 
 
 def spelled_out(text: str) -> str:
-    """Control and format characters spelled out; blanks and joiners are letters like others."""
+    """Control and format characters spelled out; blanks and joiners are letters like others.
+
+    So are marks on a letter, as many as languages have; a tower of them would leave its place.
+    """
+    if not text.isascii():
+        text = _TOWER.sub(_levelled, text)
     if text.isprintable():
         return text
     return "".join(
@@ -54,6 +61,11 @@ def spelled_out(text: str) -> str:
         else visible(each)
         for each in text
     )
+
+
+def _levelled(tower: re.Match[str]) -> str:
+    """The marks beyond the most that a letter has, as numbers."""
+    return tower[1] + "".join(f"\\u{ord(each):04x}" for each in tower[2])
 
 
 def struck(html: str, is_killed: bool) -> str:

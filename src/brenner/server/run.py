@@ -77,7 +77,7 @@ class Running(uvicorn.Server):
     def stop(self) -> None:
         """End soon; from any thread."""
         self.should_exit = True
-        if self._loop is not None:
+        if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._told.set)
 
     @contextmanager

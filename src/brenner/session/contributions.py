@@ -3,7 +3,7 @@
 What she sent is counted in the ledgers; what stands is read off who set what in the latest version.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -74,13 +74,13 @@ def contributions(
     `ledgers` are those of the versions; `expected` is what would become of the blocks that none
     has read: they count, but their items are not there yet.
     """
-    counting: dict[str, _Counting] = {}
+    counting: defaultdict[str, _Counting] = defaultdict(_Counting)
     for number, entries in ledgers.items():
         for entry in entries:
-            counting.setdefault(entry.agent, _Counting()).take(entry, number, is_read=True)
+            counting[entry.agent].take(entry, number, is_read=True)
     following = max(ledgers, default=0) + 1
     for entry in expected:
-        counting.setdefault(entry.agent, _Counting()).take(entry, following, is_read=False)
+        counting[entry.agent].take(entry, following, is_read=False)
     return {agent: counted.contribution(agent) for agent, counted in counting.items()}
 
 

@@ -1,11 +1,11 @@
 """What sessions need, in words: the same on every front end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
 from brenner.diagnostics.visible import visible
-from brenner.session.needs import WAITING, Need, counts, needs_of
+from brenner.session.needs import WAITING, Need, needs_of
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.status import Phase, Turn
 from brenner.session.status_words import PHASE_WORDS
@@ -79,9 +79,11 @@ def phase_words(overview: Overview) -> NeedWords:
     return NeedWords(PHASE_WORDS[overview.phase], "plain" if is_going_on else "quiet")
 
 
-def summary_words(sessions: Iterable[Overview], now: datetime, deadline: timedelta) -> str:
-    """`5 sessions: 1 blocked, 2 with questions`; a session may be counted under several words."""
-    found = counts(sessions, now, deadline)
+def summary_words(found: Mapping[str, int]) -> str:
+    """`5 sessions: 1 blocked, 2 with questions`, of `counts`; empty where there are no sessions.
+
+    A session may be counted under several words.
+    """
     total = found["sessions"]
     if not total:
         return ""

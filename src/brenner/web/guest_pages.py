@@ -8,7 +8,8 @@ from brenner.web.visit import Visit
 
 def check_guest(visit: Visit) -> None:
     """Refuse a page that is not of a session which she may see. What is unknown is not hers."""
-    if visit.guest_of is None or _thread(visit) in visit.guest_of:
+    is_help = visit.path.partition("?")[0] == links.HELP
+    if visit.guest_of is None or is_help or _thread(visit) in visit.guest_of:
         return
     where = " or ".join(links.session(each) for each in sorted(visit.guest_of))
     raise Refused(codes.GUESTS_STAY.at(session=where))

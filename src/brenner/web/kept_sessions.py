@@ -14,8 +14,8 @@ from brenner.web.place import Place, place_after, place_of
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_status import Followed
 
-_MOST_SESSIONS = 100
-_MOST_MESSAGES = 40_000  # of all of them together
+MOST_SESSIONS = 100
+MOST_MESSAGES = 40_000  # of all of them together
 
 
 class _Session(Protocol):
@@ -92,7 +92,7 @@ class Kept(Generic[_S]):
         sizes = {name: _size(slot) for name, slot in self._slots.items()}
         held = sum(sizes.values())
         for name in list(self._slots)[:-1]:
-            if len(self._slots) <= _MOST_SESSIONS and held <= _MOST_MESSAGES:
+            if len(self._slots) <= MOST_SESSIONS and held <= MOST_MESSAGES:
                 return
             held -= sizes[name]
             del self._slots[name]

@@ -12,7 +12,7 @@ from brenner.web.markdown_parser import lines_spelled, words_of
 
 _MOST_LINES, _MOST_CHARACTERS = 30, 2_400  # of a text that is not folded
 _EXCERPT = 240
-_MOST_LOOKED_AT = 1_000
+_MOST_LOOKED_AT = 400
 # The sections of a COMPILED, CRITIQUE, BLOCKED or QUESTION that say what it is about
 _TELLING = ("Summary", "Attack", "Blocker", "Question")
 _CHAPTER = 2  # the level of headings that part a letter

@@ -167,13 +167,14 @@ def _text(stored: Stored, most: int, sent: int) -> Document:
     """The body up to a length; so many characters of it are blocks, which fold by themselves."""
     body = stored.message.body
     ack = acknowledged(body) if stored.type == ACK.name else None
+    folds = stored.type == COMPILED.name or is_long(body[: len(body) - sent])
     return {
         "body": body[:most],
         "body_is_cut": len(body) > most,
         "body_length": len(body),
         "lines": body.count("\n") + 1,
-        "is_long": stored.type == COMPILED.name or is_long(body[: len(body) - sent]),
-        "excerpt": excerpt(blocks(body[:_MOST_READ])),
+        "is_long": folds,
+        "excerpt": excerpt(blocks(body[:_MOST_READ])) if folds else None,
         "ack": ack._asdict() if ack else None,
         "page": links.message(stored.id),
         "raw": links.message(stored.id, "raw"),

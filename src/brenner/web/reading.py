@@ -190,7 +190,7 @@ class Reading:
         self.desk = desk
         self.store = store or Store(desk, store_of(desk.project).shown)
         self.place: MailPlace | None = None
-        self._sessions = Kept(desk, _with_news)
+        self.kept = Kept(desk, _with_news)
         self._listings: dict[object, object] = {}
         self._seen: dict[str, Session] = {}
 
@@ -203,9 +203,9 @@ class Reading:
     def session(self, thread_id: str) -> Session:
         """A session as it stands now; an unknown one is refused."""
         if self.place is None:
-            return self._sessions.get(thread_id, place_of(self.desk.mailbox))
+            return self.kept.get(thread_id, place_of(self.desk.mailbox))
         place = self.place
-        return once(self._seen, thread_id, lambda: self._sessions.get(thread_id, place))
+        return once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
 
     def listing(self) -> Listing:
         """All sessions, one row each, and what is left out."""

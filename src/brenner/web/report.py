@@ -28,12 +28,14 @@ from brenner.web.report_links import inward
 from brenner.web.report_parts import overview_document, thread_document, versions_document
 from brenner.web.visit import Visit
 
-# In the report a page of a session is its main part, and there are no parts beside it.
+# In the report a page of a session is its main part; where that is one of several, it says so.
 _BARE = MappingProxyType(
     {
         "session.html": '{% import "macros/words.html" as say with context %}'
         "{% set session = page.session %}{% block main %}{% endblock %}",
-        "macros/pages.html": "{% macro beside(part, label, what='') %}{% endmacro %}",
+        "macros/pages.html": '{% macro beside(part, label, what="") %}{% if part.pages > 1 %}'
+        '<p class="quiet">{{ part.first }}–{{ part.last }} of {{ part.total }} {{ what }} are in '
+        "this file.</p>{% endif %}{% endmacro %}",
     }
 )
 _HEADING = re.compile(r"<h([1-5])\b")

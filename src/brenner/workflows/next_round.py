@@ -34,7 +34,7 @@ from brenner.workflows.kickoff_thread import is_same_question
 from brenner.workflows.publishing import check_sound
 from brenner.workflows.rosters import RosterWish
 from brenner.workflows.round_roster import earlier_kickoffs, round_roster
-from brenner.workflows.round_thread import RoundThread
+from brenner.workflows.round_thread import RoundThread, overtaken
 from brenner.workflows.send_kickoffs import Addressed, addressed
 from brenner.workflows.session_status import Followed, load_status
 from brenner.workflows.started import Started, Status, changed_roles, once, send_all, tried
@@ -45,7 +45,8 @@ class RoundOptions(NamedTuple):
 
     The excerpt is a text, or `sections` of the project's source text. `reopen` goes on with a
     session that is closed. `register` says that the recipients' names may be made known also where
-    they belong to a whole server.
+    they belong to a whole server. `base` is the version that somebody looked at; where another one
+    is the latest by now, nothing is sent.
     """
 
     wish: RosterWish = RosterWish()
@@ -59,6 +60,7 @@ class RoundOptions(NamedTuple):
     dry_run: bool = False
     reopen: bool = False
     register: bool = False
+    base: int | None = None
 
 
 def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
@@ -110,6 +112,8 @@ def _base(followed: Followed, options: RoundOptions) -> LatestVersion:
     check_sound(chain)
     if base is None:
         raise Refused(codes.ROUND_WITHOUT_VERSION.at(thread_id=chain.thread_id))
+    if options.base not in (None, base.number):
+        raise Refused(overtaken(chain.thread_id, options.base or 0, base.number))
     if chain.is_closed and not options.reopen:
         words = {"thread_id": chain.thread_id, "version": str(base.number)}
         raise Refused(SESSION_CLOSED.at(None, **words))

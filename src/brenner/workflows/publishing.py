@@ -14,6 +14,7 @@ from brenner.diagnostics.codes.mail import THREAD_MOVED
 from brenner.diagnostics.codes.versions import POSTED_NOT_CONFIRMED
 from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
 from brenner.diagnostics.model import ERROR
+from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain, check_base, compiled_messages, mismatch, settled
@@ -54,9 +55,10 @@ def check_sound(chain: Chain) -> None:
 def recipients_of(desk: Desk, chain: Chain, artifact: Artifact) -> tuple[str, ...]:
     """Those of the roster and the thread's writers whom the mailbox knows.
 
-    The sender gets it only if nobody else is left: a message must reach somebody.
+    The sender gets it only if nobody else is left: a message must reach somebody. Imported mail may
+    bear a name that is none; whoever that was, nobody can write there, and nobody is kept waiting.
     """
-    known = {agent.name for agent in desk.mailbox.agents()}
+    known = {agent.name for agent in desk.mailbox.agents() if AGENT_NAME.fullmatch(agent.name)}
     named = dict.fromkeys((*artifact.metadata.agents, *chain.writers))
     everybody = [name for name in named if name in known]
     return tuple(name for name in everybody if name != desk.actor) or (desk.actor,)

@@ -50,10 +50,7 @@ class RoundThread(AskingThread):
         before, latest = self._chain, self._now.latest
         if latest and before.latest and latest.content_hash == before.latest.content_hash:
             return None
-        now = f"v{latest.number} is the latest version" if latest else "it has no version any more"
-        return ROUND_OVERTAKEN.at(
-            round=before.number + 1, version=before.number, thread_id=self.thread_id, now=now
-        )
+        return overtaken(self.thread_id, before.number, latest.number if latest else None)
 
     def _hear(self, news: tuple[Stored, ...]) -> None:
         """A kickoff may be of this round; a version, or a decision on one, may end it."""
@@ -78,3 +75,9 @@ class RoundThread(AskingThread):
 def named_base(kickoff: Message) -> int | None:
     """The version that a kickoff names as its base."""
     return stated_base(blocks(kickoff.body), KICKOFF.version_field)
+
+
+def overtaken(thread_id: str, base: int, latest: int | None) -> Diagnostic:
+    """That kickoffs name a version that is not the latest any more."""
+    now = f"v{latest} is the latest version" if latest else "it has no version any more"
+    return ROUND_OVERTAKEN.at(round=base + 1, version=base, thread_id=thread_id, now=now)

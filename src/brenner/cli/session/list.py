@@ -81,7 +81,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     now, deadline = datetime.now(UTC), here.project.ack_deadline
     ask = _Ask(here.actor, now, deadline, phase, limit, is_all)
     if is_line:
-        sys.stdout.write(summary_words(found.sessions.values(), now, deadline) + "\n")
+        sys.stdout.write(summary_words(counts(found.sessions.values(), now, deadline)) + "\n")
         return FINE
     from brenner.workflows.session_files import only_in_files  # a line does without
 
@@ -141,7 +141,8 @@ def _lines(
         return
     from brenner.cli.session.list_rows import lines  # a line does without
 
-    yield sentence(f"{summary_words(fitting, ask.now, ask.deadline)}.", sys.stdout)
+    summary = counts(fitting, ask.now, ask.deadline)
+    yield sentence(f"{summary_words(summary)}.", sys.stdout)
     you = Asked(ask.actor, "You owe", ask.now, ask.deadline)
     if told := ack_words([each for session in fitting for each in session.owed], you):
         yield sentence(told, sys.stdout)

@@ -180,18 +180,14 @@ class Database:
 
     def _check_there(self) -> None:
         """A file that was taken away can be read and written for as long as it is open, and what
-        is written there is lost. Where another one has its name, that one is the store now.
+        is written there is lost. One that has got its name since may have another one's log beside
+        it: who wants that one opens it anew.
         """
         found = _identity(self.path)
         if self._identity is None or found == self._identity:  # or it is still being made
             return
-        if found is None:
-            reason = "the file was taken away"
-            raise Unavailable(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
-        fresh = self.open(self.path)
-        self.close()
-        for name in ("_connection", "_identity", "is_still"):
-            setattr(self, name, getattr(fresh, name))
+        reason = "another file has got its name" if found else "the file was taken away"
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
 
     def moment(self) -> Self:
         """The mail as it is now, on a connection of its own.

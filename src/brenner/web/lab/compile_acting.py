@@ -12,7 +12,7 @@ from brenner.web import links
 from brenner.web.lab.action import Done
 from brenner.web.lab.compile_document import compiled_document, news_document
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.kickoff_form import is_ticked
+from brenner.web.lab.kickoff_form import is_ticked, number_in
 from brenner.web.lab.persist_ticks import HOW, wanted
 from brenner.web.page import Page
 from brenner.web.visit import Visit
@@ -53,7 +53,7 @@ def preview(kind: Publishing, visit: Visit) -> Page:
 
 def do(kind: Publishing, visit: Visit) -> Done | Page:
     """Publish what was shown. A script may do without looking."""
-    position = _position(visit)
+    position = number_in(visit.form, _POSITION)
     if position is None and visit.sent is None:
         return form(kind, visit)
     done = _compiled(kind, visit, position=position)
@@ -102,18 +102,9 @@ def _compiled(
     return compile_thread(desk, visit.thread_id, options)
 
 
-def _position(visit: Visit) -> int | None:
-    given = visit.form.get(_POSITION, "")
-    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
-    return int(given) if is_number else None
-
-
-_MOST_DIGITS = 9
-
-
 def _news(visit: Visit) -> list[dict[str, object]]:
     """What came in since the preview that the form was made of."""
-    position = _position(visit)
+    position = number_in(visit.form, _POSITION)
     if position is None:
         return []
     try:

@@ -71,10 +71,10 @@ def do(kind: Kickoffs, visit: Visit) -> Done | Page:
         return _page(kind, visit, said._replace(roster=after[0]), focus=after[1])
     faults = _faults(kind, said)
     if faults:
-        return _page(kind, visit, said)._replace(status=_WRONG)
+        return _refused(kind, visit, said)
     started = kind.start(visit, said, False)
     if started.status is Status.REFUSED:
-        return _page(kind, visit, said)._replace(status=_WRONG)
+        return _refused(kind, visit, said)
     if started.status is Status.INCOMPLETE:
         kept = {**said.texts, "thread_id": started.thread_id or ""}  # the same again, not another
         page = _page(kind, visit, said._replace(texts=kept))
@@ -114,7 +114,14 @@ def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
     }
     if visit.form or kind.is_known:
         document |= _previewed(kind, visit, said)
+    document["says_first"] = bool(document["violations"]) and document["preview"] is None
     return Page(kind.template, kind.title, document, is_live=False)
+
+
+def _refused(kind: Kickoffs, visit: Visit, said: Said) -> Page:
+    """The form with what is wrong at its head: nothing was sent."""
+    page = _page(kind, visit, said)
+    return page._replace(document={**page.document, "says_first": True}, status=_WRONG)
 
 
 def _previewed(kind: Kickoffs, visit: Visit, said: Said) -> dict[str, object]:

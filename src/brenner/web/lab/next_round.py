@@ -8,7 +8,7 @@ from brenner.web.lab import kickoff_acting
 from brenner.web.lab.action import Action
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.kickoff_acting import Kickoffs
-from brenner.web.lab.kickoff_form import Said, not_together
+from brenner.web.lab.kickoff_form import Said, not_together, number_in
 from brenner.web.lab.roster_form import roster_form_of
 from brenner.web.visit import Visit
 from brenner.workflows.next_round import RoundOptions, start_round
@@ -48,6 +48,7 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
         dry_run=dry_run,
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),
+        base=None if dry_run else number_in(visit.form, "base"),
     )
     return start_round(lab_desk(visit), visit.thread_id, options)
 

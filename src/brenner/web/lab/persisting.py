@@ -6,7 +6,7 @@ from brenner.thread.counting import counted
 from brenner.web import links
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.kickoff_form import is_ticked
+from brenner.web.lab.kickoff_form import is_ticked, number_in
 from brenner.web.lab.persist_ticks import HOW, persist_options
 from brenner.web.page import Page
 from brenner.web.visit import Visit
@@ -45,7 +45,7 @@ def _preview(visit: Visit) -> Page:
 def _do(visit: Visit) -> Done | Page:
     """Persist what was shown; where something is known to fail, nothing is written."""
     desk = lab_desk(visit)
-    latest = latest_of(desk, visit.thread_id, _version(visit))
+    latest = latest_of(desk, visit.thread_id, number_in(visit.form, "version"))
     options = _options(visit)
     if foresee(desk, latest, options).obstacle:
         return _form(visit)._replace(status=_WRONG)
@@ -99,14 +99,6 @@ def _options(visit: Visit) -> PersistOptions:
     return persist_options(visit.form)
 
 
-def _version(visit: Visit) -> int | None:
-    given = visit.form.get("version", "")
-    return int(given) if given.isascii() and given.isdigit() and len(given) < _DIGITS else None
-
-
-_DIGITS = 10
-
-
 def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
     """What would be written, committed, pushed; or why nothing would."""
     desk = lab_desk(visit)
@@ -147,21 +139,22 @@ def _would(seen: Foreseen) -> str:
     """What the button will do."""
     if seen.obstacle:
         return "Nothing will be written: something is in the way."
-    number, path = seen.version.number, seen.persistence.path
+    number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
     lines = seen.difference.count("\n")
-    parts = [
-        f"Writes v{number} to {path} ({counted(lines, 'line')} of difference)"
-        if lines
-        else f"Leaves {path} as it is, which holds v{number}"
-    ]
+    parts = []
+    if lines:
+        parts.append(f"writes v{number} to {path} ({counted(lines, 'line')} of difference)")
     if seen.archive:
-        parts.append(f"writes the mail to {seen.archive}")
-    if seen.commit:
-        is_there = seen.persistence.status == "Persisted"
-        parts.append("commits what no commit has" if is_there else "commits that and nothing else")
+        parts.append(f"brings {seen.archive} up to date")
+    if seen.commit and not (commit and not parts):
+        parts.append(f"commits {'that' if parts else path} and nothing else")
     if seen.destination:
         parts.append(f"pushes {seen.destination}")
-    return f"{', '.join(parts)}; an INFO message says so in the thread."
+    if not parts:
+        has_it = f", and commit {commit[:10]} has it" if commit else ""
+        return f"{path} holds v{number} already{has_it}: nothing is left to do."
+    done = ", ".join(parts)
+    return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
 
 
 def _to(visit: Visit) -> tuple[tuple[str, str], ...]:

@@ -131,6 +131,8 @@ class Lab:
             return _turned_away(request, visit, error)
         if isinstance(answer, Done):
             return JSONResponse(acting.done_json(answer), acting.done_status(answer))
+        if isinstance(answer, Page) and _is_script(request):
+            return JSONResponse(answer.document, answer.status)
         response = respond(answer, request, visit)
         if isinstance(answer, Page):
             response.headers.update(wait_header(answer.document.get("wait")))

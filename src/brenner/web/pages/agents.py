@@ -29,9 +29,7 @@ _NOBODY = RosterEntry("", "")
 def page(visit: Visit) -> Answer:
     """Those of the roster, in its order, then others who take part."""
     session = visit.session
-    sent = contributions(
-        {number: each.entries for number, each in session.ledgers.items()}, session.expected
-    )
+    sent = session.once(_sent)
     names = _names(session, sent)
     shown = part(visit, len(names), _ON_A_PAGE)
     known = _Known(visit, sent)
@@ -49,10 +47,16 @@ def page(visit: Visit) -> Answer:
     return Page("pages/agents.html", "Agents", document)
 
 
+def _sent(session: Session) -> Mapping[str, Contribution]:
+    read = {number: each.entries for number, each in session.ledgers.items()}
+    return contributions(read, session.expected)
+
+
 def _names(session: Session, sent: Mapping[str, Contribution]) -> Sequence[str]:
-    """The participants, and who else has a hand in the artifact: the operator, too."""
+    """The participants, who else owes something, and who else has a hand in the artifact."""
     participants = (each.name for each in session.status.participants)
-    return list(dict.fromkeys((*participants, *sent, *session.survivals)))
+    debtors = (each.debtor for each in session.status.open_acks)
+    return list(dict.fromkeys((*participants, *debtors, *sent, *session.survivals)))
 
 
 class _Known:

@@ -1,6 +1,6 @@
 """The page `/`: every session, what needs the operator first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -40,15 +40,17 @@ def page(visit: Visit) -> Answer:
     found = visit.site.reading.listing()
     everything = sorted(found.sessions.values(), key=look.order)
     fitting = [each for each in everything if look.fits(each)]
-    unfolded = [each for each in fitting if not look.is_folded(each)]
+    folded = [each for each in fitting if look.is_folded(each)]
+    unfolded = [each for each in fitting if not look.is_folded(each)] if folded else fitting
+    summary = counts(fitting, look.now, look.deadline)
     only_files = () if look.phase else only_in_files(visit.site.desk.project, found.sessions)
     document: dict[str, object] = {
-        "words": look.words(fitting),
-        "summary": counts(fitting, look.now, look.deadline),
+        "words": look.words(fitting, summary),
+        "summary": summary,
         "phase": look.phase,
         "phases": _phases(everything),
         **_paged(unfolded, look, visit),
-        "complete": _folded([each for each in fitting if look.is_folded(each)], look),
+        "complete": _folded(folded, look),
         "only_files": list(only_files[:_MOST_SHOWN]),
         "only_files_count": len(only_files),
         "others": len(found.others),
@@ -80,15 +82,16 @@ class _Look(NamedTuple):
 
     def is_folded(self, each: Overview) -> bool:
         """Whether it is complete, and nothing is open in it, and nobody asks for such."""
-        return not self.phase and self.worst(each) is Need.COMPLETE
+        is_complete = each.phase is Phase.COMPLETE
+        return is_complete and not self.phase and self.worst(each) is Need.COMPLETE
 
-    def words(self, sessions: Sequence[Overview]) -> list[str]:
+    def words(self, sessions: Sequence[Overview], summary: Mapping[str, int]) -> list[str]:
         """What needs somebody, in sentences."""
         if not sessions:
             return []
         who = Asked(self.operator, f"{self.operator} owes", self.now, self.deadline)
         acks = ack_words([owed for each in sessions for owed in each.owed], who)
-        return [f"{summary_words(sessions, self.now, self.deadline)}.", *([acks] if acks else [])]
+        return [f"{summary_words(summary)}.", *([acks] if acks else [])]
 
     def row(self, each: Overview) -> Document:
         """A session: the stable JSON of a row, and its words."""

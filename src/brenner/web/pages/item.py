@@ -1,4 +1,4 @@
-"""One item of an artifact: what it says, all that it ever said, what it refers to, what names it."""
+"""One item of an artifact: all that it says and ever said, and what names it."""
 
 from collections.abc import Iterator
 

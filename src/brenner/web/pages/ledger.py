@@ -12,6 +12,7 @@ from brenner.delta.blocks import is_delta_fence
 from brenner.diagnostics.model import worst_first
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
+from brenner.thread.types import DELTA
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
@@ -39,16 +40,17 @@ def page(visit: Visit) -> Answer:
     session = visit.session
     everything = session.once(lines)
     wanted = _wanted(visit)
-    found = [line for line in everything if _fits(line, wanted)]
+    found = [line for line in everything if _fits(line, wanted)] if wanted else everything
     shown = part(visit, len(found), _ON_A_PAGE)
     document = {
         "session": session_document(visit),
         "thread_id": session.thread_id,
         "blocks": len(everything),
-        **counts(tuple(line.entry for line in everything)),
+        **session.once(_counts),
         "versions": list(session.ledgers),
-        "aside": [each.diagnostic.to_json() for each in session.chain.aside],
-        "filters": _filters(session.thread_id, everything, wanted),
+        "aside": [each.diagnostic.to_json() for each in session.chain.aside[:_MOST_CHOICES]],
+        "taken_as_read": list(session.once(taken_as_read)),
+        "filters": _filters(session, wanted),
         "found": len(found),
         **part_json(shown, session.thread_id, _TAB, wanted),
         "groups": list(_groups(session, shown.of(found))),
@@ -61,6 +63,17 @@ def lines(session: Session) -> list[Line]:
     unread = [Line(None, entry) for entry in session.expected]
     newest_first = sorted(session.ledgers.values(), key=lambda each: -each.number)
     return unread + [Line(each.number, entry) for each in newest_first for entry in each.entries]
+
+
+def _counts(session: Session) -> Mapping[str, int]:
+    return counts(tuple(line.entry for line in session.once(lines)))
+
+
+def taken_as_read(session: Session) -> tuple[int, ...]:
+    """The messages whose blocks are in no ledger: an adopted version counts them as read."""
+    known = {line.entry.message_id for line in session.once(lines)}
+    others = (each for each in session.stored if each.type == DELTA.name and each.id not in known)
+    return tuple(each.id for each in others if any(map(is_delta_fence, blocks(each.message.body))))
 
 
 # Filters
@@ -92,16 +105,25 @@ def _fits(line: Line, wanted: Mapping[str, str]) -> bool:
     return all(_FILTERS[name](line) == value for name, value in wanted.items())
 
 
-def _filters(thread_id: str, everything: Sequence[Line], wanted: Mapping[str, str]) -> Document:
+def kinds(session: Session) -> Counter[tuple[str, ...]]:
+    """How many blocks there are of each outcome, version and agent, the newest version first."""
+    of = tuple(_FILTERS.values())
+    return Counter(tuple(value_of(line) for value_of in of) for line in session.once(lines))
+
+
+def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
     """What can be chosen, with the number of blocks under the other filters.
 
     A filter has a bounded number of choices: versions the newest, agents who sent most.
     """
     found: dict[str, object] = {}
-    for name, value_of in _FILTERS.items():
+    for place, name in enumerate(_FILTERS):
         others = {key: value for key, value in wanted.items() if key != name}
-        every = Counter(map(value_of, everything))
-        fitting = Counter(value_of(line) for line in everything if _fits(line, others))
+        every, fitting = Counter[str](), Counter[str]()
+        for kind, count in session.once(kinds).items():
+            every[kind[place]] += count
+            is_fitting = all(others.get(key, each) == each for key, each in zip(_FILTERS, kind))
+            fitting[kind[place]] += count * is_fitting
         known = list(every) if name == "version" else [each for each, _ in every.most_common()]
         values = [each.value for each in Outcome] if name == "outcome" else known[:_MOST_CHOICES]
         chosen = [wanted[name]] if name in wanted and wanted[name] not in values else []
@@ -110,8 +132,8 @@ def _filters(thread_id: str, everything: Sequence[Line], wanted: Mapping[str, st
                 "value": value,
                 "blocks": fitting[value],
                 "is_chosen": wanted.get(name) == value,
-                "address": links.session(thread_id, _TAB, **{**others, name: value}),
-                "without": links.session(thread_id, _TAB, **others),
+                "address": links.session(session.thread_id, _TAB, **{**others, name: value}),
+                "without": links.session(session.thread_id, _TAB, **others),
             }
             for value in [*values, *chosen]
         ]
@@ -139,7 +161,10 @@ class _Rows:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._trusts = {each.id: each.envelope.trust for each in session.stored}
+        self._trusts = {
+            each.id: each.envelope.trust.value if each.envelope.trust else None
+            for each in session.stored
+        }
         self._bodies = {each.posted.id: each.posted.message.body for each in session.messages}
         self._fences: dict[int, list[str]] = {}
         self._room = _MOST_TEXT
@@ -160,7 +185,9 @@ class _Rows:
         }
         if entry.state is Outcome.REFUSED:
             settled = self._session.settled.get((entry.message_id, entry.block))
-            row["settled"] = settled._asdict() if settled else None
+            row["settled"] = (
+                {"how": settled.how.value, "message_id": settled.message_id} if settled else None
+            )
             row["sent"] = self._sent(entry)
         return row
 

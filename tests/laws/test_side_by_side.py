@@ -1,0 +1,62 @@
+"""Laws of two texts side by side: nothing is lost, and the marks are where the two differ."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brenner.artifact.line_edits import lines_of
+from brenner.artifact.side_by_side import all_pairs, columns, marked
+from brenner.artifact.words import Mark, Span
+from strategies import any_text, hostile_text
+
+pytestmark = pytest.mark.fuzz
+
+_lines = st.lists(
+    st.sampled_from(["a b c", "a b d", "x", "", "one two three", "one two four", "\r", "\x0c"]),
+    max_size=30,
+).map("\n".join)
+_texts = st.one_of(_lines, any_text, hostile_text)
+
+
+def _joined(spans: list[tuple[Span, ...]]) -> str:
+    return "".join(span.text for each in spans for span in each)
+
+
+@given(_texts, _texts)
+def test_the_columns_give_back_both_texts(old: str, new: str) -> None:
+    """Left is the old text and nothing else, right the new one; the marks say which words."""
+    before, after = lines_of(old), lines_of(new)
+    pairs = all_pairs(old, new)
+    sides = [
+        marked(
+            before[pair.old] if pair.old is not None else "",
+            after[pair.new] if pair.new is not None else "",
+            is_same=pair.is_same,
+            is_alike=pair.is_alike,
+        )
+        for pair in pairs
+    ]
+    assert _joined([left for left, _ in sides]) == old
+    assert _joined([right for _, right in sides]) == new
+    for pair, (left, right) in zip(pairs, sides, strict=True):
+        marks = {span.mark for span in (*left, *right)}
+        assert (marks == {Mark.SAME}) == pair.is_same
+        kept = ["".join(s.text for s in side if s.mark is Mark.SAME) for side in (left, right)]
+        assert kept[0] == kept[1]
+
+
+@given(_texts, _texts)
+def test_what_is_not_shown_is_the_same(old: str, new: str) -> None:
+    """The lines that the columns leave out, and those that they show, are all there are."""
+    found = columns(old, new)
+    shown_old = [
+        pair.old for each in found.stretches for pair in each.pairs if pair.old is not None
+    ]
+    shown_new = [
+        pair.new for each in found.stretches for pair in each.pairs if pair.new is not None
+    ]
+    left_out = sum(each.skipped for each in found.stretches) + found.skipped
+    assert shown_old == sorted(set(shown_old))
+    assert shown_new == sorted(set(shown_new))
+    assert len(shown_old) + left_out == len(lines_of(old))
+    assert len(shown_new) + left_out == len(lines_of(new))

@@ -1,0 +1,249 @@
+"""The evidence's page: who agrees, which pairs nothing separates, tests by score."""
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from brenner.delta.model import Delta
+from brenner.delta.render import render_delta
+from brenner.delta.schema import Operation
+from brenner.diagnostics.errors import Refused
+from brenner.web.charts import Bar, Course, Scale, bars, courses, score_chart
+from brenner.web.pages import evidence, ledger
+from brenner.workflows.adopt_thread import adopt_thread
+from brenner.workflows.versions import Target, load_version
+from web.browsing import PHONE, Show, window
+from web.browsing import THREAD as DEMO
+from web.hostile import BIDI, HOSTILE
+from web.mail_scene import ANN, BEA, THREAD, Scene, added
+
+NAMED = {"thread": THREAD}
+LONG = "More than twice as many, at each of the three times, in every strain that was tried so far"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_block(name: str, outcomes: dict[str, str], **also: object) -> str:
+    """An ADD of a test."""
+    payload: dict[str, object] = {
+        "name": name,
+        "procedure": "p",
+        "discriminates": "H1 vs H2",
+        "expected_outcomes": outcomes,
+        **also,
+    }
+    return render_delta(Delta(Operation.ADD, "discriminative_tests", None, payload, "why"))
+
+
+test_block.__test__ = False  # type: ignore[attr-defined]
+
+
+def prediction(condition: str, outcomes: dict[str, str]) -> str:
+    """An ADD of a prediction."""
+    payload: dict[str, object] = {"condition": condition, "predictions": outcomes}
+    return render_delta(Delta(Operation.ADD, "predictions_table", None, payload, "why"))
+
+
+def kill(section: str, target: str) -> str:
+    """A KILL."""
+    payload: dict[str, object] = {"reason": "It predicts nothing"}
+    return render_delta(Delta(Operation.KILL, section, target, payload, "why"))
+
+
+def scene_of(*blocks: str, hypotheses: int = 3) -> Scene:
+    """A compiled session with hypotheses, and what these blocks bring."""
+    scene = Scene()
+    scene.kickoff(ANN)
+    slate = [added(f"Name {number}") for number in range(1, hypotheses + 1)]
+    scene.delta(ANN, *slate, *blocks)
+    scene.compile()
+    return scene
+
+
+def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
+    """The document and the page."""
+    document, page = scene.look(evidence.page, NAMED, **asked)
+    assert json.loads(json.dumps(document)) == document
+    return document, page
+
+
+def words(page: str) -> str:
+    """The text of a page, on one line."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page.split("<main")[1]))
+
+
+def test_cells_that_agree_share_a_letter_and_a_tint() -> None:
+    outcomes = {"H1": "It grows.", "H2": "it  grows", "H3": LONG}
+    document, page = look(scene_of(test_block("Weigh", outcomes)))
+    (column,) = document["columns"]
+    assert [cell["letter"] for cell in column["cells"]] == ["a", "a", "b"]
+    assert column["groups"] == {"a": ["H1", "H2"], "b": ["H3"]}
+    tints = re.findall(r'<td class="expects agrees-(\d)">', page)
+    assert tints[0] == tints[1] != tints[2]
+    assert page.count('<b class="same">a</b>') == 3  # two cells, and who is told apart
+    assert re.search(rf'<span class="said" id="cell-T1-H3" tabindex="0">{LONG}</span>', page)
+
+
+def test_the_pairs_that_nothing_separates_are_said_in_a_sentence() -> None:
+    same = {"H1": "grows", "H2": "Grows", "H3": "fades"}
+    scene = scene_of(test_block("Weigh", same), prediction("Cold", {"H1": "x", "H2": "y"}))
+    document, page = look(scene)
+    by_prediction, by_test = document["unseparated"]
+    assert by_test["pairs"] == [["H1", "H2"]]
+    assert by_prediction["pairs"] == [["H1", "H3"], ["H2", "H3"]]
+    assert "No test separates H1 from H2." in words(page)
+    assert "No prediction separates H3 from H1 or H2." in words(page)
+    assert "T1 says that it discriminates “H1 vs H2”, and expects nothing different" in words(page)
+
+
+def test_when_all_are_separated_that_is_said() -> None:
+    document, page = look(scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "3"})))
+    assert document["unkept"] == []
+    assert "Every two active hypotheses are separated by at least one test." in words(page)
+    assert "There is no prediction yet" in words(page)
+
+
+def test_what_is_killed_is_struck_and_separates_nothing() -> None:
+    scene = scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "3"}))
+    scene.delta(ANN, kill("discriminative_tests", "T1"), kill("hypothesis_slate", "H3"))
+    scene.compile()
+    document, page = look(scene)
+    assert "There is no test yet that could separate two hypotheses." in words(page)
+    assert "<s>Name 3</s>" in page
+    assert "<s>Weigh</s>" in page
+    assert "killed: It predicts nothing" in words(page)
+    assert document["hypotheses"][2]["killed"]["agent"] == ANN
+    before, _ = look(scene, version="1")
+    assert before["version"] == 1
+    assert before["unseparated"][1]["pairs"] == []
+
+
+FOREIGN = "# Compiled\n\n## Full Artifact\n\n~~~~markdown\n{}~~~~\n"
+
+
+def adopted() -> Scene:
+    """Another program has compiled what ours would have refused."""
+    scene = scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "surprise"}))
+    scene.delta(ANN, added("Only read elsewhere"))
+    theirs = load_version(scene.desk, Target(THREAD)).text
+    theirs = theirs.replace("version: 1", "version: 2").replace("- H3: surprise", "- H9: surprise")
+    scene.send(BEA, "COMPILED: v2 theirs", FOREIGN.format(theirs))
+    adopt_thread(scene.desk, THREAD)
+    return scene
+
+
+def test_an_outcome_for_nobody_is_not_lost() -> None:
+    document, page = look(adopted())
+    assert document["strangers"] == [{"id": "T1", "hypothesis": "H9", "outcome": "surprise"}]
+    assert "H9, which is no hypothesis of the slate: “surprise”" in words(page)
+
+
+def test_blocks_that_an_adopted_version_counts_as_read_are_told() -> None:
+    document, page = adopted().look(ledger.page, NAMED)
+    (number,) = document["taken_as_read"]
+    assert f"Blocks of message {number} stand in no ledger" in words(page)
+
+
+def test_many_columns_have_pages() -> None:
+    """Each is on one of them."""
+    scene = scene_of(*(prediction(f"Cold {number}", {"H1": "x"}) for number in range(45)))
+    found = []
+    for number in (1, 2, 3):
+        document, page = look(scene, page=str(number))
+        found += [column["id"] for column in document["columns"]]
+        assert "of 45 predictions and tests" in page
+    assert found == [f"P{number}" for number in range(1, 46)]
+
+
+def test_before_the_first_version_and_of_one_that_is_not_there() -> None:
+    scene = Scene()
+    scene.kickoff(ANN)
+    document, page = look(scene)
+    assert document["version"] is None
+    assert "brenner compile" in page
+    with pytest.raises(Refused):
+        look(scene_of(), version="7")
+
+
+def test_tests_are_charted_by_score() -> None:
+    score = {"likelihood_ratio": 1, "cost": 0}
+    best = {"likelihood_ratio": 3, "cost": 3, "speed": 3, "ambiguity": 3}
+    outcomes = {"H1": "1", "H2": "2"}
+    blocks = [test_block("Weak", outcomes, score=score), test_block("Best", outcomes, score=best)]
+    document, page = look(scene_of(*blocks))
+    assert [(each["id"], each["total"]) for each in document["tests"]] == [("T2", 12), ("T1", 1)]
+    assert document["tests"][1]["score"]["speed"] is None
+    assert "T1, 1 of 12: likelihood ratio 1, cost 0, speed not given" in page
+    assert 'role="img"' in page
+
+
+# Charts
+
+
+def test_whatever_is_in_a_name_a_chart_is_well_formed() -> None:
+    """It is XML, in which the name is only text; nothing in it is a style or a script."""
+    scale = Scale((("likelihood ratio", "L"), ("cost", "C")), 3)
+    drawn = [
+        chart
+        for text in HOSTILE
+        for chart in (
+            bars("Tests", [Bar(text, text, (3, None)), Bar("T2", "x" * 500, (0, 0))], scale),
+            courses("Blocks", ["1", "2"], [Course(text, (0, 4), (1, 0))]),
+        )
+    ]
+    for svg in map(str, drawn):
+        assert not set(BIDI) & set(svg)
+        named = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+        root = ET.fromstring(named)  # noqa: S314  we have written it
+        assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
+            *("svg", "title", "desc", "text", "tspan", "rect", "path"),
+        }
+        names = {name for each in root.iter() for name in each.attrib}
+        assert not {name for name in names if name.startswith("on") or name in ("style", "href")}
+        assert root.attrib["role"] == "img"
+
+
+def test_bars_are_as_long_as_their_parts() -> None:
+    scale = Scale((("likelihood ratio", "L"), ("cost", "C")), 3)
+    svg = bars("Tests", [Bar("T1", "x", (3, 1)), Bar("T2", "y", (None, 2))], scale)
+    widths = [float(each) for each in re.findall(r'class="part part-\d" .*?width="([\d.]+)"', svg)]
+    assert widths == [150, 50, 100]
+    assert [*re.findall(r'class="figure on-\d".*?>(\w+)<', svg)] == ["L3", "C1", "C2"]
+    assert "4/6" in svg
+    assert "T2, 2 of 6: likelihood ratio not given, cost 2" in svg
+
+
+def test_only_the_best_are_drawn() -> None:
+    score = dict.fromkeys(("likelihood_ratio", "cost", "speed", "ambiguity"), 1)
+    tests = [{"id": f"T{n}", "name": "x", "score": score, "killed": False} for n in range(30)]
+    assert score_chart(tests).count('class="total"') == 12
+
+
+# In a browser
+
+
+def test_a_cell_is_whole_on_focus_and_the_matrix_scrolls_by_itself(
+    browser: Any, site: Show
+) -> None:
+    with window(browser, site.base, PHONE) as opened:
+        page = opened.open(f"/sessions/{DEMO}/evidence")
+        said = page.locator(".matrix .said[tabindex]").first
+        cut = said.bounding_box()
+        said.focus()
+        whole = said.bounding_box()
+        assert cut
+        assert whole
+        assert whole["height"] > cut["height"]
+        frame = page.locator(".matrix-frame")
+        frame.focus()
+        while not frame.evaluate("each => each.scrollLeft"):
+            page.keyboard.press("ArrowRight")
+        first = page.locator(".matrix tbody th").first.bounding_box()
+        edge = frame.bounding_box()
+        assert first
+        assert edge
+        assert abs(first["x"] - edge["x"]) < 2  # it stays
+        page.locator("#score-figures summary").press("Enter")
+        assert page.get_by_role("cell", name="9/12").is_visible()

@@ -1,0 +1,184 @@
+"""Persisting in the lab, in real repositories: what is shown is written, or nothing is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from brenner.web.lab.persisting import ACTION
+from brenner.web.page import Page
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.repositories import git, settings, start_repository
+from web.lab_visits import Operator
+
+__all__ = ["settings"]
+
+Json = dict[str, Any]
+PATH = f"artifacts/{THREAD}.md"
+MESSAGE = f"artifact({THREAD}): v1 - "
+
+
+@pytest.fixture
+def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
+    """A session with a version, in a repository with one commit."""
+    with a_desk(tmp_path / "project") as here:
+        start_repository(here.project.folder)
+        publish(here, "Gradient")
+        yield here
+
+
+def publish(desk: Desk, name: str) -> None:
+    if not desk.mailbox.threads():
+        kickoff(desk)
+    contribute(desk, ANN, add(name))
+    compile_thread(desk, THREAD, CompileOptions())
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Operator:
+    return Operator(desk, THREAD)
+
+
+def seen(page: Page) -> Json:
+    return cast("Json", page.document["preview"])
+
+
+def log(desk: Desk) -> list[str]:
+    return git(desk.project.folder, "log", "--format=%s").splitlines()
+
+
+def file_of(desk: Desk) -> Path:
+    return desk.project.folder / PATH
+
+
+def test_the_preview_shows_the_file_and_the_commit_and_writes_nothing(operator: Operator) -> None:
+    page = operator.form(ACTION)
+    preview = seen(page)
+    assert (preview["version"], preview["path"]) == (1, PATH)
+    assert preview["commit"].startswith(MESSAGE)
+    assert "+### H1" in preview["difference"]
+    assert preview["would"].startswith(f"Writes v1 to {PATH} (")
+    assert "commits that and nothing else" in preview["would"]
+    assert cast("Json", page.document["fields"])["commit"]
+    assert not file_of(operator.desk).exists()
+    assert len(log(operator.desk)) == 1
+
+
+def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
+    folder = operator.desk.project.folder
+    (folder / "mine.txt").write_text("mine", "utf-8")
+    git(folder, "add", "mine.txt")
+    fields = {"version": "1", "commit": "yes"}
+    key = operator.login.once.key()
+    done = operator.done(ACTION, fields, key)
+    assert operator.done(ACTION, fields, key) is done
+    commit = git(folder, "rev-parse", "HEAD").strip()
+    assert done.document["commit"] == commit
+    assert done.says == (f"Committed: {PATH} holds v1, commit {commit[:10]}; message 4 says so.")
+    assert log(operator.desk)[0].startswith(MESSAGE)
+    shown = git(folder, "show", "--name-only", "--format=", "HEAD").split()
+    assert shown == [PATH]
+    assert git(folder, "diff", "--cached", "--name-only").split() == ["mine.txt"]
+    another = operator.done(ACTION, fields)
+    assert another.document["message_id"] == done.document["message_id"] == 4
+    assert len(log(operator.desk)) == 2
+    after = operator.form(ACTION)
+    assert seen(after)["difference"] == ""
+    assert seen(after)["would"] == (
+        f"{PATH} holds v1 already, and commit {commit[:10]} has it: nothing is left to do."
+    )
+
+
+def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
+    operator.done(ACTION, {"version": "1"})
+    file = file_of(operator.desk)
+    edited = file.read_text("utf-8").replace("Gradient decides", "Gradients decide")
+    file.write_text(edited, "utf-8")
+    page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+    preview = seen(page)
+    assert page.status == 422
+    assert preview["fault"]["id"] == "ARTIFACT_FILE_EDITED"
+    assert "+**Claim**: Gradients decide" in "\n".join(preview["details"])
+    assert "DELTA[human]" in preview["fault"]["repaired"]
+    assert file.read_text("utf-8") == edited
+    assert len(log(operator.desk)) == 1
+    forced = operator.done(ACTION, {"version": "1", "commit": "yes", "force": "yes"})
+    assert forced.is_done
+    assert "Gradient decides" in file.read_text("utf-8")
+
+
+def test_without_a_repository_nothing_is_committed_and_nothing_written(
+    tmp_path: Path, settings: Path
+) -> None:
+    with a_desk(tmp_path / "bare") as desk:
+        publish(desk, "Gradient")
+        operator = Operator(desk, THREAD)
+        page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+        assert seen(page)["fault"]["id"] == "NOT_A_REPOSITORY"
+        assert seen(page)["would"] == "Nothing will be written: something is in the way."
+        assert not file_of(desk).exists()
+        assert operator.done(ACTION, {"version": "1"}).document["words"] == "Written"
+
+
+def test_without_git_the_page_says_so(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    page = operator.again(ACTION, {"version": "1", "commit": "yes"})
+    assert seen(page)["fault"]["id"] == "GIT_MISSING"
+    assert not file_of(operator.desk).exists()
+
+
+def test_a_hook_that_refuses_leaves_the_file_and_says_how_far_it_came(operator: Operator) -> None:
+    hook = operator.desk.project.folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n", "utf-8")
+    hook.chmod(0o755)
+    done = operator.done(ACTION, {"version": "1", "commit": "yes"})
+    assert not done.is_done
+    assert done.document["heading"] == "Done in part"
+    assert f"{PATH} holds v1, but no commit has it" in done.says
+    assert cast("list[Json]", done.document["violations"])[0]["id"] == "HOOK_FAILED"
+    assert "not today" in done.says
+    hook.unlink()
+    assert operator.done(ACTION, {"version": "1", "commit": "yes"}).is_done
+
+
+def test_a_version_that_is_not_the_latest_any_more_is_not_written(operator: Operator) -> None:
+    publish(operator.desk, "Clock")
+    page = operator.again(ACTION, {"version": "1"})
+    assert page.status == 409
+    assert cast("Json", page.document["fault"])["id"] == "VERSION_NOT_LATEST"
+    assert seen(page)["version"] == 2
+    assert not file_of(operator.desk).exists()
+
+
+def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path) -> None:
+    folder = operator.desk.project.folder
+    git(tmp_path, "init", "--quiet", "--bare", "remote.git")
+    git(folder, "remote", "add", "origin", str(tmp_path / "remote.git"))
+    git(folder, "push", "--quiet", "--set-upstream", "origin", "main")
+    fields = {"version": "1", "push": "yes", "archive": "yes"}
+    preview = operator.preview(ACTION, fields)
+    assert preview["destination"] == "main to origin"
+    assert preview["archive"] == f"artifacts/{THREAD}.mail.jsonl"
+    done = operator.done(ACTION, fields)
+    assert done.document["words"] == "Committed and pushed"
+    assert git(tmp_path / "remote.git", "log", "--format=%s", "main").startswith(MESSAGE)
+
+
+def test_a_session_without_a_version_has_nothing_to_persist(desk: Desk) -> None:
+    other = "RS-20260101-nothing-yet"
+    contribute_to = desk.mailbox.thread(THREAD).messages[0].message._replace(thread_id=other)
+    desk.mailbox.send(contribute_to)
+    page = Operator(desk, other).form(ACTION)
+    assert seen(page)["fault"]["id"] == "NO_VERSION_YET"
+    assert seen(page)["version"] is None
+
+
+def test_unread_mail_is_named_that_the_version_has_not(operator: Operator) -> None:
+    contribute(operator.desk, ANN, add("Late"), base="v1")
+    page = operator.form(ACTION)
+    assert seen(page)["unread"] == 1
+    assert "1 message that no version has read" in operator.html(page)

@@ -1,0 +1,126 @@
+"""The next round in the lab: those of the session, in their roles; each kickoff seen first."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from brenner.web.lab.next_round import ACTION
+from brenner.web.page import Page
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from operator_desk import SETTINGS
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from web.lab_visits import Operator, fields_of, violations
+
+Json = dict[str, Any]
+KICKOFF = """# Cell fate
+
+## Research Question
+What tells a cell where it is?
+
+## Context
+Cells differ by place.
+
+## Session Configuration
+
+**Roster Mode**: role_separated
+
+| Agent | Role | Program | Model |
+|-------|------|---------|-------|
+| BlueLake | hypothesis_generator | codex-cli | GPT-5.2 |
+| RedSky | test_designer | | |
+
+---
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """A session of two with one version."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    with a_desk(tmp_path) as here:
+        kickoff(here, KICKOFF)
+        contribute(here, ANN, add("Gradient"))
+        compile_thread(here, THREAD, CompileOptions())
+        yield here
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Operator:
+    return Operator(desk, THREAD)
+
+
+def kickoffs(desk: Desk) -> list[tuple[str, ...]]:
+    messages = desk.mailbox.thread(THREAD).messages
+    return [each.message.recipients for each in messages if each.type == "KICKOFF"][1:]
+
+
+def seen(page: Page) -> Json:
+    return cast("Json", page.document["preview"])
+
+
+def test_the_form_has_who_was_asked_before_and_shows_what_each_would_get(
+    operator: Operator,
+) -> None:
+    page = operator.form(ACTION)
+    rows = cast("list[Json]", page.document["agents"])
+    assert [(row["name"], row["role"], row["model"]) for row in rows] == [
+        (ANN, "hypothesis_generator", "GPT-5.2"),
+        (BEA, "test_designer", ""),
+    ]
+    started = seen(page)["started"]
+    assert (started["round"], started["status"]) == (2, "dry_run")
+    assert "**Base Artifact**: v1" in started["kickoffs"][0]["body"]
+    assert seen(page)["would"] == f"Sends 2 kickoffs in {THREAD}: to {ANN} and {BEA}."
+    assert kickoffs(operator.desk) == []
+
+
+def test_a_round_is_begun_once(operator: Operator) -> None:
+    fields = fields_of(operator.form(ACTION)) | {"focus": "How H1 works"}
+    key = operator.login.once.key()
+    done = operator.done(ACTION, fields, key)
+    assert done.says == f"Round 2 has begun. Sent 2 kickoffs in {THREAD}: to {ANN} and {BEA}."
+    assert operator.done(ACTION, fields, key) is done
+    again = operator.done(ACTION, fields)
+    assert again.says.startswith("Nothing was left to send")
+    assert kickoffs(operator.desk) == [(ANN,), (BEA,)]
+    stored = operator.desk.mailbox.thread(THREAD).messages[-1]
+    assert "How H1 works" in stored.message.body
+
+
+def test_one_agent_less_and_another_role(operator: Operator) -> None:
+    fields = fields_of(operator.form(ACTION))
+    page = operator.again(ACTION, fields | {"then": "drop.1"})
+    fields = fields_of(page) | {"agent.1.role": "adversarial_critic"}
+    done = operator.done(ACTION, fields)
+    [kickoff] = cast("list[Json]", done.document["kickoffs"])
+    assert (kickoff["to"], kickoff["role"]) == ([BEA], "adversarial_critic")
+
+
+def test_a_closed_session_has_to_be_reopened(operator: Operator) -> None:
+    compile_thread(operator.desk, THREAD, CompileOptions(close=True))
+    page = operator.form(ACTION)
+    assert violations(page) == [("SESSION_CLOSED", None)]
+    assert page.document["preview"] is None
+    fields = fields_of(page)
+    refused = operator.again(ACTION, fields)
+    assert cast("Json", refused.document["fault"])["id"] == "SESSION_CLOSED"
+    assert fields_of(refused) == fields
+    assert kickoffs(operator.desk) == []
+    assert operator.done(ACTION, fields | {"reopen": "yes"}).is_done
+
+
+def test_a_round_that_was_overtaken_is_shown_anew(operator: Operator) -> None:
+    page = operator.form(ACTION)
+    assert 'name="base" value="1" form="action"' in operator.html(page)
+    fields = fields_of(page) | {"base": "1"}
+    contribute(operator.desk, BEA, add("Clock"), base="v1")
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    page = operator.again(ACTION, fields)
+    assert cast("Json", page.document["fault"])["id"] == "ROUND_OVERTAKEN"
+    assert kickoffs(operator.desk) == []
+    assert seen(page)["started"]["round"] == 3
+    assert operator.done(ACTION, fields | {"base": "2"}).document["round"] == 3

@@ -1,0 +1,99 @@
+"""COMPILED messages and delta blocks in the thread: versions, outcomes, reasons, fixes."""
+
+import pytest
+
+from brenner.workflows.dismiss import dismiss
+from web.mail_scene import ANN, BEA, REFUSED, THREAD, Scene, added
+from web.test_thread_page import look, message
+
+EDIT = """```delta
+{"operation": "EDIT", "section": "research_thread", "target_id": "RT",
+ "payload": {"context": "The context, %d"}, "rationale": "Better"}
+```
+"""
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """A session with a question, and nothing else."""
+    made = Scene()
+    made.kickoff(ANN)
+    return made
+
+
+def test_compiled_by_others(scene: Scene) -> None:
+    """A COMPILED message that is no version says so."""
+    number = scene.send(BEA, "COMPILED: v1", "# Compiled Artifact v1\n\n## Contributors\nMe\n")
+    document, page = look(scene)
+    assert message(document, number)["version"] is None
+    assert [each["id"] for each in message(document, number)["faults"]] == [
+        "COMPILED_WITHOUT_RECORD"
+    ]
+    assert "COMPILED_WITHOUT_RECORD" in page
+    assert "This is <a" not in page
+
+
+def test_blocks_before_the_compile(scene: Scene) -> None:
+    """What would become of them; the reason and the fix of those that would be refused."""
+    number = scene.delta(ANN, added("One"), REFUSED)
+    document, page = look(scene)
+    first, second = message(document, number)["blocks"]
+    assert (first["outcome"], first["version"]) == ("would be applied as H1", None)
+    assert first["payload"]["claim"] == "It is One"
+    assert second["outcome"] == "would be refused"
+    assert second["violations"][0]["id"] == "INVALID_SECTION"
+    assert message(document, number)["block_counts"] == {"applied": 1, "refused": 1, "duplicate": 0}
+    assert f'<details class="delta refused" id="m{number}-block-2" open>' in page
+    assert f'<details class="delta applied" id="m{number}-block-1">' in page
+    assert "Use one of <code>research_thread" in page
+    assert "as it stands, not compiled yet" in page
+
+
+def test_blocks_after_the_compile(scene: Scene) -> None:
+    """What became of them, with links to the item and the version; and what was corrected."""
+    number = scene.delta(ANN, added("One"), REFUSED)
+    scene.delta(ANN, added("One"))
+    scene.compile()
+    document, page = look(scene)
+    first, second = message(document, number)["blocks"]
+    assert (first["state"], first["item_id"], first["version"]) == ("applied", "H1", 1)
+    assert (second["state"], second["settled"]) == ("refused", None)
+    assert f'applied as <a class="id" href="/sessions/{THREAD}/items/H1">H1</a>' in page
+    assert message(document, number + 1)["blocks"][0]["state"] == "duplicate"
+    corrected = scene.delta(ANN, added("Wrong"))
+    _, page = look(scene, round="1")
+    assert f'corrected in <a class="id" href="/messages/{corrected}">' in page
+    assert f'<details class="delta refused" id="m{number}-block-2">' in page
+
+
+def test_dismissed_blocks(scene: Scene) -> None:
+    """The operator has let one be, and the page says where."""
+    number = scene.delta(ANN, added("One"), REFUSED)
+    scene.compile()
+    dismiss(scene.desk, THREAD, number, 2, "Enough")
+    document, page = look(scene, round="1")
+    settled = message(document, number)["blocks"][1]["settled"]
+    assert settled["how"] == "dismissed"
+    assert f'dismissed in <a class="id" href="/messages/{settled["message_id"]}">' in page
+
+
+def test_blocks_that_contribute_nothing(scene: Scene) -> None:
+    """In a message of another type; in a fence of another name; or none at all."""
+    aside = scene.send(ANN, "INFO: Not a DELTA", added("Lost"))
+    stray = scene.send(ANN, "DELTA[opus]: Json", added("Lost").replace("```delta", "```json"))
+    empty = scene.send(ANN, "DELTA[opus]: Nothing", "Words only.")
+    document, page = look(scene)
+    assert message(document, aside)["blocks"][0]["violations"][0]["id"] == "DELTA_NOT_CONTRIBUTED"
+    assert [each["id"] for each in message(document, stray)["faults"]] == ["INLINE_DELTA"]
+    assert message(document, empty)["blocks_total"] == 0
+    assert page.count("It has no delta block, and so nothing of it is in the artifact.") == 2
+
+
+def test_many_blocks(scene: Scene) -> None:
+    """A bounded number is shown, and every refused one before all others."""
+    number = scene.delta(ANN, *(EDIT % each for each in range(60)), REFUSED)
+    document, page = look(scene)
+    shown = message(document, number)["blocks"]
+    assert (len(shown), shown[-1]["block"], shown[-1]["state"]) == (40, 61, "refused")
+    assert message(document, number)["blocks_total"] == 61
+    assert "21 more blocks are in the <a" in page

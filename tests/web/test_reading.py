@@ -1,0 +1,215 @@
+"""Sessions in memory: shared by all who look, true at every moment, and bounded."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from brenner.diagnostics.errors import Refused
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.web import kept_sessions
+from brenner.web.place import Place, place_of, read_place
+from brenner.web.reading import Reading
+from brenner.web.worked_out import once, worked_out
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.ledgers import ledgers
+from brenner.workflows.session_status import load_status
+from brenner.workflows.void_version import void_version
+from mail.letters import letter
+from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
+from session.watched import acknowledge, contribute, write
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A session of two agents, with its kickoff."""
+    project = project_in(tmp_path)
+    mailbox = MemoryMailbox()
+    for name in (project.operator, ANN, BEA):
+        mailbox.register(Profile(name))
+    desk = Desk(mailbox, project, project.operator)
+    write(desk, project.operator, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+    return desk
+
+
+def steps(desk: Desk) -> Iterator[None]:
+    """A session, message by message and by several at once."""
+    for name in (ANN, BEA):
+        acknowledge(desk, name, 1)
+        yield
+    contribute(desk, ANN, add("Gradient"), edit("H9", claim="No"))
+    contribute(desk, BEA, add("Lineage"))
+    yield
+    compile_thread(desk, THREAD, CompileOptions())
+    yield
+    write(desk, ANN, (desk.project.operator,), "INFO: By the way", "# Info\n\nText.\n")
+    yield
+    contribute(desk, BEA, edit("H1", claim="Another claim"))
+    compile_thread(desk, THREAD, CompileOptions())
+    yield
+    void_version(desk, THREAD, 2, "It was wrong")
+    yield
+    contribute(desk, ANN, add("Clock"))
+    yield
+    compile_thread(desk, THREAD, CompileOptions())
+    yield
+
+
+def test_what_is_kept_is_what_is_worked_out_anew(desk: Desk) -> None:
+    """After every step: status, chain, versions and ledgers."""
+    reading = Reading(desk)
+    for _ in steps(desk):
+        session, fresh = reading.session(THREAD), load_status(desk, THREAD)
+        assert session.status == fresh.status
+        assert session.messages == fresh.messages
+        assert session.chain == fresh.chain
+        assert session.stored == desk.mailbox.thread(THREAD).messages
+        assert tuple(session.ledgers.values()) == ledgers(desk, THREAD)
+        again = Reading(desk).session(THREAD)
+        assert session.latest == again.latest
+        assert session.lint == again.lint
+        assert session.text == again.text
+
+
+def test_nothing_is_worked_out_twice(desk: Desk) -> None:
+    """With the same mail it is the same session; another thread's mail changes nothing of it."""
+    reading = Reading(desk)
+    first = reading.session(THREAD)
+    assert reading.session(THREAD) is first
+    desk.mailbox.send(letter(to=(BEA,), thread="COORD-elsewhere"))
+    assert reading.session(THREAD) is first
+    contribute(desk, ANN, add("Gradient"))
+    compile_thread(desk, THREAD, CompileOptions())
+    second = reading.session(THREAD)
+    found = second.ledgers, second.latest
+    write(desk, ANN, (desk.project.operator,), "INFO: More", "# Info\n\nText.\n")
+    third = reading.session(THREAD)
+    assert third is not second
+    assert (third.ledgers, third.latest) == found
+    assert third.ledgers is found[0]  # no version is new
+    assert third.position == second.position + 1
+
+
+def test_one_visit_sees_one_moment(desk: Desk) -> None:
+    """Whatever comes in while a page is made."""
+    reading = Reading(desk)
+    visit = reading.at(place_of(desk.mailbox))
+    first = visit.session(THREAD)
+    acknowledge(desk, ANN, 1)
+    assert reading.session(THREAD).position == first.position + 1
+    assert visit.session(THREAD) is first
+    late = reading.at(Place(1))  # it began earlier, and may see more
+    assert late.session(THREAD).position >= 1
+
+
+def test_an_unknown_session_is_refused_and_leaves_nothing(desk: Desk) -> None:
+    reading = Reading(desk)
+    for number in range(300):
+        with pytest.raises(Refused):
+            reading.session(f"RS-20250101-unknown-{number}")
+    assert "RS-20250101-unknown-1" not in reading.kept
+    write(desk, ANN, (BEA,), "INFO: x", "# Info\n")
+    assert reading.session(THREAD).position == 2
+
+
+def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were looked at last, by their messages."""
+    monkeypatch.setattr(kept_sessions, "MOST_MESSAGES", 5)
+    reading = Reading(desk)
+    names = [f"RS-20250101-a{number}" for number in range(6)]
+    for name in names:
+        for _ in range(2):
+            desk.mailbox.send(letter(to=(BEA,), thread=name))
+        reading.session(name)
+    assert [name in reading.kept for name in names] == [False] * 4 + [True] * 2
+
+
+def test_one_works_it_out_and_others_wait(desk: Desk) -> None:
+    """Many threads at once, while mail comes in: nobody sees a session of the wrong length."""
+    reading = Reading(desk)
+    wrong: list[str] = []
+
+    def look(_: int) -> None:
+        for _ in range(15):
+            least = desk.mailbox.thread(THREAD, limit=1).position
+            session = reading.session(THREAD)
+            if not least <= session.position == len(session.stored) == len(session.messages):
+                wrong.append(f"{least} {session.position} {len(session.stored)}")
+
+    with ThreadPoolExecutor(8) as pool:
+        looking = [pool.submit(look, number) for number in range(8)]
+        for _ in range(20):
+            write(desk, ANN, (BEA,), "INFO: More", "# Info\n\nText.\n")
+        for each in looking:
+            each.result()
+    assert wrong == []
+
+
+def test_another_store_in_its_place(desk: Desk) -> None:
+    """What was kept of the one before is not shown."""
+    reading = Reading(desk)
+    write(desk, ANN, (BEA,), "INFO: Of the first", "# Info\n")
+    assert reading.session(THREAD).position == 2
+    other = MemoryMailbox()
+    for name in (desk.project.operator, ANN, BEA):
+        other.register(Profile(name))
+    there = desk._replace(mailbox=other)
+    for text in ("one", "two", "three"):
+        write(there, BEA, (ANN,), f"INFO: {text}", "# Info\n")
+        vars(desk.mailbox).update(vars(other))
+        assert reading.session(THREAD).stored[0].message.subject == "INFO: one"
+
+
+# What is worked out once
+
+
+def test_worked_out_by_one() -> None:
+    """Eight want it at once: it is worked out once, and nobody waits for something else."""
+    calls: list[str] = []
+    hold = threading.Event()
+
+    class Things:
+        @worked_out
+        def slow(self) -> str:
+            calls.append("slow")
+            hold.wait(30)
+            return "slow"
+
+        @worked_out
+        def quick(self) -> str:
+            calls.append("quick")
+            return "quick"
+
+    things = Things()
+    with ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(lambda: things.slow) for _ in range(7)]
+        assert pool.submit(lambda: things.quick).result(30) == "quick"
+        hold.set()
+        assert {each.result(30) for each in waiting} == {"slow"}
+    assert sorted(calls) == ["quick", "slow"]
+
+
+def test_what_fails_is_tried_again() -> None:
+    made: dict[object, object] = {}
+    with pytest.raises(ZeroDivisionError):
+        once(made, "it", lambda: 1 // 0)
+    assert made == {}
+    assert once(made, "it", lambda: 1) == 1
+    assert made == {"it": 1}
+
+
+# Places
+
+
+def test_places_as_text() -> None:
+    for place in (Place(0), Place(12), Place(12, "5f3a")):
+        assert read_place(str(place)) == place
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1-", "1-XY", "1 ", "1\n", "٣", "1" * 16])
+def test_what_is_no_place(text: str) -> None:
+    assert read_place(text) is None
