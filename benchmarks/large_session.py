@@ -1,11 +1,11 @@
 """A session as large as a page must bear: 10,000 messages and 4,000 items, made by the workflows.
 
-Ten agents answer one kickoff. A fifth of the messages add two items each, the others edit some; one
-in fifty has a block that is refused. Everything is compiled now and then.
+Ten agents answer one kickoff. The first adds the hypotheses; then every message adds two items
+until there are enough, and after that each edits two. One in fifty has a block that is refused.
+Everything is compiled now and then.
 """
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from brenner.artifact.model import ITEM_SECTIONS
@@ -26,6 +26,8 @@ AGENTS = (
 )
 _VERSIONS = 12
 _BLOCKS = 2
+_HYPOTHESES, *_OTHERS = ITEM_SECTIONS
+_MOST_HYPOTHESES = 6
 _REFUSED_EVERY = 50
 _QUESTION = "How does a cell know where in the embryo it is?"
 _KICKOFF = f"""# Brenner Loop Session: Cell fate
@@ -49,34 +51,40 @@ def make(folder: Path, messages: int, items: int) -> Desk:
     for name in AGENTS:
         body = f"# Acknowledgement\n\n## Message ID\n{first.id}\n\n## Status\nReceived\n"
         mailbox.send(Message(THREAD, name, (OPERATOR,), "ACK: Received", body))
+    mailbox.send(_contribution(0, [add(_HYPOTHESES, n) for n in range(_MOST_HYPOTHESES)]))
+    compile_thread(desk, THREAD, CompileOptions())
     every = max(1, messages // _VERSIONS)
-    for number, message in enumerate(_deltas(messages - len(AGENTS) - _VERSIONS, items), 1):
-        mailbox.send(message)
-        if number % every == 0:
+    for number in range(messages):
+        if mailbox.position() >= messages:
+            break
+        mailbox.send(
+            _contribution(number, [_block(number, turn, items) for turn in range(_BLOCKS)])
+        )
+        if number % every == every - 1 or number == _adding(items):
             compile_thread(desk, THREAD, CompileOptions())
     return desk
 
 
-def _deltas(messages: int, items: int) -> Iterator[Message]:
-    adding = items // _BLOCKS
-    for number in range(messages):
-        blocks = [_block(number, turn, adding) for turn in range(_BLOCKS)]
-        fences = "\n".join(map(render_delta, blocks))
-        sender = AGENTS[number % len(AGENTS)]
-        subject = f"DELTA[opus]: Part {number}"
-        yield Message(THREAD, sender, (OPERATOR,), subject, f"# Delta Contribution\n\n{fences}")
+def _contribution(number: int, blocks: list[Delta]) -> Message:
+    sender = AGENTS[number % len(AGENTS)]
+    body = "# Delta Contribution\n\n" + "\n".join(map(render_delta, blocks))
+    return Message(THREAD, sender, (OPERATOR,), f"DELTA[opus]: Part {number}", body)
 
 
-def _block(number: int, turn: int, adding: int) -> Delta:
+def _adding(items: int) -> int:
+    """How many messages it takes to add them."""
+    return (items - _MOST_HYPOTHESES) // _BLOCKS
+
+
+def _block(number: int, turn: int, items: int) -> Delta:
     count = number * _BLOCKS + turn
-    section = ITEM_SECTIONS[count % len(ITEM_SECTIONS)]
-    if number < adding:
+    section, rank = _OTHERS[count % len(_OTHERS)], count // len(_OTHERS)
+    if number < _adding(items):
         return add(section, count)
     texts = [name for name in section.fields if name in section.texts & section.required]
-    rank = count // len(ITEM_SECTIONS)
-    each = adding * _BLOCKS // len(ITEM_SECTIONS)
     is_wrong = turn == 0 and number % _REFUSED_EVERY == 0
-    target = f"{section.prefix}{99_999 if is_wrong else rank % max(1, each) + 1}"
+    there = max(1, (items - _MOST_HYPOTHESES) // len(_OTHERS))
+    target = f"{section.prefix}{99_999 if is_wrong else rank % there + 1}"
     payload = {texts[rank % len(texts)]: f"Counted again, and it is {count}."}
     return Delta(Operation.EDIT, section.id, target, payload, "Counted again")
 

@@ -162,9 +162,12 @@ def test_the_source_text_is_shown_at_its_section(desk: Desk) -> None:
     assert "It has no section 9." in page
 
 
-def test_a_project_without_a_source_text_has_no_such_page(tmp_path: Path) -> None:
-    with pytest.raises(Refused):
-        source.page(visit_to(a_desk(tmp_path / "lab"), "/source", {}))
+def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) -> None:
+    desk = a_desk(tmp_path / "lab")
+    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "2"}))
+    assert (document["path"], document["sections"]) == (None, [])
+    assert "source_text = &#34;source.md&#34;" in page
+    assert "It has no section" not in page
 
 
 # In a browser

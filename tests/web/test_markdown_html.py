@@ -138,6 +138,7 @@ def test_links(text: str, links: list[str]) -> None:
         ("![](p 'T')", '[picture: without words, p "T"]'),
         ("[x][1]\n\n[1]: /secret 'title'", "[x][1]\n[1]: /secret 'title'"),
         ("<!-- a comment --> a <b>c</b>", "<!-- a comment --> a <b>c</b>"),
+        ("e\u0301" + "\u0301" * 7, "e" + "\u0301" * 6 + "\\u0301\\u0301"),
         ("a\u202eb &#x202e; `\u202e`", "a\\u202eb \\u202e \\u202e"),
     ],
 )

@@ -50,12 +50,13 @@ def message(document: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def test_rounds(scene: Scene) -> None:
-    """The newest one is open, the others are addresses; a COMPILED message ends its own."""
+    """All are shown while they fit, each by itself is an address; COMPILED ends its own."""
     scene.delta(ANN, added("One"))
     scene.compile()
     scene.send(BEA, "INFO: After it")
     document, page = look(scene)
-    assert (document["round"], ids(document)) == (2, [4])
+    assert (document["round"], ids(document)) == (None, [1, 2, 3, 4])
+    assert ids(look(scene, round="2")[0]) == [4]
     first = document["rounds"]["near"][0]
     assert (first["round"], first["version"], first["messages"]) == (1, 1, 3)
     assert f'href="/sessions/{THREAD}/thread?round=1"' in page
@@ -65,11 +66,16 @@ def test_rounds(scene: Scene) -> None:
     assert f'This is <a class="id" href="/sessions/{THREAD}/artifact?version=1">v1</a>' in page
 
 
-def test_a_round_without_mail_is_not_opened(scene: Scene) -> None:
-    """After a compile the round that it ended is what there is to read."""
+def test_a_long_thread_opens_with_its_newest_round(scene: Scene) -> None:
+    """After a compile that is the round that it ended: the next one has no mail yet."""
+    for _ in range(ON_A_PAGE):
+        scene.send(BEA, "INFO: Before it")
     scene.delta(ANN, added("One"))
     scene.compile()
-    assert look(scene)[0]["round"] == 1
+    document, _ = look(scene)
+    assert (document["round"], document["fits"]) == (1, False)
+    scene.send(BEA, "INFO: After it")
+    assert look(scene)[0]["round"] == 2
 
 
 def test_filters(scene: Scene) -> None:

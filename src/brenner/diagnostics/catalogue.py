@@ -16,12 +16,14 @@ from brenner.diagnostics.codes import (
     json_text,
     kickoff,
     lab,
+    lab_forms,
     lint,
     mail,
     merge,
     message_body,
     neighbours,
     persisting,
+    previews,
     publish,
     references,
     reserving,
@@ -36,6 +38,7 @@ from brenner.diagnostics.codes import (
     tools,
     versions,
     watching,
+    web,
 )
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.nearest import nearest
@@ -73,7 +76,7 @@ CHAPTERS: dict[str, tuple[Code, ...]] = {
         *tools.CODES,
         *contributing.CODES,
     ),
-    "The web page": lab.CODES,
+    "The web page": (*web.CODES, *lab.CODES, *lab_forms.CODES, *previews.CODES),
 }
 CATALOGUE = {code.id: code for chapter in CHAPTERS.values() for code in chapter}
 

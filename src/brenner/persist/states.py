@@ -40,9 +40,16 @@ def persistences(
     project: Project, thread_id: str, texts: Mapping[int, str]
 ) -> dict[int, Persistence]:
     """How far versions have come, by their numbers, in one pass over the history."""
+    digests = {number: version_digest(text) for number, text in texts.items()}
+    return persistences_by_digest(project, thread_id, digests)
+
+
+def persistences_by_digest(
+    project: Project, thread_id: str, wanted: Mapping[int, bytes]
+) -> dict[int, Persistence]:
+    """The same, for who has kept the digests of the texts."""
     path = cross_reference(thread_id).artifact_path
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
-    wanted = {number: _digest(text) for number, text in texts.items()}
     commits = _commits(file, set(wanted.values()))
     written = _written(file)
     found = {}
@@ -54,13 +61,14 @@ def persistences(
     return found
 
 
-def _digest(text: str) -> bytes:
+def version_digest(text: str) -> bytes:
+    """What stands for the text of a version, whichever id of a message a file has."""
     return sha256(plain(text).encode(errors="surrogatepass")).digest()
 
 
 def _written(file: Path) -> bytes | None:
     try:
-        return _digest(file.read_bytes().decode())
+        return version_digest(file.read_bytes().decode())
     except (OSError, ValueError):
         return None
 
@@ -79,7 +87,7 @@ def _commits(file: Path, wanted: set[bytes]) -> dict[bytes, str]:
     try:
         repository = Repository.find(folder)
         for held in contents(repository, repository.path_of(file)):
-            digest = _digest(held.content.decode("utf-8", "replace"))
+            digest = version_digest(held.content.decode("utf-8", "replace"))
             if digest in wanted:
                 found.setdefault(digest, held.commit)
             if len(found) == len(wanted):

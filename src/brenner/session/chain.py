@@ -202,12 +202,12 @@ class Chain(NamedTuple):
 Watch = Callable[[Candidate, Rebuilt], None]
 
 
-def _unwatched(_candidate: Candidate, _rebuilt: Rebuilt) -> None:
-    pass
+def unwatched(_candidate: Candidate, _rebuilt: Rebuilt) -> None:
+    """Nobody looks on."""
 
 
 def replay(
-    thread_id: str, messages: Sequence[Filed], operator: str, watch: Watch = _unwatched
+    thread_id: str, messages: Sequence[Filed], operator: str, watch: Watch = unwatched
 ) -> Chain:
     """The chain from all messages of the thread; `watch` sees every version as it is rebuilt.
 
@@ -216,7 +216,7 @@ def replay(
     """
     empty = Chain(thread_id, empty_state(thread_id), frozenset({operator}))
     if any(map(is_decision, messages)):
-        empty = _with_operator(empty, _taken_in(empty, messages, _unwatched))
+        empty = _with_operator(empty, _taken_in(empty, messages, unwatched))
     chain = _taken_in(empty, messages, watch)
     return _with_operator(chain, chain)
 
@@ -227,7 +227,7 @@ def _with_operator(chain: Chain, known: Chain) -> Chain:
     return chain._replace(operators=chain.operators.union(named))
 
 
-def advance(chain: Chain, news: Sequence[Filed]) -> Chain | None:
+def advance(chain: Chain, news: Sequence[Filed], watch: Watch = unwatched) -> Chain | None:
     """The chain with messages that came in since; None where it must be replayed from the start,
     because something new bears on what was decided already.
     """
@@ -238,7 +238,7 @@ def advance(chain: Chain, news: Sequence[Filed]) -> Chain | None:
         found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
         if isinstance(found, Candidate) and filed.posted.id < ids.get(found.number, 0):
             return None
-    after = _taken_in(chain, news, _unwatched)
+    after = _taken_in(chain, news, watch)
     # The first version may name an operator whose decisions were not heard so far.
     return after if _with_operator(after, after).operators == chain.operators else None
 
@@ -268,7 +268,7 @@ def _taken_in(chain: Chain, news: Sequence[Filed], watch: Watch) -> Chain:
     return settled(chain, watch)
 
 
-def settled(chain: Chain, watch: Watch = _unwatched) -> Chain:
+def settled(chain: Chain, watch: Watch = unwatched) -> Chain:
     """Every version among the candidates, one after the other, up to one that is unsound."""
     chain = chain._replace(broken=None)
     while candidate := _next(chain):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from brenner.artifact.blame import Blame
 from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge
+from brenner.artifact.merge import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
 from brenner.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.lint.run import lint
@@ -46,17 +46,30 @@ def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> Session
     return standing(chain, messages, operator).status
 
 
+def to_come(chain: Chain, operator: str, before: tuple[Chain, Merge] | None = None) -> Merge:
+    """What the next version would be, from what no version has read.
+
+    Where that was worked out before, and nothing of it is new, it is still so.
+    """
+    if before and before[0].state is chain.state and before[0].unread == chain.unread:
+        return before[1]
+    return merge(chain.state, [filed.posted for filed in chain.unread], operator=operator)
+
+
 def standing(
-    chain: Chain, messages: Sequence[Filed], operator: str, before: SessionStatus | None = None
+    chain: Chain,
+    messages: Sequence[Filed],
+    operator: str,
+    before: SessionStatus | None = None,
+    merged: Merge | None = None,
 ) -> Standing:
     """The status with the ledger that it was worked out from.
 
     Where the status `before` the newest messages is known, and the version is still the same, that
-    is not looked at again.
+    is not looked at again. `merged` is what is `to_come`, where it is known.
     """
     thread = letters(messages)
-    unread = [filed.posted for filed in chain.unread]
-    merged = merge(chain.state, unread, operator=operator)
+    merged = merged or to_come(chain, operator)
     asked, owed = asked_in(chain, thread), open_acks(thread)
     given = given_acks(thread, {each.content for each in asked.values()} | unowed(thread))
     current = CurrentRound(chain, thread, asked, given, merged.ledger, merged.artifact)

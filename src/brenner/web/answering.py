@@ -32,7 +32,7 @@ from brenner.web.visiting import is_https, recognised, visit_of
 from brenner.web.written import Cookies, NotForOthersError, Text, Written
 
 _MOST_AT_ONCE = 8
-_JSON = "application/json"
+_JSON, _GZIP = "application/json", "gzip"
 _OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
 STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
@@ -44,7 +44,7 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
     {
         "Content-Security-Policy": POLICY,
         "Cache-Control": "no-cache",
-        "Vary": "Accept, Cookie",
+        "Vary": "Accept, Accept-Encoding, Cookie",
         "X-Frame-Options": "DENY",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -112,7 +112,7 @@ class Answering:
             self._last_good.keep(_address(request), answer, visit.now, visit.site.reading.place)
         if is_own:
             raise NotForOthersError(respond(answer, request, visit))
-        return _text(answer, request, visit)
+        return _text(answer, request, visit).with_packed()
 
     def _while_away(
         self, function: PageFunction, request: Request, visit: Visit, absence: Absence
@@ -204,8 +204,11 @@ def _text(page: Page, request: Request, visit: Visit) -> Text:
 def _response(text: Text, request: Request, status: int = _OK) -> Response:
     """Who has the same already gets no more than that."""
     headers = {**_HEADERS, "ETag": text.tag}
-    if request.headers.get("if-none-match") == text.tag and status == _OK:
+    if text.tag in request.headers.get("if-none-match", "") and status == _OK:
         return Response(status_code=304, headers=headers)
+    if text.packed and _GZIP in request.headers.get("accept-encoding", ""):
+        headers |= {"Content-Encoding": _GZIP, "ETag": f"W/{text.tag}"}
+        return Response(text.packed, status, headers, media_type=text.media_type)
     return Response(text.body, status, headers, media_type=text.media_type)
 
 

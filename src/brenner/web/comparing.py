@@ -11,7 +11,6 @@ from brenner.web.looks import Look, seen
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.compare_versions import Side, side_of_nothing
-from brenner.workflows.versions import Target, load_version
 
 
 class Asked(NamedTuple):
@@ -37,9 +36,11 @@ def side(session: Session, number: int) -> Side:
     if number == 0:
         return side_of_nothing(session.thread_id)
     if number == session.chain.number:
-        return Side(number, session.chain.state.artifact, session.text)
-    loaded = load_version(session.desk, Target(session.thread_id, number))
-    return Side(number, loaded.artifact, loaded.text)
+        return Side(number, session.chain.state.artifact)
+    known = session.ledgers.get(number)
+    if known is None or known.artifact is None:
+        raise _unknown(session, str(number))
+    return Side(number, known.artifact)
 
 
 def asked_pair(visit: Visit) -> Asked:
@@ -68,11 +69,16 @@ def _asked(visit: Visit, name: str) -> int | None:
     digits = text.removeprefix("v")
     if digits.isascii() and digits.isdigit() and int(digits[:_MOST_DIGITS]) in (0, *known):
         return int(digits)
-    words = {"thread_id": session.thread_id, "version": digits, "known": _known(known)}
-    raise Refused(UNKNOWN_VERSION.at(None, **words))
+    raise _unknown(session, digits)
 
 
 _MOST_DIGITS = 9
+
+
+def _unknown(session: Session, version: str) -> Refused:
+    known = _known(numbers_of(session))
+    words = {"thread_id": session.thread_id, "version": version, "known": known}
+    return Refused(UNKNOWN_VERSION.at(None, **words))
 
 
 def _known(numbers: tuple[int, ...]) -> str:

@@ -25,7 +25,6 @@ MOST_NESTING = 100  # what stands deeper the parser would leave out
 # Brackets times length of one paragraph: looking for the ends of links is quadratic in it
 _MOST_WORK = 250_000
 _DEEPEST_EMPHASIS = 40
-_MOST_INFO = 80
 _HEADINGS = {"h1": "h4", "h2": "h5"}  # ours stand above; what is deeper is the lowest
 _LOWEST_HEADING = "h6"
 _ALIGNED = re.compile(r"text-align:(left|center|right)")
@@ -134,7 +133,7 @@ def _fence(token: Token, env: _Env) -> str:
     number = env["places"].get(token.map[0] + 1) if token.map else None
     if number is not None:
         return f'<hr {PLACE}="{number}">\n'
-    info = spelled_out(token.info.strip()[:_MOST_INFO])
+    info = spelled_out(token.info.strip())
     attribute = f' data-info="{escape(info)}"' if info else ""
     return f"<pre{attribute}><code>{escape(lines_spelled(token.content))}</code></pre>\n"
 

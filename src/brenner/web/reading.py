@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Self, TypeVar
 
 from brenner.artifact.ledger import Entry
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge import Merge
 from brenner.artifact.render import render_artifact
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
@@ -20,6 +20,7 @@ from brenner.session.refusal_replies import told_of_refusals
 from brenner.session.refused import Place
 from brenner.session.rounds import Round, rounds_of
 from brenner.session.settled import Settled, settled
+from brenner.session.standing import to_come
 from brenner.thread.posted import in_thread_order
 from brenner.web.kept_sessions import Kept
 from brenner.web.place import Place as MailPlace
@@ -27,13 +28,13 @@ from brenner.web.place import place_of
 from brenner.web.store import Store
 from brenner.web.worked_out import once, worked_out
 from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import VersionLedger, ledgers
-from brenner.workflows.persist import Persistence, persistence_of
+from brenner.workflows.ledgers import VersionLedger, gathered, ledgers_in
+from brenner.workflows.persist import Persistence, persistence_of, version_digest
 from brenner.workflows.session_status import Followed, load_status, with_news
 from brenner.workflows.sessions import Listing, listing
 from brenner.workflows.source_text import readable_source, source_of
 from brenner.workflows.version_texts import version_texts
-from brenner.workflows.versions import History, LoadedVersion, Target, history, load_version
+from brenner.workflows.versions import History, LoadedVersion, Target, history_of, load_version
 
 _T = TypeVar("_T")
 _ASKED_AGAIN = timedelta(seconds=5)
@@ -90,18 +91,32 @@ class Session:
         slot = int(time.monotonic() / _ASKED_AGAIN.total_seconds())
         if slot not in self._passing:
             self._passing = {slot: True}
-        return once(self._passing, "history", lambda: history(self.desk, self.thread_id))
+        return once(self._passing, "history", self._listed)
+
+    def _listed(self) -> History:
+        return history_of(self.desk, self.chain, self.digests)
+
+    @worked_out
+    def digests(self) -> Mapping[int, bytes]:
+        """What stands for the text of each version, in files and in git."""
+        artifacts = {number: each.artifact for number, each in self.ledgers.items()}
+        return {
+            number: version_digest(render_artifact(artifact))
+            for number, artifact in artifacts.items()
+            if artifact is not None
+        }
 
     @worked_out
     def ledgers(self) -> Mapping[int, VersionLedger]:
         """What became of the blocks that each version has read."""
-        return {each.number: each for each in ledgers(self.desk, self.thread_id)}
+        operator = self.desk.project.operator
+        found = ledgers_in(self.thread_id, self.messages, operator)
+        return {each.number: each for each in found}
 
     @worked_out
     def merged(self) -> Merge:
         """What the next version would be, as the thread stands."""
-        unread = [filed.posted for filed in self.chain.unread]
-        return merge(self.chain.state, unread, operator=self.desk.project.operator)
+        return self.followed.merged or to_come(self.chain, self.desk.project.operator)
 
     @property
     def expected(self) -> tuple[Entry, ...]:
@@ -166,7 +181,7 @@ class Session:
 
 
 # What follows from the versions alone: a message that is none of them changes nothing of it.
-_OF_VERSIONS = ("latest", "ledgers", "survivals", "text", "_versions", "_lints")
+_OF_VERSIONS = ("latest", "ledgers", "digests", "survivals", "text", "_versions", "_lints")
 
 
 def _same_versions(before: Chain, after: Chain) -> bool:
@@ -212,7 +227,10 @@ class Reading:
         place = self.place or place_of(self.desk.mailbox)
         if place not in self._listings:
             self._listings.clear()
-        return once(self._listings, place, lambda: listing(self.desk))
+        return once(self._listings, place, lambda: listing(self.desk, follow=self._followed))
+
+    def _followed(self, _desk: Desk, thread_id: str) -> Followed:
+        return self.session(thread_id).followed
 
 
 def _with_news(
@@ -221,4 +239,18 @@ def _with_news(
     """A session, or the one that it became with new messages."""
     if before is None:
         return Session(desk, load_status(desk, thread_id))
-    return Session(desk, with_news(before.followed, news, desk.project.operator), before)
+    found: list[VersionLedger] = []
+    followed = with_news(before.followed, news, desk.project.operator, gathered(found))
+    session = Session(desk, followed, before)
+    if "ledgers" not in vars(session) and "ledgers" in vars(before):
+        _hand_on(before.ledgers, found, session)
+    return session
+
+
+def _hand_on(known: Mapping[int, VersionLedger], found: list[VersionLedger], to: Session) -> None:
+    """The ledgers that were known, with those of new versions, where no other version is there."""
+    numbers = [version.number for version in to.chain.versions]
+    new = {each.number: each for each in found}
+    kept = {} if len(new) == len(numbers) else dict(known)  # all of them may have been rebuilt
+    if list({**kept, **new}) == numbers and not kept.keys() & new.keys():
+        vars(to)["ledgers"] = {**kept, **new}

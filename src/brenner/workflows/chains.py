@@ -8,9 +8,9 @@ from brenner.diagnostics.model import ERROR
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_thread
-from brenner.session.chain import Chain, Watch, advance, replay
+from brenner.session.chain import Chain, Watch, advance, replay, unwatched
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import Candidate, Filed, Rebuilt
 from brenner.thread.ids import check_thread_id
 
 
@@ -49,14 +49,25 @@ def load_chain(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain:
 
 
 def grown_chain(
-    chain: Chain, messages: Sequence[Filed], news: Sequence[Filed], operator: str
+    chain: Chain,
+    messages: Sequence[Filed],
+    news: Sequence[Filed],
+    operator: str,
+    watch: Watch = unwatched,
 ) -> Chain:
-    """The chain with messages that came in since; `messages` are all of them, with the new ones."""
-    after = advance(chain, news)
+    """The chain with messages that came in since; `messages` are all of them, with the new ones.
+
+    `watch` sees the versions that are new, or all, where everything is replayed: each as it is
+    known in the end.
+    """
+    seen: list[tuple[Candidate, Rebuilt]] = []
+    after = advance(chain, news, lambda *version: seen.append(version))
     # The first version names an operator who is heard from then on, also in what came before it.
     has_first = after is not None and bool(after.versions) and not chain.versions
     if after is None or has_first:
-        return replay(chain.thread_id, messages, operator)
+        return replay(chain.thread_id, messages, operator, watch)
+    for version in seen:
+        watch(*version)
     return after
 
 

@@ -4,11 +4,12 @@ What each session refers to is kept with its row in the list of sessions. A file
 there is no version in the mail, or where something refers to an item that the mail lacks.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.mail.rules import unknown_thread
+from brenner.session.overview import Overview
 from brenner.session.reference_faults import Names, circle, dangling, to_killed
 from brenner.session.reference_graph import (
     Edge,
@@ -48,10 +49,13 @@ class LoadedGraph(NamedTuple):
                 yield edge, dangling(edge, self.graph, names)
 
 
-def load_graph(desk: Desk, progress: Progress = _silent) -> LoadedGraph:
-    """The graph over the mail and `artifacts/`."""
+def load_graph(
+    desk: Desk, progress: Progress = _silent, rows: Mapping[str, Overview] | None = None
+) -> LoadedGraph:
+    """The graph over the mail and `artifacts/`; `rows` are those of the mail, for who has them."""
     sessions = Sessions(desk)
-    known = {name: known_by_overview(row) for name, row in overviews(desk, progress).items()}
+    rows = overviews(desk, progress) if rows is None else rows
+    known = {name: known_by_overview(row) for name, row in rows.items()}
     listed = session_files(desk.project)
     problems = [listed] if isinstance(listed, Diagnostic) else []
     for name in () if isinstance(listed, Diagnostic) else listed:

@@ -1,31 +1,53 @@
 """What became of every block of a thread, version by version."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry
+from brenner.artifact.model import Artifact
+from brenner.session.chain import Watch, replay
 from brenner.session.local_ids import local_ledger
-from brenner.session.rebuild import Candidate, Rebuilt
+from brenner.session.rebuild import Candidate, Filed, Rebuilt
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 
 
 class VersionLedger(NamedTuple):
-    """The blocks that one version has read; an adopted one has read none."""
+    """The blocks that one version has read, and the artifact after them.
+
+    An adopted one has read none.
+    """
 
     number: int
     entries: tuple[Entry, ...]
+    artifact: Artifact | None = None
 
 
 def ledgers(desk: Desk, thread_id: str) -> tuple[VersionLedger, ...]:
     """The ledger of every version, in order; all of them are rebuilt once."""
     check_usable(thread_id)
     found: list[VersionLedger] = []
+    replay_chain(desk.mailbox, thread_id, desk.project.operator, gathered(found))
+    return tuple(found)
+
+
+def ledgers_in(
+    thread_id: str, messages: Sequence[Filed], operator: str
+) -> tuple[VersionLedger, ...]:
+    """The same of messages that are at hand."""
+    found: list[VersionLedger] = []
+    replay(thread_id, messages, operator, gathered(found))
+    return tuple(found)
+
+
+def gathered(found: list[VersionLedger]) -> Watch:
+    """What looks on while versions are rebuilt, and gathers their ledgers."""
 
     def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
-        found.append(VersionLedger(candidate.number, local_ledger(candidate, rebuilt)))
+        entries = local_ledger(candidate, rebuilt)
+        found.append(VersionLedger(candidate.number, entries, rebuilt.artifact))
 
-    replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
-    return tuple(found)
+    return watch
 
 
 def ledger_of(desk: Desk, thread_id: str, number: int) -> tuple[Entry, ...]:

@@ -81,7 +81,7 @@ class Waiting(NamedTuple):
 
 def task_in(desk: Desk, agent: str, thread_id: str) -> Task:
     """Her task in a thread; one that nobody has written to is refused."""
-    status, chain, messages, _ = load_status(desk, thread_id)
+    status, chain, messages, *_ = load_status(desk, thread_id)
     me = next((each for each in status.participants if each.name == agent), None)
     own = _own(chain.state.blame, agent)
     roster = earlier_kickoffs(messages).roster

@@ -12,7 +12,13 @@ from brenner.mail.model import Stored
 from brenner.persist.artifact_file import Versions, VersionText, filed
 from brenner.persist.files import is_written, locked, write_whole
 from brenner.persist.places import Place, place_of
-from brenner.persist.states import Persistence, persistence_of, persistences
+from brenner.persist.states import (
+    Persistence,
+    persistence_of,
+    persistences,
+    persistences_by_digest,
+    version_digest,
+)
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist_checks import (
     Home,
@@ -35,6 +41,8 @@ __all__ = [
     "persist",
     "persistence_of",
     "persistences",
+    "persistences_by_digest",
+    "version_digest",
 ]
 
 

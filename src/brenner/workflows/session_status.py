@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import NamedTuple
 
+from brenner.artifact.merge import Merge
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Stored
-from brenner.session.chain import Chain
+from brenner.session.chain import Chain, Watch, unwatched
 from brenner.session.rebuild import Filed
-from brenner.session.standing import standing, status_of
+from brenner.session.standing import standing, to_come
 from brenner.session.status import SessionStatus
 from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
@@ -24,6 +25,7 @@ class Followed(NamedTuple):
     chain: Chain
     messages: tuple[Filed, ...]
     stored: tuple[Stored, ...] = ()
+    merged: Merge | None = None
 
 
 def load_status(desk: Desk, thread_id: str) -> Followed:
@@ -36,17 +38,22 @@ def load_status(desk: Desk, thread_id: str) -> Followed:
     found = desk.mailbox.thread_arrivals(thread_id, 0)
     stored = tuple(each for each in found if each.arrival <= known.arrival)
     messages = tuple(map(filed, stored))
-    status = status_of(known.chain, messages, desk.project.operator)
-    return Followed(status, known.chain, messages, stored)
+    chain, operator = known.chain, desk.project.operator
+    merged = to_come(chain, operator)
+    status = standing(chain, messages, operator, None, merged).status
+    return Followed(status, chain, messages, stored, merged)
 
 
-def with_news(before: Followed, news: Sequence[Stored], operator: str) -> Followed:
-    """Where the thread stands with messages that came in since."""
+def with_news(
+    before: Followed, news: Sequence[Stored], operator: str, watch: Watch = unwatched
+) -> Followed:
+    """Where the thread stands with messages that came in since; `watch` sees new versions."""
     new = tuple(map(filed, news))
     messages = (*before.messages, *new)
-    chain = grown_chain(before.chain, messages, new, operator)
-    status = standing(chain, messages, operator, before.status).status
-    return Followed(status, chain, messages, (*before.stored, *news))
+    chain = grown_chain(before.chain, messages, new, operator, watch)
+    merged = to_come(chain, operator, before.merged and (before.chain, before.merged))
+    status = standing(chain, messages, operator, before.status, merged).status
+    return Followed(status, chain, messages, (*before.stored, *news), merged)
 
 
 def with_its_file(desk: Desk, thread_id: str, refused: Refused) -> Refused:

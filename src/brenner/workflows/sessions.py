@@ -7,7 +7,7 @@ to, everything is worked out each time, and the answer is the same.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.abilities import Ability
@@ -17,7 +17,11 @@ from brenner.session.overview_json import Known, decode_overview, encode_overvie
 from brenner.thread.ids import is_valid
 from brenner.workflows.desk import Desk
 
+if TYPE_CHECKING:
+    from brenner.workflows.session_status import Followed
+
 Progress = Callable[[str, int, int | None], None]
+Follow = Callable[[Desk, str], "Followed"]
 _MANY = (30, 100, 300, 1000)  # rows asked for one by one, before it may be better to read all
 _BATCH = 200  # rows that are worked out before they are kept: so many an interruption loses
 
@@ -41,13 +45,13 @@ def overviews(desk: Desk, progress: Progress = _silent) -> dict[str, Overview]:
     return listing(desk, progress).sessions
 
 
-def listing(desk: Desk, progress: Progress = _silent) -> Listing:
-    """All sessions, and what is left out."""
+def listing(desk: Desk, progress: Progress = _silent, follow: Follow | None = None) -> Listing:
+    """All sessions, and what is left out. `follow` is for who knows some of them already."""
     summaries = desk.mailbox.threads()
     threads = {each.thread_id: each for each in summaries if is_valid(each.thread_id)}
     found = _still_true(desk, threads.values())
     stale = [thread_id for thread_id in threads if thread_id not in found]
-    for known in _worked_out(desk, stale, progress):
+    for known in _worked_out(desk, stale, progress, follow):
         found[known.thread_id] = known
     rows = {thread_id: found[thread_id].overview for thread_id in threads}
     sessions = {thread_id: row for thread_id, row in rows.items() if row}
@@ -145,14 +149,16 @@ def _is_of(known: Known, thread: ThreadSummary) -> bool:
     )
 
 
-def _worked_out(desk: Desk, thread_ids: Sequence[str], progress: Progress) -> Iterator[Known]:
+def _worked_out(
+    desk: Desk, thread_ids: Sequence[str], progress: Progress, follow: Follow | None
+) -> Iterator[Known]:
     """Each thread looked at anew; what was found is kept in batches."""
     remaining = iter(thread_ids)
     done = 0
     while batch := list(islice(remaining, _BATCH)):
         worth_keeping = {}
         for thread_id in batch:
-            known, is_sure = _work_out(desk, thread_id)
+            known, is_sure = _work_out(desk, thread_id, follow)
             if is_sure:
                 worth_keeping[_prefix(desk) + thread_id] = encode_overview(known)
             done += 1
@@ -167,13 +173,13 @@ def _keep(desk: Desk, contents: dict[str, str]) -> None:
             desk.mailbox.keep(contents)
 
 
-def _work_out(desk: Desk, thread_id: str) -> tuple[Known, bool]:
+def _work_out(desk: Desk, thread_id: str, follow: "Follow | None" = None) -> tuple[Known, bool]:
     """What there is to know of a thread, and whether no message came in while it was read."""
     from brenner.session.chain_messages import type_of  # who finds all kept needs none of it
     from brenner.session.overview_of import overview_of
     from brenner.workflows.session_status import load_status
 
-    status, chain, messages, _ = load_status(desk, thread_id)
+    status, chain, messages, *_ = (follow or load_status)(desk, thread_id)
     last_at = max(each.posted.at for each in messages)
     speaks = any(type_of(each) for each in messages)
     overview = overview_of(status, chain.state.artifact) if speaks else None

@@ -1,10 +1,12 @@
 """The versions of a thread: one of them, all of them, and whether they follow from the mail."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
+from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.codes.archive import NOT_AN_ARCHIVE
@@ -13,15 +15,15 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored
-from brenner.session.chain import Chain
+from brenner.session.chain import Chain, Published
 from brenner.session.local_ids import ids_of, local_state
-from brenner.session.rebuild import Candidate, Rebuilt
+from brenner.session.rebuild import Candidate, Rebuilt, text_hash
 from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import is_valid
 from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import check_usable, load_chain, replay_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.persist import Persistence, persistences
+from brenner.workflows.persist import Persistence, persistences_by_digest, version_digest
 from brenner.workflows.version_texts import version_texts
 
 
@@ -70,21 +72,31 @@ def load_version(desk: Desk, target: Target, *, with_state: bool = False) -> Loa
     if number not in found:
         words = {"thread_id": target.thread_id, "version": str(number), "known": _known(chain)}
         raise Refused(codes.UNKNOWN_VERSION.at(None, **words))
-    text = version_texts(desk.mailbox, chain, desk.project.operator)(number) or ""
-    loaded = LoadedVersion(
+    state = _its_state(desk, chain, number) if with_state else None
+    text = _text(desk, chain, found[number], state)
+    return LoadedVersion(
         target.thread_id,
         number,
-        parse_artifact(text).artifact,
+        state.artifact if state else parse_artifact(text).artifact,
         text,
         "mail",
         desk.mailbox.message(found[number].message_id),
-        notes=_notes(desk, chain, target),
+        state,
+        _notes(desk, chain, target),
     )
-    if not with_state:
-        return loaded
+
+
+def _its_state(desk: Desk, chain: Chain, number: int) -> State:
     is_latest = number == chain.number
-    state = latest_state(desk, chain) if is_latest else _state_of(desk, target.thread_id, number)
-    return loaded._replace(state=state, artifact=state.artifact)
+    return latest_state(desk, chain) if is_latest else _state_of(desk, chain.thread_id, number)
+
+
+def _text(desk: Desk, chain: Chain, version: Published, state: State | None) -> str:
+    """The text of a version; one whose state is at hand need not be rebuilt for it."""
+    text = render_artifact(state.artifact) if state else ""
+    if state and text_hash(text) == version.artifact_sha256:
+        return text
+    return version_texts(desk.mailbox, chain, desk.project.operator)(version.number) or ""
 
 
 def latest_state(desk: Desk, chain: Chain) -> State:
@@ -216,8 +228,17 @@ def history(desk: Desk, thread_id: str) -> History:
     check_usable(thread_id)
     chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
     text_of = version_texts(desk.mailbox, chain, desk.project.operator)
-    texts = {version.number: text_of(version.number) or "" for version in chain.versions}
-    states = persistences(desk.project, thread_id, texts)
+    digests = {each.number: version_digest(text_of(each.number) or "") for each in chain.versions}
+    return history_of(desk, chain, digests)
+
+
+def history_of(desk: Desk, chain: Chain, digests: Mapping[int, bytes]) -> History:
+    """The same of a chain that is known, with the digests of its versions.
+
+    A version of which there is none cannot be found in files or in git: it counts as a draft.
+    """
+    wanted = {each.number: digests.get(each.number, b"") for each in chain.versions}
+    states = persistences_by_digest(desk.project, chain.thread_id, wanted)
     listed = []
     for version in chain.versions:
         stored = desk.mailbox.message(version.message_id)
@@ -234,7 +255,7 @@ def history(desk: Desk, thread_id: str) -> History:
                 states[version.number],
             )
         )
-    return History(thread_id, tuple(listed), _not_versions(chain), len(chain.unread))
+    return History(chain.thread_id, tuple(listed), _not_versions(chain), len(chain.unread))
 
 
 class VerifiedVersion(NamedTuple):

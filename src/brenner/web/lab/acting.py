@@ -10,6 +10,7 @@ from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailab
 from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
 from brenner.web.lab.action import Action, Done
+from brenner.web.lab.desk import is_marked
 from brenner.web.lab.forms import ONCE, Form
 from brenner.web.lab.once import Once
 from brenner.web.page import Document, Page, Redirect
@@ -86,6 +87,7 @@ def dressed(page: Page, action: Action, visit: Visit, fault: Diagnostic | None =
         "to": visit.path.partition("?")[0].removesuffix("/preview"),
         "once": key if once.is_open(key) else once.key(),
         "fault": fault.to_json() if fault else page.document.get("fault"),
+        "verified": is_marked(visit),
         "has_preview": action.preview is not None,
         "preview": page.document.get("preview"),
     }

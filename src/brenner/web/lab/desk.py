@@ -3,6 +3,7 @@
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
+from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Trust
 from brenner.web.lab.forms import ONCE
@@ -47,6 +48,11 @@ def lab_desk(visit: Visit) -> Desk:
     operator = desk.project.operator
     mailbox = cast("Mailbox", _Verified(desk.mailbox, operator))
     return desk._replace(mailbox=mailbox, actor=operator)
+
+
+def is_marked(visit: Visit) -> bool:
+    """Whether this home keeps that a sender is verified; nobody is promised it elsewhere."""
+    return Ability.TRUST not in visit.site.desk.mailbox.lacks
 
 
 def lab_ack(visit: Visit, message_id: int, status: str = RECEIVED, notes: str = "") -> Acknowledged:

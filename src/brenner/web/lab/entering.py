@@ -5,6 +5,7 @@ import re
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.web import links
+from brenner.web.lab.desk import is_marked
 from brenner.web.lab.door import Door, WaitError, seconds_to_wait
 from brenner.web.page import Cookie, Page, Redirect
 from brenner.web.visit import Visit
@@ -60,6 +61,7 @@ def home_page(visit: Visit) -> Page:
     owed = [each for each in desk.pending() if each.debt.debtor == operator]
     document = {
         "operator": operator,
+        "verified": is_marked(visit),
         "owed": [
             {
                 "message_id": each.debt.first.id,

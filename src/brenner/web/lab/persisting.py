@@ -66,7 +66,7 @@ def _do(visit: Visit) -> Done | Page:
         "details": [],
     }
     says = persisted_words(done, number)
-    return Done(True, says, document, "lab/persisted_done.html", _to(visit))
+    return Done(True, says, document, "lab/persisted_done.html", _to(visit, is_done=True))
 
 
 def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
@@ -89,7 +89,7 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
         "details": list(error.details),
     }
     says = f"Not everything was done: {how_far}. {visible(found.message)}"
-    return Done(False, says, document, "lab/persisted_done.html", _to(visit))
+    return Done(False, says, document, "lab/persisted_done.html", _to(visit, is_done=False))
 
 
 # The preview
@@ -157,12 +157,12 @@ def _would(seen: Foreseen) -> str:
     return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
 
 
-def _to(visit: Visit) -> tuple[tuple[str, str], ...]:
+def _to(visit: Visit, *, is_done: bool) -> tuple[tuple[str, str], ...]:
     thread_id = visit.thread_id
-    return (
-        (links.session(thread_id), "See the session"),
-        (links.lab("persist", thread_id), "Persist again: what is missing is done"),
-    )
+    session = (links.session(thread_id), "See the session")
+    if is_done:
+        return (session, (links.lab("round", thread_id), "Start the next round"))
+    return (session, (links.lab("persist", thread_id), "Do what is missing"))
 
 
 ACTION = Action("persist", _form, _do, _preview)

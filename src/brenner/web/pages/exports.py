@@ -6,7 +6,9 @@ from types import MappingProxyType
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import Refused
+from brenner.web.comparing import numbers_of, side
 from brenner.web.export_json import session_export
+from brenner.web.frame import session_of
 from brenner.web.page import Answer, Download
 from brenner.web.report import policy, report
 from brenner.web.visit import Visit
@@ -30,10 +32,13 @@ def _html(visit: Visit) -> Download:
 
 def _markdown(visit: Visit) -> Download:
     """The artifact's text as it is: of the version asked for, or of the latest."""
-    number = visit.number("version")
-    loaded = load_version(visit.site.desk, Target(visit.thread_id, number))
+    number, session = visit.number("version"), session_of(visit)
+    if session and (number or session.chain.number) in numbers_of(session):
+        text = side(session, number or session.chain.number).text
+    else:  # the file's, where the mail has none; else that there is no such version
+        text = load_version(visit.site.desk, Target(visit.thread_id, number)).text
     name = f"{visit.thread_id}.md" if number is None else f"{visit.thread_id}-v{number}.md"
-    return Download(loaded.text, "text/markdown; charset=utf-8", name)
+    return Download(text, "text/markdown; charset=utf-8", name)
 
 
 def _json(visit: Visit) -> Download:

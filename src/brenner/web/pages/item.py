@@ -141,7 +141,8 @@ def _critiques(session: Session, item: Item) -> Iterator[Document]:
 
 def _references(visit: Visit, item: Item) -> dict[str, object]:
     node = Node(visit.thread_id, item.id)
-    graph = load_graph(visit.site.desk).graph
+    rows = visit.site.reading.listing().sessions
+    graph = load_graph(visit.site.desk, rows=rows).graph
     up = [
         _reference(Node(each.session, each.item), each.relation, Direction.ANCESTORS, graph)
         for each in item.references

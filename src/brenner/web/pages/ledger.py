@@ -122,7 +122,9 @@ def _filters(session: Session, wanted: Mapping[str, str]) -> Document:
         every, fitting = Counter[str](), Counter[str]()
         for kind, count in session.once(kinds).items():
             every[kind[place]] += count
-            is_fitting = all(others.get(key, each) == each for key, each in zip(_FILTERS, kind))
+            is_fitting = all(
+                others.get(key, each) == each for key, each in zip(_FILTERS, kind, strict=True)
+            )
             fitting[kind[place]] += count * is_fitting
         known = list(every) if name == "version" else [each for each, _ in every.most_common()]
         values = [each.value for each in Outcome] if name == "outcome" else known[:_MOST_CHOICES]

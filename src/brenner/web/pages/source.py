@@ -1,6 +1,5 @@
 """The source text of a project, at the sections that anchors cite."""
 
-from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.excerpt import Passage, passages_of
@@ -18,9 +17,7 @@ def page(visit: Visit) -> Answer:
     text = source_of(project)
     if isinstance(text, Diagnostic):
         raise Refused(text)
-    if text is None:
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
-    passages = list(passages_of(text))
+    passages = list(passages_of(text or ""))
     wanted = visit.number("section")
     pages = max(1, -(-len(passages) // _MOST_ON_PAGE))
     at = next((index for index, each in enumerate(passages) if each.number == wanted), None)
@@ -30,7 +27,7 @@ def page(visit: Visit) -> Answer:
     document = {
         "path": project.source_text,
         "section": wanted if at is not None else None,
-        "missing": wanted if at is None else None,
+        "missing": wanted if at is None and passages else None,
         "sections": [_passage(each) for each in shown],
         "total": len(passages),
         "page": number,

@@ -1,4 +1,4 @@
-"""The page `/sessions/T/thread`: the mail of a session, a round at a time."""
+"""The page `/sessions/T/thread`: the mail of a session, by rounds."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -72,6 +72,7 @@ def page(visit: Visit) -> Answer:
         "rounds": _rounds(session, view),
         "filters": {name: _choices(session, view, name) for name in _COUNTS},
         "all": links.session(session.thread_id, "thread"),
+        "fits": _fits(session),
         "no_read_marks": read_marks(visit.site.desk.mailbox),
         **_part_json(part, view),
         "messages": shown,
@@ -84,13 +85,18 @@ def page(visit: Visit) -> Answer:
 
 
 def _view(visit: Visit, session: Session) -> _View:
-    """What was asked for; where nothing was, the newest round that has mail."""
+    """What was asked for; where nothing was, all rounds if they fit on a page, else the newest."""
     name, agent = visit.asked.get("type") or None, visit.asked.get("agent") or None
     number = visit.number("round")
-    if number is None and not (name or agent):
+    if number is None and not (name or agent or _fits(session)):
         number = session.rounds[-1].number
     is_tree = visit.asked.get("order") == TREE
     return _View(session.thread_id, number, name, agent, is_tree)
+
+
+def _fits(session: Session) -> bool:
+    """Whether all of the thread stands on one page."""
+    return len(session.stored) <= ON_A_PAGE
 
 
 def _in_scope(session: Session, view: _View) -> Sequence[Stored]:
