@@ -29,10 +29,10 @@ from brenner.web.site import Site
 from brenner.web.store import Absence
 from brenner.web.visit import Visit
 from brenner.web.visiting import is_https, recognised, visit_of
-from brenner.web.written import Cookies, NotForOthersError, Text, Written
+from brenner.web.written import PACKED, Cookies, NotForOthersError, Text, Written, takes_packed
 
 _MOST_AT_ONCE = 8
-_JSON, _GZIP = "application/json", "gzip"
+_JSON = "application/json"
 _OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
 STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
@@ -206,8 +206,8 @@ def _response(text: Text, request: Request, status: int = _OK) -> Response:
     headers = {**_HEADERS, "ETag": text.tag}
     if text.tag in request.headers.get("if-none-match", "") and status == _OK:
         return Response(status_code=304, headers=headers)
-    if text.packed and _GZIP in request.headers.get("accept-encoding", ""):
-        headers |= {"Content-Encoding": _GZIP, "ETag": f"W/{text.tag}"}
+    if text.packed and takes_packed(request.headers.get("accept-encoding", "")):
+        headers |= {"Content-Encoding": PACKED, "ETag": f"W/{text.tag}"}
         return Response(text.packed, status, headers, media_type=text.media_type)
     return Response(text.body, status, headers, media_type=text.media_type)
 

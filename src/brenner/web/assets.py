@@ -1,5 +1,6 @@
 """Style and scripts: read once, served under their digest, so that browsers keep them for good."""
 
+import gzip
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,7 @@ class Asset(NamedTuple):
     name: str
     media_type: str
     content: bytes
+    packed: bytes
 
     @property
     def digest(self) -> str:
@@ -56,5 +58,6 @@ def load() -> dict[str, Asset]:
     contents["brenner.css"] = style().encode()
     contents["mark.svg"] = (_FOLDER / "mark.svg").read_bytes()
     return {
-        name: Asset(name, _KINDS[Path(name).suffix], content) for name, content in contents.items()
+        name: Asset(name, _KINDS[Path(name).suffix], content, gzip.compress(content, mtime=0))
+        for name, content in contents.items()
     }

@@ -32,9 +32,12 @@ from brenner.web.pages import (
 )
 from brenner.web.rendering import assets
 from brenner.web.site import Site
+from brenner.web.written import PACKED, takes_packed
 
 _SESSION = "/sessions/{thread}"
-_FOR_EVER = MappingProxyType({"Cache-Control": "public, max-age=31536000, immutable"})
+_FOR_EVER = MappingProxyType(
+    {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+)
 # Only read, and there without the lab as well
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
@@ -74,4 +77,7 @@ async def _asset(request: Request) -> Response:
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.digest != request.path_params["digest"]:
         raise HTTPException(404)
+    if takes_packed(request.headers.get("accept-encoding", "")):
+        headers = {**_FOR_EVER, "Content-Encoding": PACKED}
+        return Response(asset.packed, 200, headers, asset.media_type)
     return Response(asset.content, 200, _FOR_EVER, asset.media_type)

@@ -18,6 +18,7 @@ from brenner.web.worked_out import once
 LIFE = 2.0  # seconds
 _WORTH_PACKING = 2_000  # bytes
 _PACKING = 5
+PACKED = "gzip"
 _MOST_BYTES = 32 * 1024 * 1024
 
 
@@ -48,6 +49,15 @@ class Text(NamedTuple):
     def size(self) -> int:
         """What it takes to keep it."""
         return len(self.body) + len(self.packed)
+
+
+def takes_packed(accepted: str) -> bool:
+    """Whether a browser says that it can read what is packed."""
+    for each in accepted.lower().split(","):
+        name, _, weight = each.replace(" ", "").partition(";q=")
+        if name == PACKED:
+            return weight.strip("0.") != "" or not weight
+    return False
 
 
 class Cookies(Mapping[str, str]):

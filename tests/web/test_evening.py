@@ -1,0 +1,254 @@
+"""A whole evening through the browser alone: from the first question to the last version.
+
+After each action the page is asked, and so are the mailbox, the file and git.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from brenner.mail.model import Stored
+from brenner.persist.artifact_file import with_message_id
+from brenner.web import links
+from brenner.workflows.persist_latest import latest_of
+from session.desks import edit
+from session.repositories import settings
+from web.browsing import DESKTOP, LAB, PHONE, show, window
+from web.evening import Evening, contributes, first_answers
+from web.hands import Finger, Keys, Mouse
+
+__all__ = ["settings"]
+
+QUESTION = "Do ribosomes remember the phage?"
+AGENTS = ("BlueLake", "RedSky", "GreenDog")
+FIRST_ROLE = "test designer"
+
+
+@pytest.mark.parametrize(
+    ("home", "size", "hand"),
+    [("sqlite", DESKTOP, Mouse()), ("postgresql", PHONE, Finger()), ("sqlite", DESKTOP, Keys())],
+    ids=["mouse", "phone", "keys"],
+)
+def test_an_evening(
+    browser: Browser, tmp_path: Path, settings: Path, home: str, size: tuple[int, int], hand: Mouse
+) -> None:
+    """Every action, on either home, at both widths, in the light and in the dark, and by keys."""
+    assert settings.exists()
+    project = tmp_path / "project"
+    with (
+        show(project, home, LAB) as served,
+        window(browser, served.base, size, is_dark=size == PHONE) as opened,
+    ):
+        page = opened.context.new_page()
+        evening = Evening(served, page, hand, is_audited=not isinstance(hand, Keys))
+        evening.log_in()
+        thread_id = starts(evening)
+        question = first_answers(served, thread_id, evening.of(thread_id, "KICKOFF"))
+        compiles(evening, thread_id)
+        persists(evening, thread_id)
+        replies(evening, thread_id, question)
+        acknowledges(evening, thread_id, question)
+        criticises(evening, thread_id)
+        goes_on(evening, thread_id)
+        completes(evening, thread_id)
+        leaves(evening, thread_id)
+        opened.forgive("status of 401", "status of 422")
+
+
+def starts(evening: Evening) -> str:
+    """A session is started by the form; something is wrong with it at first, and nothing sent."""
+    page, hand, mailbox = evening.page, evening.hand, evening.served.mailbox
+    before = mailbox.position()
+    page.goto(links.HOME)
+    hand.press(evening.link("Start a session"))
+    evening.looks()
+    hand.write(evening.field("Question"), QUESTION)
+    hand.write(evening.field("Context"), "Two strains differ.")
+    for number, name in enumerate(("BlueLake", "Red Sky", "GreenDog"), 1):
+        hand.write(page.locator(f"[id='agent.{number}.name']"), name)
+    hand.press(evening.button("Fill in its roles"))
+    expect(page.locator("[id='agent.3.role']")).to_have_value("adversarial_critic")
+    hand.choose(page.locator("[id='agent.1.role']"), FIRST_ROLE)
+    expect(page.locator("#preview article")).to_have_count(0)
+    hand.press(evening.button("Send the kickoffs"))
+    expect(page.locator("#faults")).to_contain_text("`Red Sky` is not an agent's name")
+    beside = page.locator("#at-agent-2-name")
+    expect(beside).to_contain_text("`Red Sky` is not an agent's name")
+    evening.looks()
+    assert mailbox.position() == before
+    hand.write(page.locator("[id='agent.2.name']"), "RedSky")
+    expect(beside).to_have_text("")
+    kickoffs = page.locator("#preview article")
+    expect(kickoffs).to_have_count(3)
+    expect(kickoffs.first.locator("h3")).to_contain_text(FIRST_ROLE)
+    will = page.locator("#will").inner_text()
+    assert mailbox.position() == before
+    says = evening.does("Send the kickoffs")
+    (thread_id,) = set(re.findall(r"RS-\d{8}-[\w-]+", says))
+    assert f"Sends 3 kickoffs in {thread_id}: to BlueLake, RedSky and GreenDog." in will
+    assert says == f"Sent 3 kickoffs in {thread_id}: to BlueLake, RedSky and GreenDog."
+    sent = evening.of(thread_id)
+    assert [each.message.recipients for each in sent] == [(name,) for name in AGENTS]
+    assert all(QUESTION in each.message.body for each in sent)
+    assert mailbox.position() == before + 3
+    return thread_id
+
+
+def compiles(evening: Evening, thread_id: str) -> None:
+    """The preview is what is published; the block that is refused is said in both."""
+    page = evening.page
+    evening.form(thread_id, "Compile")
+    assert evening.of(thread_id, "COMPILED") == []
+    expect(page.locator("#will")).to_have_text(
+        f"Publishes v1 of {thread_id} in its thread. 1 block will be refused."
+    )
+    expect(page.locator("#preview .refused")).to_contain_text("H99")
+    says = evening.does("Publish the version")
+    print(says)
+    expect(page.locator("main .refused")).to_contain_text("H99")
+    sent = evening.sent(thread_id)
+    assert sent.type == "COMPILED"
+    for name in ("Memory", "Chance", "Neither"):
+        assert name in sent.message.body
+    evening.hand.press(evening.link("See v1"))
+    expect(page.locator("#card .version-line")).to_contain_text("v1")
+    expect(page.locator("#card")).to_contain_text("Draft: in the mail only")
+    expect(page.locator("main")).to_contain_text("Memory decides")
+
+
+def latest_text(evening: Evening, thread_id: str) -> str:
+    """What the file of the latest version has to say, worked out from the mail."""
+    version = latest_of(evening.served.server.desk, thread_id).version
+    return with_message_id(version.text, version.message_id)
+
+
+def persists(evening: Evening, thread_id: str) -> None:
+    """The file, a commit of it and of nothing else, and a message that says so."""
+    page, head = evening.page, evening.git("rev-parse", "HEAD")
+    evening.form(thread_id, "Persist")
+    expect(evening.field("Commit that file, and nothing else")).to_be_checked()
+    print(page.locator("#will").inner_text())
+    says = evening.does("Persist it")
+    print(says)
+    path, text = f"artifacts/{thread_id}.md", latest_text(evening, thread_id)
+    assert (evening.served.project.folder / path).read_text("utf-8") == text
+    assert evening.git("rev-parse", "HEAD~1") == head
+    assert evening.git("show", "--format=", "--name-only", "HEAD").split() == [path]
+    assert evening.git("show", f"HEAD:{path}") == text
+    commit = evening.git("rev-parse", "HEAD").strip()
+    assert commit[:7] in says or commit in page.locator("main").inner_text()
+    assert evening.sent(thread_id).type == "INFO"
+    evening.hand.press(evening.link("See the session"))
+    expect(page.locator("#card")).to_contain_text(f"Persisted in {commit[:12]}")
+
+
+def replies(evening: Evening, thread_id: str, question: Stored) -> None:
+    """To who asked, from the message in the thread; the ACK is kept for later."""
+    page, hand = evening.page, evening.hand
+    page.goto(links.session(thread_id, "thread"))
+    hand.press(evening.link("reply", f"#m{question.id}"))
+    expect(page.locator("h1")).to_have_text(f"Reply to message {question.id}")
+    expect(evening.field("GreenDog")).to_be_checked()
+    hand.write(evening.field("Text"), "It is **T4D**.")
+    hand.tick(page.get_by_label("Also acknowledge message"), wanted=False)
+    expect(page.locator("#preview strong", has_text="T4D")).to_be_visible()
+    evening.looks()
+    says = evening.does("Send it")
+    sent = evening.sent(thread_id)
+    assert says.startswith(f"Sent message {sent.id} to GreenDog")
+    assert (sent.reply_to, sent.message.body) == (question.id, "It is **T4D**.\n")
+    assert sent.message.recipients == ("GreenDog",)
+    assert evening.owed(thread_id) == [question.id]
+
+
+def acknowledges(evening: Evening, thread_id: str, question: Stored) -> None:
+    """What is owed, from the page of the lab, where it then no longer stands."""
+    page, hand = evening.page, evening.hand
+    page.goto(links.LAB)
+    hand.press(evening.link("Acknowledge", ".owed"))
+    expect(page.locator(f"input[name=message][value='{question.id}']")).to_be_checked()
+    hand.choose(evening.field("Status"), "Will Action")
+    hand.write(evening.field("Notes"), "After T1.")
+    evening.looks()
+    assert evening.does("Send the ACK") == f"Acknowledged 1 message: {question.id}."
+    sent = evening.sent(thread_id)
+    assert (sent.type, sent.acknowledges) == ("ACK", (question.id,))
+    assert "## Status\nWill Action\n" in sent.message.body
+    assert evening.owed(thread_id) == []
+    hand.press(evening.link("What you owe elsewhere"))
+    expect(page.locator("main")).to_contain_text("You owe nobody an ACK")
+
+
+def criticises(evening: Evening, thread_id: str) -> None:
+    """An item of the version, in the sections of its type; nothing is sent without an attack."""
+    page, hand, before = evening.page, evening.hand, len(evening.of(thread_id))
+    evening.form(thread_id, "Critique")
+    hand.write(evening.field("In a few words"), "No third strain")
+    hand.choose(evening.field("Target"), "H2: Chance")
+    hand.choose(evening.field("Severity"), "Critical")
+    for name in AGENTS:
+        hand.tick(evening.field(name))
+    hand.press(evening.button("Send the critique"))
+    expect(page.locator("#faults")).to_contain_text("Attack")
+    evening.looks()
+    assert len(evening.of(thread_id)) == before
+    hand.write(evening.field("Attack"), "It explains nothing.")
+    evening.does("Send the critique")
+    sent = evening.sent(thread_id)
+    assert sent.message.subject == "CRITIQUE: No third strain"
+    assert sent.message.recipients == AGENTS
+    assert "## Target\nH2: Chance" in sent.message.body
+    assert "## Severity\nCritical\n" in sent.message.body
+    debtors = {each.debtor for each in evening.served.mailbox.debts(thread_id=thread_id)}
+    assert debtors == set(AGENTS)
+
+
+def goes_on(evening: Evening, thread_id: str) -> None:
+    """The next round, to those of the roster, in the roles that they have; then they answer."""
+    page, hand = evening.page, evening.hand
+    evening.form(thread_id, "Next round")
+    expect(page.locator("[id='agent.1.role']")).to_have_value("test_designer")
+    hand.write(evening.field("Focus"), "Only the heavy ribosomes")
+    expect(page.locator("#preview")).to_contain_text("Only the heavy ribosomes")
+    says = evening.does("Send the kickoffs")
+    assert says.startswith(f"Round 2 has begun. Sent 3 kickoffs in {thread_id}")
+    sent = evening.of(thread_id)[-3:]
+    assert {each.type for each in sent} == {"KICKOFF"}
+    assert all("Only the heavy ribosomes" in each.message.body for each in sent)
+    contributes(
+        evening.served, thread_id, "RedSky", edit("H1", claim="Only the old ones"), base="v1"
+    )
+
+
+def completes(evening: Evening, thread_id: str) -> None:
+    """The last version, written and committed with it."""
+    page, hand = evening.page, evening.hand
+    evening.form(thread_id, "Complete")
+    expect(page.locator("#preview")).to_contain_text("Only the old ones")
+    hand.tick(page.get_by_label(f"Write it to artifacts/{thread_id}.md"))
+    hand.tick(evening.field("Commit that file, and nothing else"))
+    print(page.locator("#will").inner_text())
+    says = evening.does("Complete the session")
+    print(says)
+    chain = latest_of(evening.served.server.desk, thread_id).chain
+    assert (chain.number, chain.state.artifact.metadata.status) == (2, "closed")
+    assert len(evening.of(thread_id, "COMPILED")) == 2
+    text = latest_text(evening, thread_id)
+    assert evening.git("show", f"HEAD:artifacts/{thread_id}.md") == text
+    page.goto(links.session(thread_id))
+    expect(page.locator("#card .version-line")).to_contain_text("closed")
+    expect(page.locator("#card")).to_contain_text("Persisted in")
+
+
+def leaves(evening: Evening, thread_id: str) -> None:
+    """Logged out: reading goes on, and nothing can be done, not even from the history."""
+    page = evening.page
+    name = f"Log out {evening.operator}"
+    evening.hand.press(page.get_by_role("button", name=name))
+    expect(page.get_by_role("button", name=name)).to_have_count(0)
+    page.goto(links.session(thread_id))
+    expect(page.locator("nav[aria-label='Lab']")).to_have_count(0)
+    page.goto(links.lab("compile", thread_id))
+    expect(page.locator("h1")).to_have_text("Log in to the lab")
