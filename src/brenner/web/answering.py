@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import cast
 from urllib.parse import urlencode
 
 import anyio
@@ -23,13 +22,14 @@ from brenner.web.guest_pages import check_guest
 from brenner.web.last_good import LastGood
 from brenner.web.looks import Moment, is_look, marked
 from brenner.web.page import Answer, Cookie, Download, Page, PageFunction, Redirect
+from brenner.web.place import Place
 from brenner.web.refused import refusal_page
 from brenner.web.rendering import html
 from brenner.web.site import Site
 from brenner.web.store import Absence
 from brenner.web.visit import Visit
 from brenner.web.visiting import is_https, recognised, visit_of
-from brenner.web.written import PACKED, Cookies, NotForOthersError, Text, Written, takes_packed
+from brenner.web.written import PACKED, Cookies, Text, Written, takes_packed
 
 _MOST_AT_ONCE = 8
 _JSON = "application/json"
@@ -60,59 +60,101 @@ class Answering:
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
         self._written = Written()
         self._last_good = LastGood()
+        self._personal: set[PageFunction] = set()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a page that is only read."""
 
         async def endpoint(request: Request) -> Response:
-            site = self._site
             if request.url.path in _NEEDS_NO_STORE:
-                work = partial(_alone, function, request, visit_of(site, request))
+                work = partial(_alone, function, request, visit_of(self._site, request))
                 return await anyio.to_thread.run_sync(work, limiter=self._limiter)
-            found = await site.reading.store.place()
+            found = await self._site.reading.store.place()
             if isinstance(found, Absence):
-                visit = visit_of(site, request)
-                work = partial(self._while_away, function, request, visit, found)
+                return await self._stale(function, request, found)
+            if self._is_alike(function, request):
+                response = await self._shared(function, request, found)
             else:
-                site = site._replace(reading=site.reading.at(found))
-                work = partial(self._answer, function, request, visit_of(site, request))
-            response = await anyio.to_thread.run_sync(work, limiter=self._limiter)
-            if not isinstance(found, Absence):
-                _note_look(response, request, found.position)
+                made = await self._made(function, request, found)
+                response = made if isinstance(made, Response) else _response(made, request)
+            _note_look(response, request, found.position)
             return response
 
         return endpoint
 
-    def _answer(self, function: PageFunction, request: Request, visit: Visit) -> Response:
-        """The page, from memory where somebody has just asked for the same."""
+    def _is_alike(self, function: PageFunction, request: Request) -> bool:
+        """Whether everybody gets the same: not who is logged in, nor where cookies are read."""
+        door = self._site.door
+        return function not in self._personal and (
+            door is None or door.cookie not in request.cookies
+        )
+
+    async def _shared(self, function: PageFunction, request: Request, place: Place) -> Response:
+        """The page, from memory where somebody has just asked for the same.
+
+        One is written at a time: whoever has asked meanwhile gets that one, if it has all mail that
+        there was when she asked.
+        """
+        visit = visit_of(self._site, request)
+        key = (visit.path, wants_json(request), visit.guest_of)
+        text = self._written.find(key, place)
+        if text is not None:
+            return _response(text, request)
+        async with self._written.turn(key):
+            text = self._written.find(key, place)
+            if text is not None:
+                return _response(text, request)
+            now = await self._site.reading.store.place()
+            if isinstance(now, Absence):
+                return await self._stale(function, request, now)
+            made = await self._made(function, request, now)
+            if isinstance(made, Response):
+                return made
+            self._written.keep(key, now, made)
+            return _response(made, request)
+
+    async def _made(
+        self, function: PageFunction, request: Request, place: Place
+    ) -> Text | Response:
+        """The page as it is at that place; a text is for everybody."""
+        site = self._site._replace(reading=self._site.reading.at(place))
+        work = partial(self._answer, function, request, visit_of(site, request))
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    async def _stale(self, function: PageFunction, request: Request, absence: Absence) -> Response:
+        visit = visit_of(self._site, request)
+        work = partial(self._while_away, function, request, visit, absence)
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    def _answer(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
         try:
             visit = recognised(visit)
             check_guest(visit)
             if visit.login is not None:
                 return respond(function(visit), request, visit)
-            place, is_json = visit.site.reading.place, wants_json(request)
-            key = (visit.path, is_json, place, visit.guest_of)
-            write = partial(self._write, function, request, visit)
-            return _response(self._written.get(key, write), request)
-        except NotForOthersError as own:
-            return cast("Response", own.made)
+            return self._write(function, request, visit)
         except Unavailable as error:
             absence = visit.site.reading.store.lost(error)
             return self._while_away(function, request, visit, absence)
         except BrennerError as error:
             return respond(refusal_page(error), request, visit)
 
-    def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text:
+    def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
         cookies = Cookies(visit.cookies)
         answer = function(visit._replace(cookies=cookies))
         if not isinstance(answer, Page) or answer.status != _OK:
-            raise NotForOthersError(respond(answer, request, visit))
-        is_own = cookies.was_read or bool(answer.cookies)
-        if not is_own or not visit.cookies:
+            return respond(answer, request, visit)
+        is_personal = cookies.was_read or bool(answer.cookies)
+        if not is_personal or not visit.cookies:
             self._last_good.keep(_address(request), answer, visit.now, visit.site.reading.place)
-        if is_own:
-            raise NotForOthersError(respond(answer, request, visit))
-        return _text(answer, request, visit).with_packed()
+        text = _text(answer, request, visit).with_packed()
+        if not is_personal:
+            return text
+        self._personal.add(function)
+        response = _response(text, request)
+        for cookie in answer.cookies:
+            set_cookie(response, cookie, is_secure=is_https(request))
+        return response
 
     def _while_away(
         self, function: PageFunction, request: Request, visit: Visit, absence: Absence

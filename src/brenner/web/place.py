@@ -28,6 +28,12 @@ class Place(NamedTuple):
         """Whether both can be of one store, where they are equally far."""
         return not self.mark or not other.mark or self.mark == other.mark
 
+    def has(self, other: "Place") -> bool:
+        """Whether all mail up to the other place is there at this one."""
+        if self.position == other.position:
+            return self.is_of(other)
+        return self.position > other.position
+
 
 def read_place(text: str) -> Place | None:
     """What somebody says to have seen; None where it is no place."""

@@ -1,19 +1,22 @@
 """Pages as they were written for somebody, for those who ask for the same in the same moment.
 
 A page follows from the address, the mail, and the time; some also from files, marks of readers, or
-what a browser keeps. Two who ask at the same place of the mail within two seconds get the same
-words: relative times are no finer than that, and what is not mail is at most that old. What was
-made for one person alone is never kept.
+what a browser keeps. Who asks within two seconds, and no mail has come in that the page lacks, gets
+the same words: relative times are no finer than that, and what is not mail is at most that old.
+What was made for one person alone is never kept.
 """
 
 import gzip
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.web.worked_out import once
+import anyio
+
+from brenner.web.place import Place
 
 LIFE = 2.0  # seconds
 _WORTH_PACKING = 2_000  # bytes
@@ -80,40 +83,53 @@ class Cookies(Mapping[str, str]):
         return len(self._given)
 
 
-class NotForOthersError(Exception):
-    """What was made is for one person, or no page; it is handed on to her."""
-
-    def __init__(self, made: object) -> None:
-        super().__init__()
-        self.made = made
+class _Kept(NamedTuple):
+    text: Text
+    place: Place
+    at: float
 
 
 class Written:
-    """What was written in these seconds; one writes, and those who want the same wait."""
+    """What was written in the last seconds. Only from the thread of the loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
-        self._made: dict[Hashable, Text] = {}
-        self._slot = -1
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._bytes = 0
+        self._turns: dict[Hashable, anyio.Lock] = {}
+        self._waiting: Counter[Hashable] = Counter()
 
-    def get(self, key: Hashable, write: Callable[[], Text]) -> Text:
-        """What is under that key; `write` raises `NotForOthersError` with what nobody shares."""
-        made = self._now()
-        if key in made:
-            return made[key]
-        text = once(made, key, write)
-        self._count(text.size)
-        return text
+    def find(self, key: Hashable, place: Place) -> Text | None:
+        """What was written under that key, if it has all mail up to that place."""
+        kept = self._kept.get(key)
+        if kept is None or self._clock() - kept.at >= LIFE or not kept.place.has(place):
+            return None
+        return kept.text
 
-    def _now(self) -> dict[Hashable, Text]:
-        slot = int(self._clock() / LIFE)
-        with self._lock:
-            if slot != self._slot or self._bytes > _MOST_BYTES:
-                self._made, self._slot, self._bytes = {}, slot, 0
-            return self._made
+    def keep(self, key: Hashable, place: Place, text: Text) -> None:
+        """For whoever asks next; what is old goes, and then what is oldest."""
+        now = self._clock()
+        self._drop(key)
+        self._kept[key] = _Kept(text, place, now)
+        self._bytes += text.size
+        while (oldest := next(iter(self._kept))) != key and (
+            self._bytes > _MOST_BYTES or now - self._kept[oldest].at >= LIFE
+        ):
+            self._drop(oldest)
 
-    def _count(self, size: int) -> None:
-        with self._lock:
-            self._bytes += size
+    def _drop(self, key: Hashable) -> None:
+        gone = self._kept.pop(key, None)
+        self._bytes -= gone.text.size if gone else 0
+
+    @asynccontextmanager
+    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+        """While this lasts nobody else writes the same."""
+        lock = self._turns.setdefault(key, anyio.Lock())
+        self._waiting[key] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key], self._turns[key]
