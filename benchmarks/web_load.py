@@ -110,6 +110,8 @@ def measured(place: Place, path: str) -> Page:
 
 def pages(small: Place, large: Place) -> None:
     """Every page of both."""
+    for each in (small, large):
+        each.ask(links.CONNECT)  # so that all is loaded
     before = [each.resident() for each in (small, large)]
     found = {name: (measured(small, path), measured(large, path)) for name, path in PAGES.items()}
     for title, which in (

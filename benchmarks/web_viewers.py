@@ -59,7 +59,7 @@ class Viewers:
         for each in looking:
             each.cancel()
         await asyncio.gather(*looking, return_exceptions=True)
-        told = [at - sent[id] for each in self._told for id, at in each.items() if id in sent]
+        told = [at - sent[one] for each in self._told for one, at in each.items() if one in sent]
         return Seen(told, self._pages, self._missing(sent), self._twice, self._failed)
 
     def _missing(self, sent: dict[int, float]) -> int:

@@ -51,28 +51,33 @@ class Evening(NamedTuple):
         """By what it says, in a place of the page."""
         return self.page.locator(within).get_by_role("link", name=name, exact=True)
 
+    def press(self, target: Locator) -> None:
+        """A button or a link that leads to a page; it is there then."""
+        with self.page.expect_navigation():
+            self.hand.press(target)
+
     def log_in(self) -> None:
         """With the operator's secret, which is new each time; first with a wrong one."""
         self.page.goto(links.LAB)
         secret = self.page.get_by_label("Secret of")
         self.hand.write(secret, "brs_of-somebody-else")
-        self.hand.press(self.button("Log in"))
+        self.press(self.button("Log in"))
         expect(self.page.locator("#fault")).to_contain_text("That was not right")
         self.looks()
         self.hand.write(secret, renew(self.served.mailbox, self.operator))
-        self.hand.press(self.button("Log in"))
+        self.press(self.button("Log in"))
         expect(self.page.locator("h1")).to_have_text("The lab")
         self.looks()
 
     def form(self, thread_id: str, action: str) -> None:
         """Go to the form of an action, from the page of the session."""
         self.page.goto(links.session(thread_id))
-        self.hand.press(self.link(action, "nav[aria-label='Lab']"))
+        self.press(self.link(action, "nav[aria-label='Lab']"))
         self.looks()
 
     def does(self, button: str) -> str:
         """What is said after the button of a form has done what it says."""
-        self.hand.press(self.button(button))
+        self.press(self.button(button))
         self.page.wait_for_url(DONE)
         expect(self.page.locator("h1")).to_have_text("Done")
         self.looks()

@@ -62,17 +62,17 @@ def starts(evening: Evening) -> str:
     page, hand, mailbox = evening.page, evening.hand, evening.served.mailbox
     before = mailbox.position()
     page.goto(links.HOME)
-    hand.press(evening.link("Start a session"))
+    evening.press(evening.link("Start a session"))
     evening.looks()
     hand.write(evening.field("Question"), QUESTION)
     hand.write(evening.field("Context"), "Two strains differ.")
     for number, name in enumerate(("BlueLake", "Red Sky", "GreenDog"), 1):
         hand.write(page.locator(f"[id='agent.{number}.name']"), name)
-    hand.press(evening.button("Fill in its roles"))
+    evening.press(evening.button("Fill in its roles"))
     expect(page.locator("[id='agent.3.role']")).to_have_value("adversarial_critic")
     hand.choose(page.locator("[id='agent.1.role']"), FIRST_ROLE)
     expect(page.locator("#preview article")).to_have_count(0)
-    hand.press(evening.button("Send the kickoffs"))
+    evening.press(evening.button("Send the kickoffs"))
     expect(page.locator("#faults")).to_contain_text("`Red Sky` is not an agent's name")
     beside = page.locator("#at-agent-2-name")
     expect(beside).to_contain_text("`Red Sky` is not an agent's name")
@@ -112,7 +112,7 @@ def compiles(evening: Evening, thread_id: str) -> None:
     assert sent.type == "COMPILED"
     for name in ("Memory", "Chance", "Neither"):
         assert name in sent.message.body
-    evening.hand.press(evening.link("See v1"))
+    evening.press(evening.link("See v1"))
     expect(page.locator("#card .version-line")).to_contain_text("v1")
     expect(page.locator("#card")).to_contain_text("Draft: in the mail only")
     expect(page.locator("main")).to_contain_text("Memory decides")
@@ -140,7 +140,7 @@ def persists(evening: Evening, thread_id: str) -> None:
     commit = evening.git("rev-parse", "HEAD").strip()
     assert commit[:7] in says or commit in page.locator("main").inner_text()
     assert evening.sent(thread_id).type == "INFO"
-    evening.hand.press(evening.link("See the session"))
+    evening.press(evening.link("See the session"))
     expect(page.locator("#card")).to_contain_text(f"Persisted in {commit[:12]}")
 
 
@@ -148,7 +148,7 @@ def replies(evening: Evening, thread_id: str, question: Stored) -> None:
     """To who asked, from the message in the thread; the ACK is kept for later."""
     page, hand = evening.page, evening.hand
     page.goto(links.session(thread_id, "thread"))
-    hand.press(evening.link("reply", f"#m{question.id}"))
+    evening.press(evening.link("reply", f"#m{question.id}"))
     expect(page.locator("h1")).to_have_text(f"Reply to message {question.id}")
     expect(evening.field("GreenDog")).to_be_checked()
     hand.write(evening.field("Text"), "It is **T4D**.")
@@ -167,7 +167,7 @@ def acknowledges(evening: Evening, thread_id: str, question: Stored) -> None:
     """What is owed, from the page of the lab, where it then no longer stands."""
     page, hand = evening.page, evening.hand
     page.goto(links.LAB)
-    hand.press(evening.link("Acknowledge", ".owed"))
+    evening.press(evening.link("Acknowledge", ".owed"))
     expect(page.locator(f"input[name=message][value='{question.id}']")).to_be_checked()
     hand.choose(evening.field("Status"), "Will Action")
     hand.write(evening.field("Notes"), "After T1.")
@@ -177,7 +177,7 @@ def acknowledges(evening: Evening, thread_id: str, question: Stored) -> None:
     assert (sent.type, sent.acknowledges) == ("ACK", (question.id,))
     assert "## Status\nWill Action\n" in sent.message.body
     assert evening.owed(thread_id) == []
-    hand.press(evening.link("What you owe elsewhere"))
+    evening.press(evening.link("What you owe elsewhere"))
     expect(page.locator("main")).to_contain_text("You owe nobody an ACK")
 
 
@@ -190,7 +190,7 @@ def criticises(evening: Evening, thread_id: str) -> None:
     hand.choose(evening.field("Severity"), "Critical")
     for name in AGENTS:
         hand.tick(evening.field(name))
-    hand.press(evening.button("Send the critique"))
+    evening.press(evening.button("Send the critique"))
     expect(page.locator("#faults")).to_contain_text("Attack")
     evening.looks()
     assert len(evening.of(thread_id)) == before
@@ -246,7 +246,7 @@ def leaves(evening: Evening, thread_id: str) -> None:
     """Logged out: reading goes on, and nothing can be done, not even from the history."""
     page = evening.page
     name = f"Log out {evening.operator}"
-    evening.hand.press(page.get_by_role("button", name=name))
+    evening.press(page.get_by_role("button", name=name))
     expect(page.get_by_role("button", name=name)).to_have_count(0)
     page.goto(links.session(thread_id))
     expect(page.locator("nav[aria-label='Lab']")).to_have_count(0)

@@ -1,5 +1,6 @@
 """Sessions as pages read them: each as it stood at one moment, everything worked out once."""
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -38,6 +39,7 @@ from brenner.workflows.versions import History, LoadedVersion, Target, history_o
 
 _T = TypeVar("_T")
 _ASKED_AGAIN = timedelta(seconds=5)
+_LONG = 500  # messages
 
 
 class Session:
@@ -208,6 +210,7 @@ class Reading:
         self.kept = Kept(desk, _with_news)
         self._listings: dict[object, object] = {}
         self._seen: dict[str, Session] = {}
+        self._is_preparing = threading.Lock()
 
     def at(self, place: MailPlace) -> Self:
         """The same, for one visit, with all mail up to there."""
@@ -220,7 +223,22 @@ class Reading:
         if self.place is None:
             return self.kept.get(thread_id, place_of(self.desk.mailbox))
         place = self.place
-        return once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
+        session = once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
+        if session.position > _LONG and "ledgers" not in vars(session):
+            self._prepare(session)
+        return session
+
+    def _prepare(self, session: Session) -> None:
+        """Who looks at a long session will want what takes longest of it: one at a time."""
+        if self._is_preparing.acquire(blocking=False):
+
+            def work() -> None:
+                try:
+                    _ = session.ledgers
+                finally:
+                    self._is_preparing.release()
+
+            threading.Thread(target=work, name="ledgers", daemon=True).start()
 
     def listing(self) -> Listing:
         """All sessions, one row each, and what is left out."""
@@ -230,7 +248,7 @@ class Reading:
         return once(self._listings, place, lambda: listing(self.desk, follow=self._followed))
 
     def _followed(self, _desk: Desk, thread_id: str) -> Followed:
-        return self.session(thread_id).followed
+        return self.kept.get(thread_id, self.place or place_of(self.desk.mailbox)).followed
 
 
 def _with_news(
