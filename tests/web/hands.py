@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Locator, Page, expect
 
+from web.browsing import Window
+
 _MOST_STEPS = 200
 _IS_HERE = "each => each === document.activeElement"
 _IS_SEEN = """each => {
@@ -9,6 +11,16 @@ _IS_SEEN = """each => {
     const isMarked = look.outlineStyle !== "none" && parseFloat(look.outlineWidth) >= 1;
     return isMarked && box.bottom > 0 && box.top < innerHeight;
 }"""
+
+
+# A button that is pressed by a key is clicked, too: but no pointer goes down on it.
+_NO_POINTER = """for (const each of ["pointerdown", "touchstart"])
+    addEventListener(each, () => console.error("something was pointed at"), true);"""
+
+
+def without_a_mouse(opened: Window) -> None:
+    """From now on it fails whoever points at something there."""
+    opened.context.add_init_script(_NO_POINTER)
 
 
 class Mouse:

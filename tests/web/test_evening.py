@@ -16,8 +16,8 @@ from brenner.workflows.persist_latest import latest_of
 from session.desks import edit
 from session.repositories import settings
 from web.browsing import DESKTOP, LAB, PHONE, show, window
-from web.evening import Evening, contributes, first_answers
-from web.hands import Finger, Keys, Mouse
+from web.evening import Evening, contributes, first_answers, new_secret
+from web.hands import Finger, Keys, Mouse, without_a_mouse
 
 __all__ = ["settings"]
 
@@ -41,9 +41,11 @@ def test_an_evening(
         show(project, home, LAB) as served,
         window(browser, served.base, size, is_dark=size == PHONE) as opened,
     ):
-        page = opened.context.new_page()
-        evening = Evening(served, page, hand, is_audited=not isinstance(hand, Keys))
-        evening.log_in()
+        is_by_keys = isinstance(hand, Keys)
+        if is_by_keys:
+            without_a_mouse(opened)
+        evening = Evening(served, opened.context.new_page(), hand, is_audited=not is_by_keys)
+        comes_in(evening)
         thread_id = starts(evening)
         question = first_answers(served, thread_id, evening.of(thread_id, "KICKOFF"))
         compiles(evening, thread_id)
@@ -55,6 +57,14 @@ def test_an_evening(
         completes(evening, thread_id)
         leaves(evening, thread_id)
         opened.forgive("status of 401", "status of 422")
+
+
+def comes_in(evening: Evening) -> None:
+    """Not with somebody else's secret."""
+    evening.page.goto(links.LAB)
+    evening.shows("brs_of-somebody-else")
+    expect(evening.page.locator("#fault")).to_contain_text("That was not right")
+    evening.log_in(new_secret(evening.served))
 
 
 def starts(evening: Evening) -> str:
@@ -106,10 +116,10 @@ def compiles(evening: Evening, thread_id: str) -> None:
     )
     expect(page.locator("#preview .refused")).to_contain_text("H99")
     says = evening.does("Publish the version")
-    print(says)
     expect(page.locator("main .refused")).to_contain_text("H99")
     sent = evening.sent(thread_id)
     assert sent.type == "COMPILED"
+    assert says == f"Published v1 of {thread_id}, as message {sent.id}."
     for name in ("Memory", "Chance", "Neither"):
         assert name in sent.message.body
     evening.press(evening.link("See v1"))
@@ -129,17 +139,19 @@ def persists(evening: Evening, thread_id: str) -> None:
     page, head = evening.page, evening.git("rev-parse", "HEAD")
     evening.form(thread_id, "Persist")
     expect(evening.field("Commit that file, and nothing else")).to_be_checked()
-    print(page.locator("#will").inner_text())
-    says = evening.does("Persist it")
-    print(says)
     path, text = f"artifacts/{thread_id}.md", latest_text(evening, thread_id)
+    expect(page.locator("#will")).to_contain_text(f"Writes v1 to {path} (")
+    expect(page.locator("#preview .difference")).to_contain_text("Memory decides")
+    says = evening.does("Persist it")
     assert (evening.served.project.folder / path).read_text("utf-8") == text
     assert evening.git("rev-parse", "HEAD~1") == head
     assert evening.git("show", "--format=", "--name-only", "HEAD").split() == [path]
     assert evening.git("show", f"HEAD:{path}") == text
     commit = evening.git("rev-parse", "HEAD").strip()
-    assert commit[:7] in says or commit in page.locator("main").inner_text()
-    assert evening.sent(thread_id).type == "INFO"
+    sent = evening.sent(thread_id)
+    told = f"commit {commit[:10]}; message {sent.id} says so."
+    assert says == f"Committed: {path} holds v1, {told}"
+    assert sent.type == "INFO"
     evening.press(evening.link("See the session"))
     expect(page.locator("#card")).to_contain_text(f"Persisted in {commit[:12]}")
 
@@ -229,9 +241,12 @@ def completes(evening: Evening, thread_id: str) -> None:
     expect(page.locator("#preview")).to_contain_text("Only the old ones")
     hand.tick(page.get_by_label(f"Write it to artifacts/{thread_id}.md"))
     hand.tick(evening.field("Commit that file, and nothing else"))
-    print(page.locator("#will").inner_text())
+    expect(page.locator("#will")).to_have_text(
+        f"Publishes v2 of {thread_id} in its thread, and closes the session. Then it writes v2 to "
+        f"artifacts/{thread_id}.md and commits that alone."
+    )
     says = evening.does("Complete the session")
-    print(says)
+    assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
     chain = latest_of(evening.served.server.desk, thread_id).chain
     assert (chain.number, chain.state.artifact.metadata.status) == (2, "closed")
     assert len(evening.of(thread_id, "COMPILED")) == 2

@@ -185,6 +185,23 @@ def test_a_version_is_kept_where_asked_for(operator: Operator) -> None:
     assert (operator.desk.project.folder / "artifacts" / f"{THREAD}.md").exists()
 
 
+def test_what_is_kept_is_said_before(operator: Operator) -> None:
+    """Also where there is nothing to publish, and only the file is missing."""
+    page = operator.form(ACTION)
+    then = f" Then it writes v1 to artifacts/{THREAD}.md"
+    assert then in would(operator, {"persist": "yes"})
+    assert then not in would(operator, {})
+    operator.done(ACTION, position(page))
+    assert would(operator, {"persist": "yes"}).endswith(f"is v1.{then}.")
+    ticked = {"persist": "yes", "archive": "yes"}
+    assert would(operator, ticked).endswith(f"{then} and puts the mail beside it.")
+
+
+def would(operator: Operator, ticked: dict[str, str]) -> str:
+    compiled = operator.preview(ACTION, ticked)["compiled"]
+    return str(cast("Json", compiled)["would"])
+
+
 def test_what_is_known_to_fail_publishes_nothing(operator: Operator) -> None:
     """There is no repository, so nothing can be committed."""
     fields = position(operator.form(ACTION)) | {"commit": "yes"}

@@ -87,7 +87,8 @@ class Compiled(NamedTuple):
     version, or the one that would have been published.
 
     `failed` is what went wrong after the version was posted: it is published all the same.
-    `unverified` are the messages with blocks that apply which anybody may have sent.
+    `unverified` are the messages with blocks that apply which anybody may have sent. `wish` is how
+    the version would be kept, of a dry run.
     """
 
     thread_id: str
@@ -112,6 +113,7 @@ class Compiled(NamedTuple):
     notified: tuple[Sent, ...] = ()
     failed: BrennerError | None = None
     unverified: tuple[int, ...] = ()
+    wish: PersistOptions | None = None
 
 
 def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compiled:
@@ -166,7 +168,7 @@ class _Compile:
             version = version_text(chain, proposal.number, 0, proposal.text, message)
             check_persistable(self.desk, version, self._texts(version), wish)
         if options.dry_run:
-            return self._result(proposal, Status.DRY_RUN)
+            return self._result(proposal, Status.DRY_RUN)._replace(wish=wish)
         stored = post(self.desk, chain, message, rebuilt)
         done = self._result(proposal, Status.PUBLISHED)._replace(message=stored)
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
@@ -232,7 +234,7 @@ class _Compile:
         version = version_text(chain, latest.number, stored.id, text, stored.message)
         result = result._replace(message=stored)
         if self.options.dry_run:
-            return result
+            return result._replace(wish=wish)
         return self._after(result, version, wish)
 
     def _after(

@@ -14,6 +14,7 @@ from brenner.artifact.summary import summary
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
 from brenner.thread.counting import counted
+from brenner.thread.wording import joined
 from brenner.web.pages.diff_items import marks_json
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.compiled_json import compiled_json
@@ -52,11 +53,28 @@ def compiled_document(done: Compiled, *, is_done: bool) -> dict[str, object]:
 def _would(done: Compiled) -> str:
     """What the button will do."""
     if done.status is not Status.DRY_RUN:
-        return what_happened(done)
+        return what_happened(done) + _keeps(done)
     closes = ", and closes the session" if done.artifact.metadata.status == "closed" else ""
     refused = sum(entry.state is Outcome.REFUSED for entry in done.ledger)
     told = f" {counted(refused, 'block')} will be refused." if refused else ""
-    return f"Publishes v{done.version} of {done.thread_id} in its thread{closes}.{told}"
+    published = f"Publishes v{done.version} of {done.thread_id} in its thread{closes}."
+    return f"{published}{_keeps(done)}{told}"
+
+
+def _keeps(done: Compiled) -> str:
+    """What becomes of the version after that: as it is ticked, or as the project has it."""
+    wish = done.wish
+    is_kept = done.status is Status.NOTHING and done.persistence.status == "Persisted"
+    if wish is None or (is_kept and not (wish.archive or wish.push)):
+        return ""
+    does = [f"writes v{done.version} to {done.persistence.path}"]
+    if wish.archive:
+        does.append("puts the mail beside it")
+    if wish.commit:
+        does.append("commits that alone")
+    if wish.push:
+        does.append("pushes the branch")
+    return f" Then it {joined(does)}."
 
 
 def _items(found: Diff, ledger: Sequence[Entry]) -> Iterable[dict[str, object]]:
