@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -114,11 +114,12 @@ def pages(small: Place, large: Place) -> None:
         each.ask(links.CONNECT)  # so that all is loaded
     before = [each.resident() for each in (small, large)]
     found = {name: (measured(small, path), measured(large, path)) for name, path in PAGES.items()}
-    for title, which in (
-        ("first", lambda page: page.first),
-        ("again, written anew", lambda page: page.again),
-        ("after a message has come in", lambda page: page.after_mail),
-    ):
+    times_of: dict[str, Callable[[Page], float]] = {
+        "first": lambda page: page.first,
+        "again, written anew": lambda page: page.again,
+        "after a message has come in": lambda page: page.after_mail,
+    }
+    for title, which in times_of.items():
         columns = ("", f"{SMALL[0]:,} messages", f"{LARGE[0]:,} messages", "ratio")
         heading(f"Web pages, seconds to the first byte: {title}", *columns)
         for name, (one, other) in found.items():

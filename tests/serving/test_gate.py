@@ -276,3 +276,28 @@ def test_nonsense(server: Inside) -> None:
         assert raw(server, each).split()[1] == b"400"
     assert raw(server, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000).split()[1] == b"400"
     assert ping(server).status == 200
+
+
+@pytest.mark.parametrize("path", ["/enter", "/lab/login"])
+def test_who_is_not_in_sends_little(path: str) -> None:
+    """A secret is short: nothing larger is read, whether its size is told before or not."""
+    settings = ServeSettings(port=0, requests_a_second=1_000_000, token=TOKEN, is_lab=True)
+    with inside(MemoryMailbox(), settings=settings) as served:
+        said = {"Origin": served.base_url, "Content-Type": "application/x-www-form-urlencoded"}
+        said["Authorization"] = f"Bearer {TOKEN}"
+        small, large = b"token=" + b"x" * 16_000, b"token=" + b"x" * 17_000
+        assert sent(served, path, small, said) == 401
+        assert sent(served, path, large, said) == 413
+        assert sent(served, path, iter([large[:9_000], large[9_000:]]), said) == 413
+        ordinary = {**said, "Content-Type": "application/json"}
+        assert sent(served, "/mcp", b" " * 17_000, ordinary) != 413
+
+
+def sent(server: Inside, path: str, body: bytes | Iterator[bytes], said: dict[str, str]) -> int:
+    """The status of what comes back; a body in pieces does not say how long it is."""
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+    try:
+        connection.request("POST", path, body, said, encode_chunked=not isinstance(body, bytes))
+        return connection.getresponse().status
+    finally:
+        connection.close()

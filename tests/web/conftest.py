@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from web.browsing import LAB, Show, Window, launch, show, window
+
+# What is true at last is true: a machine with much to do is slow, and nothing else.
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")

@@ -36,8 +36,8 @@ class Evening(NamedTuple):
     def looks(self) -> None:
         """The page fits, and everybody can use it."""
         if self.is_audited:
-            assert sticks_out(self.page) == "", self.page.url
-            assert faults(self.page) == [], self.page.url
+            found = [sticks_out(self.page), *faults(self.page)]
+            assert found == [""], (self.page.url, found)
 
     def field(self, label: str) -> Locator:
         """By the words above it, or beside it."""

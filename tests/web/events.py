@@ -28,12 +28,19 @@ class Looking:
     """Somebody who looks, from the place after which she wants to be told."""
 
     def __init__(
-        self, server: At, thread: str = "", *, after: str = "", last_event_id: str = ""
+        self,
+        server: At,
+        thread: str = "",
+        *,
+        after: str = "",
+        last_event_id: str = "",
+        cookie: str = "",
     ) -> None:
         self.last = last_event_id or after
         self._connection = http.client.HTTPConnection(server.host, server.port, timeout=_SECONDS)
         asked = urlencode({"thread": thread, "after": after})
-        headers = {"Last-Event-ID": last_event_id} if last_event_id else {}
+        said = {"Last-Event-ID": last_event_id, "Cookie": cookie}
+        headers = {name: value for name, value in said.items() if value}
         self._connection.request("GET", f"/events?{asked}", headers=headers)
         self._socket: socket.socket = self._connection.sock
         self.answer = self._connection.getresponse()

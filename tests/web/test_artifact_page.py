@@ -33,6 +33,16 @@ def entry(item: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(field["entries"][0])
 
 
+def test_killed_items_are_counted_apart(desk: Desk) -> None:
+    document, page = shown(desk)
+    (slate,) = (each for each in document["sections"] if each["id"] == "hypothesis_slate")
+    assert (slate["active"], slate["killed"]) == (2, 1)
+    assert 'Hypothesis Slate <span class="count">2, 1 killed</span></a>' in page
+    assert '2. Hypothesis Slate <span class="count">2, 1 killed</span></h2>' in page
+    counts = document["session"]["card"]["statistics"].values()
+    assert [each["active"] for each in document["sections"]] == list(counts)
+
+
 def test_a_field_tells_who_set_it_and_what_it_replaced(desk: Desk) -> None:
     document, page = shown(desk)
     claim = entry(items(document)["H1"], "claim")

@@ -10,8 +10,6 @@ from web.browsing import THREAD, Show, Window, window
 from web.evening import Evening, asks, new_secret
 from web.hands import Keys, walk, without_a_mouse
 
-TITLES = ("", "Thread", "Versions", "Ledger", "Evidence", "Agents")
-
 
 @pytest.fixture
 def opened(browser: Browser, lab: Show) -> Iterator[Window]:

@@ -12,7 +12,8 @@ from brenner.web.page import Download
 from brenner.web.pages import diff, diff_items, diff_text
 from brenner.workflows.desk import Desk
 from mail_shell import Shell
-from session.desks import ANN, THREAD
+from session.desks import ANN, BEA, THREAD
+from web.disputed import NEW, disputed
 from web.versions_desk import HOSTILE, a_session, a_visit, shown
 
 
@@ -141,3 +142,16 @@ def test_a_replacement_too_long_to_pair_is_shown_as_it_is() -> None:
     (stretch,) = columns(old, new).stretches
     assert len(stretch.pairs) == 3_000
     assert not any(pair.is_alike for pair in stretch.pairs)
+
+
+def test_a_field_in_conflict_says_whose_value_stands(tmp_path: Path) -> None:
+    disputed_desk = disputed(tmp_path / "lab")
+    document, page = shown(diff.page, a_visit(disputed_desk, from_="1", to="2"))
+    (item,) = (each for each in document["items"] if each["id"] == "H1")
+    (field,) = (each for each in item["marks"] if each["conflict"])
+    found = field["conflict"]
+    assert (field["label"], found["agent"], found["value"]) == ("Claim", BEA, NEW)
+    assert [lost["agent"] for lost in found["displaced"]] == [ANN]
+    assert page.count("In conflict</strong>") == 1
+    _, first = shown(diff.page, a_visit(disputed_desk, from_="0", to="1"))
+    assert "In conflict" not in first

@@ -7,13 +7,15 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.project import Project
+from brenner.web import live
 from brenner.web.feed import MOST_KEPT
-from brenner.web.live import Live
+from brenner.web.live import Live, client_of
 from mail.homes import (
     HOMES,
     MEMORY,
@@ -199,6 +201,47 @@ def test_viewers_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
                 if third.answer.status == 200:
                     third.settle()
                     return
+
+
+def test_one_machine_leaves_places_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server's own may have more of them than another, but not all."""
+    assert Live.most_of_one < Live.most_of_this < Live.most_viewers
+    monkeypatch.setattr(Live, "most_of_this", 2)
+    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as one, Looking(desk.server) as two:
+        one.settle()
+        two.settle()
+        assert desk.server.ask("GET", "/events").status == 503
+        monkeypatch.setattr(live, "client_of", lambda _: "203.0.113.9")
+        with Looking(desk.server) as other:
+            other.settle()
+            monkeypatch.setattr(Live, "most_of_one", 1)
+            assert desk.server.ask("GET", "/events").status == 503
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *(("127.0.0.1", "this machine"), ("::1", "this machine"), ("127.9.9.9", "this machine")),
+        *(("::ffff:127.0.0.1", "this machine"), ("203.0.113.9", "203.0.113.9")),
+        *(("::ffff:203.0.113.9", "203.0.113.9"), ("", ""), ("somewhere", "somewhere")),
+    ],
+)
+def test_which_machine(host: str, expected: str) -> None:
+    assert client_of(from_host(host)) == expected
+
+
+def test_a_network_is_one_machine() -> None:
+    """Who has one address of version 6 has very many."""
+    near = {client_of(from_host(f"2001:db8:1:2::{number:x}")) for number in range(9)}
+    assert len(near) == 1
+    assert client_of(from_host("2001:db8:1:3::1")) not in near
+
+
+def from_host(host: str) -> Request:
+    """A request from there."""
+    return Request({"type": "http", "client": (host, 1), "headers": []})
 
 
 def test_streams_end_with_the_server(tmp_path: Path) -> None:

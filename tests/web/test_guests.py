@@ -243,7 +243,7 @@ def test_without_a_token_there_is_no_entrance() -> None:
 # The command
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(served: Inside, tmp_path: Path) -> None:
     """It prints the link alone; without a token the plain address, and says so."""
     said = ("--thread", MINE, "--to", OPERATOR, "--subject", "INFO: Hello", "--body", "Hi")
     assert brenner("mail", "send", *said, cwd=tmp_path).code == 0
@@ -251,6 +251,11 @@ def test_the_command(tmp_path: Path) -> None:
     plain = brenner(*link, cwd=tmp_path)
     assert plain.out == f"http://127.0.0.1:9/sessions/{MINE}\n"
     assert "plain address" in plain.err
+    nobody = "At http://127.0.0.1:9 no server of Brenner answers now."
+    assert nobody in plain.err
+    there = brenner(*link, cwd=tmp_path, BRENNER_SERVE_URL=served.base_url)
+    assert there.out.startswith(served.base_url)
+    assert "answers now" not in there.err
     options = ("--days", "3", "--url", "https://lab.example", "--json")
     signed = brenner(*link, *options, cwd=tmp_path, BRENNER_TOKEN=TOKEN).json
     base, _, address = signed["url"].partition("/guest/")

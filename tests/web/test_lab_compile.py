@@ -169,7 +169,7 @@ def test_strict_publishes_nothing_and_says_why(operator: Operator) -> None:
     fields = position(operator.form(ACTION)) | {"strict": "yes"}
     page = operator.again(ACTION, fields)
     assert page.status == 422
-    assert seen(page)["compiled"]["would"].endswith("because blocks are refused (--strict).")
+    assert seen(page)["compiled"]["would"].endswith("refused (“Strict” is ticked).")
     assert cast("Json", page.document["fields"])["strict"]
     assert versions(operator.desk) == []
 
@@ -192,9 +192,10 @@ def test_what_is_kept_is_said_before(operator: Operator) -> None:
     assert then in would(operator, {"persist": "yes"})
     assert then not in would(operator, {})
     operator.done(ACTION, position(page))
-    assert would(operator, {"persist": "yes"}).endswith(f"is v1.{then}.")
+    told = "says so in the thread, in an INFO message."
+    assert would(operator, {"persist": "yes"}).endswith(f"is v1.{then} and {told}")
     ticked = {"persist": "yes", "archive": "yes"}
-    assert would(operator, ticked).endswith(f"{then} and puts the mail beside it.")
+    assert would(operator, ticked).endswith(f"{then}, puts the mail beside it and {told}")
 
 
 def would(operator: Operator, ticked: dict[str, str]) -> str:

@@ -59,7 +59,7 @@ def test_a_session_is_started_by_keys_alone_and_once(tabs: Window, lab: Show) ->
         page.locator(f"[id='agent.{number}.name']").fill(name)
     expect(page.locator("#will")).to_have_text("Nothing can be sent yet: 1 error.")
     expect(page.locator("#at-agent-2-name")).to_contain_text("is not an agent's name")
-    page.get_by_role("link", name="`Red Sky` is not an agent's name.").press("Enter")
+    page.get_by_role("link", name="Red Sky is not an agent's name.").press("Enter")
     assert page.evaluate("document.activeElement.id") == "agent.2.name"
     page.locator("[id='agent.2.name']").fill("RedSky")
     expect(page.locator("#will")).to_contain_text("to BlueLake, RedSky and NewHand, and registers")
@@ -129,6 +129,8 @@ def test_no_form_scrolls_sideways(
         for name in ("compile", "persist", "round", "complete"):
             page = opened.open(f"/lab/sessions/{THREAD}/{name}")
             assert page.evaluate("document.documentElement.scrollWidth") <= size[0], name
+            within = "getComputedStyle(document.getElementById('preview')).overflowY"
+            assert page.evaluate(within) == "visible"  # it grows with the page
         page = opened.open("/lab/start")
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 

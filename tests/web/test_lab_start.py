@@ -287,7 +287,7 @@ def test_hostile_texts_stay_texts(operator: Operator) -> None:
     page = operator.again(ACTION, dict.fromkeys(TYPED, harm))
     html = operator.html(page)
     assert "<script>alert" not in html
-    assert "49" not in html
+    assert "49" not in html.partition("<main")[2]
 
 
 # The same as JSON

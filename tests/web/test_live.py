@@ -80,6 +80,15 @@ def test_pages_that_are_not_of_that_thread(stage: Show, opened: Window) -> None:
     expect(home.locator("#news")).to_contain_text("INFO from BlueLake")
 
 
+def test_nothing_beside_the_connection_moves(opened: Window) -> None:
+    """The search stands at the same place, whether a page is live or not."""
+    live, still = opened.open(AGENTS), opened.open("/connect")
+    live.bring_to_front()
+    is_live(live)
+    places = [page.locator("#q").bounding_box() for page in (live, still)]
+    assert places[0] == places[1]
+
+
 def test_a_lost_connection(browser: Browser, tmp_path: Path) -> None:
     """It is said since when, and that it is back; what came in meanwhile is there then."""
     with show(tmp_path) as stage:

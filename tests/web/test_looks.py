@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from brenner.web.looks import SITTING, Look, Moment, is_look, marked, seen
+from brenner.web.page import Redirect
 from brenner.web.pages import diff, versions
 from brenner.workflows.desk import Desk
 from session.desks import THREAD
@@ -104,6 +105,24 @@ def test_in_words(desk: Desk) -> None:
     assert shown(versions.page, a_visit(desk))[0]["look"] is None
     _, page = shown(diff.page, a_visit(desk, since="look"))
     assert "has not looked at the session before" in page
+
+
+def test_a_version_is_marked_as_seen(desk: Desk) -> None:
+    """Within a sitting; what came in after that version is still new."""
+    at = positions(desk)
+    old = f"{at[1]}.{int(START.timestamp())}.{at[1]}.{int(START.timestamp())}"
+    of_diff = shown(diff.page, a_visit(desk, cookie=old, since="look"))[1]
+    for page in (shown(versions.page, a_visit(desk, cookie=old))[1], of_diff):
+        assert f'href="/sessions/{THREAD}/versions?seen=3">Mark as seen</a>' in page
+    for number, changed in ((3, 0), (2, 1)):
+        answer = versions.page(a_visit(desk, cookie=old, seen=str(number)))
+        assert isinstance(answer, Redirect)
+        assert answer.to == f"/sessions/{THREAD}/versions"
+        (cookie,) = answer.cookies
+        document, page = shown(versions.page, a_visit(desk, cookie=cookie.value))
+        assert (document["look"]["version"], document["look"]["changed"]) == (number, changed)
+        assert ("Mark as seen" in page) == bool(changed)
+    assert versions.page(a_visit(desk, seen="9")) == Redirect(f"/sessions/{THREAD}/versions")
 
 
 def test_who_is_led_there_looks() -> None:

@@ -183,12 +183,6 @@ def test_not_too_deep(text: str) -> None:
     assert "deep" in Read(markdown(text)).words
 
 
-@pytest.mark.parametrize("text", ["[" * 50_000, "![" * 50_000, "[a](" * 20_000])
-def test_long_paragraphs(text: str) -> None:
-    """What would take a parser minutes is text. (It would: that is why this test ends at all.)"""
-    assert Read(markdown(text)).words.strip() == text
-
-
 def test_too_long() -> None:
     """Plain text, with the reason; and cut where a browser would suffer."""
     html = markdown("# a\r\n" * (MOST_TYPESET // 4))

@@ -13,7 +13,7 @@ from brenner.mail.model import Envelope
 from brenner.project import OPERATOR
 from brenner.thread.messages import parse_message_file
 from brenner.web.page import Download
-from brenner.web.pages import message
+from brenner.web.pages import message, thread
 from web.browsing import THREAD as DEMO
 from web.browsing import Show, Window
 from web.hostile import HOSTILE
@@ -181,3 +181,13 @@ def test_in_a_browser(browser_page: Window) -> None:
     assert not block.locator("pre").is_visible()
     block.locator("summary").click()
     assert block.locator("pre").is_visible()
+
+
+def test_a_subject_does_not_repeat_the_session() -> None:
+    """Only the session's own name at the end is left out, and the whole is there to be read."""
+    made = Scene()
+    made.send(ANN, f"INFO: News ({THREAD})")
+    made.send(ANN, "INFO: News (RS-20250101-another-one)")
+    page = made.look(thread.page, {"thread": THREAD})[1]
+    assert f'title="News ({THREAD})">News</span>' in page
+    assert '<span class="says">News (RS-20250101-another-one)</span>' in page

@@ -16,6 +16,10 @@ _CONTROLS = (
 )
 _PAGES = re.compile(rb"/Type\s*/Page\b")
 _MOST_PAGES = 30
+_WITH_FINDING = (  # no item of the demo has one
+    "each => each.insertAdjacentHTML('beforeend',"
+    " '<details class=findings><summary>1 lint finding</summary></details>')"
+)
 _HEIGHT = "each => each.getBoundingClientRect().height"
 
 
@@ -75,3 +79,14 @@ def test_marks_without_colour(browser: Browser, site: Show) -> None:
                 " getComputedStyle(each).backgroundColor]"
             )
             assert style == [line, "rgba(0, 0, 0, 0)"]
+
+
+def test_a_finding_is_printed_once(browser: Browser, site: Show) -> None:
+    """In the list above the artifact; on the page of an item, there."""
+    with window(browser, site.base) as opened:
+        page = opened.open(SESSION)
+        page.locator(".artifact-section").first.evaluate(_WITH_FINDING)
+        assert page.locator(".findings").filter(visible=True).count() == 1
+        on_paper(page)
+        assert page.locator(".findings").filter(visible=True).count() == 0
+        assert page.locator(".lint-found .diagnostic").filter(visible=True).count() > 0

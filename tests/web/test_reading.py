@@ -11,9 +11,10 @@ from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.web import kept_sessions
+from brenner.web import reading as reading_module
 from brenner.web.place import Place, place_of, read_place
 from brenner.web.reading import Reading
-from brenner.web.worked_out import once, worked_out
+from brenner.web.worked_out import Few, once, worked_out
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledgers
@@ -126,6 +127,32 @@ def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
             desk.mailbox.send(letter(to=(BEA,), thread=name))
         reading.session(name)
     assert [name in reading.kept for name in names] == [False] * 4 + [True] * 2
+
+
+def test_older_versions_do_not_pile_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were looked at last stay; whoever has one keeps it."""
+    monkeypatch.setattr(reading_module, "MOST_VERSIONS", 2)
+    for name in ("Gradient", "Lineage", "Clock"):
+        contribute(desk, ANN, add(name))
+        compile_thread(desk, THREAD, CompileOptions())
+    session = Reading(desk).session(THREAD)
+    first, second = session.version(1), session.version(2)
+    assert session.version(1) is first
+    third = session.version(3)
+    assert (session.version(1) is first, session.version(3) is third) == (True, True)
+    again = session.version(2)
+    assert (again == second, again is second) == (True, False)
+
+
+def test_a_version_that_is_not_there_takes_no_place() -> None:
+    few: Few[int] = Few(2)
+    assert [few.get(name, lambda: 1) for name in "ab"] == [1, 1]
+    for name in range(9):
+        with pytest.raises(ZeroDivisionError):
+            few.get(name, lambda: 1 // 0)
+    assert len(few) <= 2
+    assert few.get("b", lambda: 2) in (1, 2)
+    assert few.get("b", lambda: 3) != 3
 
 
 def test_one_works_it_out_and_others_wait(desk: Desk) -> None:

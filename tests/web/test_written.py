@@ -3,19 +3,25 @@
 import gzip
 import http.client
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 import pytest
 
-from brenner.web import links, written
+from brenner.diagnostics.codes.store import STORE_UNUSABLE
+from brenner.web import last_good, links, written
+from brenner.web.last_good import Asked, LastGood
+from brenner.web.page import Page
 from brenner.web.place import Place
-from brenner.web.written import LIFE, Cookies, Text, Written, takes_packed
+from brenner.web.store import Absence
+from brenner.web.written import LIFE, MOST_KEY, Cookies, Key, Text, Written, takes_packed
 from mail.letters import letter
 from serving.running import At
 from web.browsing import THREAD, Show, show
 
 HERE = Place(12, "aa")
+ROOT = Key("/")
 
 
 class Clock:
@@ -36,32 +42,76 @@ def test_it_has_all_mail_that_there_was(asked: Place, is_there: bool) -> None:
     """And is of the same store."""
     kept = Written()
     text = Text.of("A page.", "text/html")
-    kept.keep("/", HERE, text)
-    assert (kept.find("/", asked) is text) is is_there
-    assert kept.find("/other", asked) is None
+    kept.keep(ROOT, HERE, text)
+    assert (kept.find(ROOT, asked) is text) is is_there
+    assert kept.find(Key("/other"), asked) is None
 
 
 def test_it_does_not_last() -> None:
     clock = Clock()
     kept = Written(clock)
-    kept.keep("/", HERE, Text.of("A page.", "text/html"))
+    kept.keep(ROOT, HERE, Text.of("A page.", "text/html"))
     clock.now += LIFE - 0.01
-    assert kept.find("/", HERE)
+    assert kept.find(ROOT, HERE)
     clock.now += 0.01
-    assert kept.find("/", HERE) is None
+    assert kept.find(ROOT, HERE) is None
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written, "_MOST_BYTES", 25)
+    monkeypatch.setattr(written, "_MOST_BYTES", 25_000)
     clock = Clock()
     kept = Written(clock)
-    for name in ("one", "two", "three"):
-        kept.keep(name, HERE, Text.of("x" * 10, "text/html"))
-    assert [bool(kept.find(name, HERE)) for name in ("one", "two", "three")] == [False, True, True]
+    names = ("one", "two", "three")
+    for name in names:
+        kept.keep(Key(name), HERE, Text.of("x" * 10_000, "text/html"))
+    assert [bool(kept.find(Key(name), HERE)) for name in names] == [False, True, True]
     clock.now += LIFE
-    kept.keep("four", HERE, Text.of("x" * 24, "text/html"))
-    kept.keep("four", HERE, Text.of("x" * 90, "text/html"))  # larger than all: at least that one
-    assert kept.find("four", HERE)
+    kept.keep(Key("four"), HERE, Text.of("x" * 24_000, "text/html"))
+    kept.keep(Key("four"), HERE, Text.of("x" * 90_000, "text/html"))  # larger than all: that one
+    assert (bool(kept.find(Key("four"), HERE)), len(kept)) == (True, 1)
+
+
+def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pages under long addresses, and very many of them; one that is too long is not kept."""
+    monkeypatch.setattr(written, "_MOST_BYTES", 100_000)
+    kept, text = Written(Clock()), Text.of("x", "text/html")
+    for number in range(100):
+        kept.keep(Key(f"/search?x={number}" + "y" * 1_900), HERE, text)
+    assert 5 < len(kept) < 25
+    long = Key("/?" + "y" * MOST_KEY)
+    kept.keep(long, HERE, text)
+    assert kept.find(long, HERE) is None
+    monkeypatch.setattr(written, "_MOST_TEXTS", 3)
+    for number in range(9):
+        kept.keep(Key(f"/?{number}"), HERE, text)
+    assert len(kept) == 3
+
+
+GONE = Absence(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", reason="away"))
+
+
+def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their addresses and titles as well, and by their number."""
+    now, page = GONE.since, Page("x.html", "y" * 1_000, {"a": 1})
+    kept = LastGood(most_bytes=100_000)
+    for number in range(100):
+        kept.keep(Asked(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
+    assert 2 < len(kept) < 15
+    assert kept.find(Asked("/search?x=99" + "y" * 1_900), GONE)
+    long = Asked("/?" + "y" * last_good.MOST_ADDRESS)
+    kept.keep(long, page, now, HERE)
+    assert kept.find(long, GONE) is None
+    monkeypatch.setattr(last_good, "MOST_PAGES", 3)
+    for number in range(9):
+        kept.keep(Asked(f"/?{number}"), page, now, HERE)
+    assert len(kept) == 3
+
+
+def test_the_last_good_page_of_others_is_not_a_guests() -> None:
+    kept, page = LastGood(), Page("x.html", "A page", {"a": 1})
+    kept.keep(Asked("/"), page, GONE.since, HERE)
+    assert kept.find(Asked("/"), GONE)
+    assert kept.find(Asked("/", frozenset({THREAD})), GONE) is None
 
 
 def test_one_writes_at_a_time() -> None:
@@ -69,7 +119,7 @@ def test_one_writes_at_a_time() -> None:
     kept, told = Written(), list[str]()
 
     async def write(key: str, name: str) -> None:
-        async with kept.turn(key):
+        async with kept.turn(Key(key)):
             told.append(f"{name} begins")
             await anyio.sleep(0.01)
             told.append(f"{name} ends")
@@ -149,3 +199,16 @@ def test_mail_is_never_missing(tmp_path: Path) -> None:
             stage.mailbox.send(letter(to=(stage.project.operator,), thread=THREAD))
             found = stage.server.ask("GET", path).document
             assert found["session"]["position"] == stage.mailbox.thread(THREAD, limit=1).position
+
+
+def test_a_path_ends_where_it_was_sent_to_end(site: Show) -> None:
+    """What is written for one address is not shown at another that only looks like it."""
+    path = links.session(THREAD, "agents")
+    for good, other in ((f"{path}?round=1", f"{path}%3Fround=1"), (path, f"{path}%23x")):
+        for _ in range(2):
+            assert ask(site.server, good)[0].status == 200
+            assert ask(site.server, other)[0].status == 404
+    good, other = f"{links.session(THREAD)}?round=1", f"{links.session(THREAD)}%3Fround=1"
+    for _ in range(2):
+        assert ask(site.server, good)[0].status == 200
+        assert ask(site.server, other)[0].status in (400, 404)

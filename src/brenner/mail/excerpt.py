@@ -11,6 +11,7 @@ _MOST_COMPARED = 20  # words of a phrase
 _BEFORE, _LONGEST = 30, 160
 _BEFORE_CUT, _AFTER_CUT = "… ", " …"
 _BLANKS = str.maketrans("\t\r", "  ")
+_SESSION = re.compile(r"(?:RS|COORD)-[A-Za-z0-9-]+")
 _TOKEN = re.compile(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
 
 
@@ -35,7 +36,7 @@ def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
     found = _found(text, phrases)
     if not found:
         return []
-    first, last = found[0]
+    first, last = next((each for each in found if not _is_in_id(text, each)), found[0])
     line = text.rfind("\n", 0, first) + 1
     start = line if first - line <= _BEFORE else text.rfind(" ", 0, first - _BEFORE + 1) + 1
     start = start if start >= line else first
@@ -45,6 +46,13 @@ def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
     *parts, rest = _parts(text, found, start, end)
     parts = [Part(_BEFORE_CUT * (start > line)), *parts, Part(rest.text + _AFTER_CUT * is_cut)]
     return [part._replace(text=part.text.replace("\n", " ")) for part in parts]
+
+
+def _is_in_id(text: str, place: tuple[int, int]) -> bool:
+    """Whether it is a word of the name of a session, which tells nothing of what is said."""
+    start = max(text.rfind(each, 0, place[0]) for each in " \n") + 1
+    name = _SESSION.search(text, start, place[1] + _LONGEST)
+    return name is not None and name.start() <= place[0] and place[1] <= name.end()
 
 
 def marked(line: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:

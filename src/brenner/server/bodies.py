@@ -28,7 +28,8 @@ class Gone(Exception):
 class Body:
     """What has come of one body."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self._data = bytearray()
         self.size = 0
         self.is_whole = False
@@ -68,9 +69,9 @@ class Bodies:
         self._most_held = most_held
         self._here: dict[Body, None] = {}
 
-    def begin(self) -> Body:
-        """One more comes; it is held until it is dropped."""
-        body = Body()
+    def begin(self, most: int | None = None) -> Body:
+        """One more comes, of so many bytes at most; it is held until it is dropped."""
+        body = Body(self._most if most is None else min(most, self._most))
         self._here[body] = None
         return body
 
@@ -99,8 +100,8 @@ class Bodies:
             raise Gone
         body.add(message.get("body", b""))
         body.is_whole = not message.get("more_body", False)
-        if body.size > self._most:
-            return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=self._most))
+        if body.size > body.most:
+            return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=body.most))
         if body.held and not self._has_room(body):
             return Refusal(503, codes.SERVER_BUSY.at(), _LATER)
         return None

@@ -6,6 +6,7 @@ endpoint of agents.
 """
 
 from datetime import UTC, datetime
+from types import MappingProxyType
 from urllib.parse import parse_qs, quote, urlsplit
 
 from starlette.requests import cookie_parser
@@ -17,12 +18,15 @@ from brenner.server.hosts import plain, without_port
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.web import links
-from brenner.web.guests import GUEST, entry_cookie, is_entry, threads_of_guest
+from brenner.web.guests import GUEST, GUEST_UNTIL, entry_cookie, is_entry, threads_of_guest
 
 JSON, URLENCODED = b"application/json", b"application/x-www-form-urlencoded"
 _SECRET = b"brenner-secret"
 _READ = ("GET", "HEAD")
+_DOORS = (links.ENTER, links.lab("login"))
+_MOST_OF_A_SECRET = 16 * 1024
 _OURS = (b"same-origin",)
+_PORTS = MappingProxyType({"http": 80, "https": 443})
 # Open to everybody: what says nothing of the project, and what looks at proofs itself
 _OPEN = (f"{links.ASSETS}/", f"{links.GUEST}/")
 # Guests get no further than these, and there only to their own session
@@ -37,12 +41,19 @@ class Browsers:
         self._token = settings.token
         self._is_lab = settings.is_lab
         self._names = frozenset(plain(without_port(name)) for name in settings.hosts)
+        allowed = (name.strip().lower() for name in settings.hosts)
+        self._with_port = frozenset(name for name in allowed if without_port(name) != name)
 
     def takes_forms(self, path: str) -> bool:
         """Whether forms are sent there."""
         if path == links.ENTER:
             return self._token is not None
         return self._is_lab and path.startswith(f"{links.LAB}/")
+
+    def most_bytes(self, scope: Scope, most: int) -> int:
+        """How much may be sent there: who is not in yet has only a secret to send."""
+        is_door = scope["path"] in _DOORS and self.takes_forms(scope["path"])
+        return min(most, _MOST_OF_A_SECRET) if is_door else most
 
     def forged(self, scope: Scope, fields: Fields) -> Refusal | None:
         """Refuse a form that no page of ours has sent.
@@ -62,13 +73,26 @@ class Browsers:
         return Refusal(403, FORM_FROM_ELSEWHERE.at(origin=shown))
 
     def _is_own(self, origin: str, fields: Fields) -> bool:
-        """Whether it is this very server, or one of the names that the operator allows."""
+        """Whether it is this very server, or one of the names that the operator allows.
+
+        A proxy before us has such a name, and may tell another `Host`. Then the page comes from
+        the usual port, from the one of `Host`, or from the one that was allowed with the name.
+        """
+        hosts = [each.decode("latin-1").strip().lower() for each in fields.get(b"host", NOTHING)]
         try:
-            authority = urlsplit(origin).netloc.lower()
+            parts = urlsplit(origin.lower())
+            port, host = parts.port, urlsplit(f"//{hosts[0] if len(hosts) == 1 else ''}")
+            asked = host.port
         except ValueError:
             return False
-        hosts = [each.decode("latin-1").strip().lower() for each in fields.get(b"host", NOTHING)]
-        return hosts == [authority] or plain(without_port(authority)) in self._names
+        if hosts == [parts.netloc] or parts.netloc in self._with_port:
+            return True
+        if plain(without_port(parts.netloc)) not in self._names:
+            return False
+        usual = _PORTS.get(parts.scheme)
+        if host.hostname == parts.hostname:
+            return (port or usual) == (asked or usual)
+        return (port or usual) in (usual, asked)
 
     def may_come_in(self, scope: Scope, fields: Fields) -> bool:
         """Whether somebody proves that she has shown the token, or is a guest in her session."""
@@ -81,10 +105,12 @@ class Browsers:
             return True
         if scope["method"] not in _READ:
             return False
-        threads = threads_of_guest(self._token, cookies, now)
+        until = threads_of_guest(self._token, cookies, now)
+        threads = frozenset(until)
         if not threads or not _is_for_guests(scope, threads):
             return False
         scope[GUEST] = threads  # the pages look whether it is hers
+        scope[GUEST_UNTIL] = until
         return True
 
     def is_open(self, scope: Scope) -> bool:

@@ -153,17 +153,20 @@ class Gate:
         said = f"`{given[0].decode('latin-1')}`" if given else "not there"
         return Refusal(415, codes.BODY_NOT_JSON.at(given=said))
 
-    def _length(self, _scope: Scope, fields: Fields) -> Refusal | None:
+    def _length(self, scope: Scope, fields: Fields) -> Refusal | None:
         """A body that says itself that it is too large is not read at all."""
-        most = self._settings.most_request_bytes
+        most = self._most(scope)
         for each in fields.get(b"content-length", NOTHING):
             if not each.isdigit() or int(each) > most:
                 return Refusal(413, codes.REQUEST_TOO_LARGE.at(most=most))
         return None
 
+    def _most(self, scope: Scope) -> int:
+        return self._browsers.most_bytes(scope, self._settings.most_request_bytes)
+
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, then hand on the request with it."""
-        body = self._bodies.begin()
+        body = self._bodies.begin(self._most(scope))
         try:
             refusal = await self._bodies.read(body, receive, self.body_seconds)
             data = body.handed_on()

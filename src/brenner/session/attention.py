@@ -17,11 +17,13 @@ _MOST_ABOUT = 60
 class Attention(NamedTuple):
     """One thing. `kind` is a stable word; `text` a short sentence without a full stop.
 
-    What others wrote is safe to show in it.
+    What others wrote is safe to show in it. `messages` and `items` are those that it is about.
     """
 
     kind: str
     text: str
+    messages: tuple[int, ...] = ()
+    items: tuple[str, ...] = ()
 
 
 def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tuple[Attention, ...]:
@@ -31,20 +33,33 @@ def attention(status: SessionStatus, now: datetime, deadline: timedelta) -> tupl
     """
     blocked, others_blocked = _parted(status, BLOCKED.name)
     asked, others_asked = _parted(status, QUESTION.name)
+    blocks, block = "are blocked and ask {}", "is blocked and asks {}"
+    critiques = _ids(status.of_type(CRITIQUE.name)), tuple(each.item for each in status.critiques)
     said = (
-        ("stopped", _stopped(status)),
-        ("blocked", _told(blocked, "is blocked", "are blocked")),
-        ("question", _told(asked, "asks", "have questions")),
-        ("blocked", _told(others_blocked, "is blocked and asks {}", "are blocked and ask {}")),
-        ("question", _told(others_asked, "asks {}", "have questions for {}")),
-        ("overdue", _overdue(status, now, deadline)),
-        ("refused", _refused(status)),
-        ("ready", _ready(status)),
-        ("late", _late(status)),
-        ("handoff", _handoffs(status)),
-        ("critique", _critiques(status)),
+        Attention("stopped", _stopped(status), _stopped_by(status)),
+        Attention("blocked", _told(blocked, "is blocked", "are blocked"), _ids(blocked)),
+        Attention("question", _told(asked, "asks", "have questions"), _ids(asked)),
+        Attention("blocked", _told(others_blocked, block, blocks), _ids(others_blocked)),
+        Attention(
+            "question", _told(others_asked, "asks {}", "have questions for {}"), _ids(others_asked)
+        ),
+        Attention("overdue", _overdue(status, now, deadline)),
+        Attention("refused", _refused(status)),
+        Attention("ready", _ready(status)),
+        Attention("late", _late(status)),
+        Attention("handoff", _handoffs(status), _ids(status.of_type(HANDOFF.name))),
+        Attention("critique", _critiques(status), *critiques),
     )
-    return tuple(Attention(kind, text) for kind, text in said if text)
+    return tuple(each for each in said if each.text)
+
+
+def _ids(found: Iterable[OpenMessage]) -> tuple[int, ...]:
+    return tuple(each.message_id for each in found)
+
+
+def _stopped_by(status: SessionStatus) -> tuple[int, ...]:
+    found = status.stopped.message_id if status.stopped else None
+    return (found,) if found else ()
 
 
 def _stopped(status: SessionStatus) -> str:

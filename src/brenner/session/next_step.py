@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from enum import StrEnum
 from shlex import quote
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from brenner.thread.counting import counted
 from brenner.thread.types import BLOCKED, KICKOFF, QUESTION, placeholder
 from brenner.thread.wording import as_option, joined, thread_argument
 
-__all__ = ["Reader", "Step", "next_step"]
+__all__ = ["Does", "Reader", "Step", "next_step"]
 # What keeps its author from working comes before everything that the operator can do herself
 _PRESSING = (BLOCKED.name, QUESTION.name)
 
@@ -31,15 +32,35 @@ class Reader(NamedTuple):
         return self.actor == self.operator
 
 
+class Does(StrEnum):
+    """What a step does, for front ends that have other ways than commands."""
+
+    VERIFY = "verify"
+    ACKNOWLEDGE = "acknowledge"
+    COMPILE = "compile"
+    ASK_AGAIN = "ask_again"
+    WRITE = "write"
+    READ = "read"
+    ROUND = "round"
+    COMPLETE = "complete"
+    WATCH = "watch"
+
+
 class Step(NamedTuple):
     """Why, and the command; it works when it is pasted into a shell.
 
-    `instead` is another way on, where the reader has to choose: the words, and its command.
+    `instead` is another way on, where the reader has to choose: the words, and its command; what
+    it does is `or_does`. `aim` is why without any command in it, where the words have one;
+    `message_id` the message that it is about.
     """
 
     words: str
     command: str
     instead: tuple[str, str] | None = None
+    does: Does = Does.READ
+    aim: str = ""
+    message_id: int | None = None
+    or_does: Does | None = None
 
 
 def next_step(status: SessionStatus, reader: Reader, told: Collection[int] = ()) -> Step:
@@ -55,7 +76,8 @@ def _steps(status: SessionStatus, reader: Reader, told: Collection[int]) -> Iter
     thread = thread_argument(status.thread_id)
     own = _pressing_first(each for each in status.open_acks if each.debtor == reader.actor)
     if status.stopped and reader.is_operator:
-        yield Step("see why nothing can be compiled", f"brenner artifact verify {thread}")
+        words = "see why nothing can be compiled"
+        yield Step(words, f"brenner artifact verify {thread}", does=Does.VERIFY)
     if own and own[0].type in _PRESSING:
         yield _acknowledge(own[0], reader)
     yield from _operators(status, reader, told) if reader.is_operator else ()
@@ -64,7 +86,7 @@ def _steps(status: SessionStatus, reader: Reader, told: Collection[int]) -> Iter
     yield from _asking_again(status, reader) if reader.is_operator else ()
     if status.phase is None:
         yield Step("read it", f"brenner mail thread {thread}")
-    yield Step("follow it live", f"brenner session watch {thread}")
+    yield Step("follow it live", f"brenner session watch {thread}", does=Does.WATCH)
 
 
 def _pressing_first(owed: Iterable[OpenAck]) -> list[OpenAck]:
@@ -82,7 +104,13 @@ def _acknowledge(owed: OpenAck, reader: Reader) -> Step:
     actor = as_option(reader.actor, reader.operator)
     words = f"answer {what}, `brenner mail show {owed.last_message_id}`, then"
     answer = f" --notes {quote(placeholder('your answer'))}" * (owed.type in _PRESSING)
-    return Step(words, f"brenner mail ack {owed.last_message_id}{actor}{answer}")
+    return Step(
+        words,
+        f"brenner mail ack {owed.last_message_id}{actor}{answer}",
+        does=Does.ACKNOWLEDGE,
+        aim=f"answer {what}",
+        message_id=owed.last_message_id,
+    )
 
 
 def _operators(status: SessionStatus, reader: Reader, told: Collection[int]) -> Iterator[Step]:
@@ -93,7 +121,7 @@ def _operators(status: SessionStatus, reader: Reader, told: Collection[int]) -> 
     if status.phase is Phase.READY_TO_COMPILE:
         words = f"publish v{number + 1}; {counted(status.applies, 'block')} would be applied"
         options = " --reopen" * status.is_closed + " --notify" * is_refused
-        yield Step(words, f"brenner compile{options} {thread}")
+        yield Step(words, f"brenner compile{options} {thread}", does=Does.COMPILE)
     awaited = {each.name for each in status.awaited}
     is_held_up = status.phase is Phase.AWAITING_ACKS or awaited & _debtors(status, reader).keys()
     yield from _asking_again(status, reader) if is_held_up else ()
@@ -101,14 +129,15 @@ def _operators(status: SessionStatus, reader: Reader, told: Collection[int]) -> 
     new = [each for each in status.refusals if each.version is None and each.message_id not in told]
     names = dict.fromkeys(each.agent for each in new if each.agent in to_correct)
     if names and not status.applies:  # else a version would be published
-        yield Step(f"mail {joined(names)} what is refused", f"brenner compile --notify {thread}")
+        words = f"mail {joined(names)} what is refused"
+        yield Step(words, f"brenner compile --notify {thread}", does=Does.COMPILE)
 
 
 def _asking_again(status: SessionStatus, reader: Reader) -> Iterator[Step]:
     """An ACK that nothing waits for is asked for when there is nothing better to do."""
     if debtors := _debtors(status, reader):
         command = f"brenner mail pending --resend --thread {_option_value(status.thread_id)}"
-        yield Step(f"ask {joined(debtors)} again", command)
+        yield Step(f"ask {joined(debtors)} again", command, does=Does.ASK_AGAIN)
 
 
 def _debtors(status: SessionStatus, reader: Reader) -> dict[str, None]:
@@ -131,10 +160,14 @@ def _own(status: SessionStatus, reader: Reader, owed: Sequence[OpenAck]) -> Iter
     command = f"brenner new DELTA --as {who} --to {to} --thread {thread} > message.md"
     refused = [each for each in status.refusals if each.agent == reader.actor]
     if refused:
-        yield Step(f"{_correct(refused)}; then `brenner mail send message.md`", command)
+        words = f"{_correct(refused)}; then `brenner mail send message.md`"
+        place = refused[0]
+        aim = f"correct block {place.block} of message {place.message_id}"
+        yield Step(words, command, does=Does.WRITE, aim=aim, message_id=place.message_id)
     yield from (_acknowledge(each, reader) for each in owed)
     if me and me.is_awaited:
-        yield Step("write your delta, then `brenner mail send message.md`", command)
+        words = "write your delta, then `brenner mail send message.md`"
+        yield Step(words, command, does=Does.WRITE, aim="write your delta")
 
 
 def _correct(refused: Sequence[Refusal]) -> str:
@@ -150,14 +183,20 @@ def _correct(refused: Sequence[Refusal]) -> str:
 def _between_rounds(status: SessionStatus, reader: Reader, thread: str) -> Iterator[Step]:
     if status.phase is Phase.COMPLETE and status.applies and reader.is_operator:
         words = f"go on with it: {counted(status.applies, 'block')} came in after the end"
-        yield Step(words, f"brenner compile --reopen {thread}")
+        yield Step(words, f"brenner compile --reopen {thread}", does=Does.COMPILE)
     if status.phase is Phase.COMPLETE:
         yield Step("read the last version", f"brenner artifact show {thread}")
     if status.phase is not Phase.IN_CRITIQUE or not reader.is_operator:
         return
     if status.is_closed:
         words = f"ask again; until something comes in, v{status.round - 1} is the last version"
-        yield Step(words, f"brenner session round --reopen {thread}")
+        yield Step(words, f"brenner session round --reopen {thread}", does=Does.ROUND)
     else:
         end = ("or end the session", f"brenner session complete {thread}")
-        yield Step(f"start round {status.round}", f"brenner session round {thread}", end)
+        yield Step(
+            f"start round {status.round}",
+            f"brenner session round {thread}",
+            end,
+            does=Does.ROUND,
+            or_does=Does.COMPLETE,
+        )

@@ -27,7 +27,9 @@ def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> di
         "question": status.question,
         "round": status.round,
         "phase": status.phase.value if status.phase else None,
-        "attention": [each._asdict() for each in attention(status, now, deadline)],
+        "attention": [
+            {"kind": each.kind, "text": each.text} for each in attention(status, now, deadline)
+        ],
         "version": _version(status.version) if status.version else None,
         "participants": [_participant(each) for each in status.participants],
         "pending": [open_ack_json(each, now, deadline) for each in status.open_acks],

@@ -15,11 +15,13 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from brenner.diagnostics.codes.lab import MAIL_AWAY
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.web import links
+from brenner.web.dear import AGAIN_AFTER, Lane, is_dear, is_file
 from brenner.web.from_files import from_files
 from brenner.web.guest_pages import check_guest
-from brenner.web.last_good import LastGood
+from brenner.web.last_good import Asked, LastGood
 from brenner.web.looks import Moment, is_look, marked
 from brenner.web.page import Answer, Cookie, Download, Page, PageFunction, Redirect
 from brenner.web.place import Place
@@ -28,10 +30,12 @@ from brenner.web.rendering import html
 from brenner.web.site import Site
 from brenner.web.store import Absence
 from brenner.web.visit import Visit
-from brenner.web.visiting import is_https, recognised, visit_of
-from brenner.web.written import PACKED, Cookies, Text, Written, takes_packed
+from brenner.web.visiting import is_https, path_of, recognised, visit_of
+from brenner.web.written import PACKED, Cookies, Key, Text, Written, takes_packed
 
 _MOST_AT_ONCE = 8
+_FILE_LIFE = 60.0  # seconds; a file says when it was made, and new mail makes another one
+_MOST_FILE = 16 * 1024 * 1024  # bytes of one that is kept
 _JSON = "application/json"
 _OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
@@ -58,7 +62,9 @@ class Answering:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._lane = Lane()
         self._written = Written()
+        self._files = Written(life=_FILE_LIFE)
         self._last_good = LastGood()
         self._personal: set[PageFunction] = set()
 
@@ -66,7 +72,7 @@ class Answering:
         """The endpoint of a page that is only read."""
 
         async def endpoint(request: Request) -> Response:
-            if request.url.path in _NEEDS_NO_STORE:
+            if request.scope["path"] in _NEEDS_NO_STORE:
                 work = partial(_alone, function, request, visit_of(self._site, request))
                 return await anyio.to_thread.run_sync(work, limiter=self._limiter)
             found = await self._site.reading.store.place()
@@ -85,6 +91,8 @@ class Answering:
     def _is_alike(self, function: PageFunction, request: Request) -> bool:
         """Whether everybody gets the same: not who is logged in, nor where cookies are read."""
         door = self._site.door
+        if is_file(visit_of(self._site, request)):
+            return True
         return function not in self._personal and (
             door is None or door.cookie not in request.cookies
         )
@@ -96,12 +104,15 @@ class Answering:
         there was when she asked.
         """
         visit = visit_of(self._site, request)
-        key = (visit.path, wants_json(request), visit.guest_of)
-        text = self._written.find(key, place)
+        written, key = self._written, Key(visit.path, wants_json(request), visit.guest_of)
+        if is_file(visit):
+            path = f"{path_of(request)}?version={visit.number('version')}"
+            written, key = self._files, Key(path, guest_of=visit.guest_of)
+        text = written.find(key, place)
         if text is not None:
             return _response(text, request)
-        async with self._written.turn(key):
-            text = self._written.find(key, place)
+        async with written.turn(key):
+            text = written.find(key, place)
             if text is not None:
                 return _response(text, request)
             now = await self._site.reading.store.place()
@@ -110,7 +121,8 @@ class Answering:
             made = await self._made(function, request, now)
             if isinstance(made, Response):
                 return made
-            self._written.keep(key, now, made)
+            if written is not self._files or len(made.body) <= _MOST_FILE:
+                written.keep(key, now, made)
             return _response(made, request)
 
     async def _made(
@@ -118,8 +130,16 @@ class Answering:
     ) -> Text | Response:
         """The page as it is at that place; a text is for everybody."""
         site = self._site._replace(reading=self._site.reading.at(place))
-        work = partial(self._answer, function, request, visit_of(site, request))
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        visit = visit_of(site, request)
+        work = partial(self._answer, function, request, visit)
+        if not is_dear(visit):
+            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        try:
+            return await self._lane.run(work)
+        except Unavailable as error:  # too many wait
+            response = respond(refusal_page(error), request, visit)
+            response.headers["Retry-After"] = str(AGAIN_AFTER)
+            return response
 
     async def _stale(self, function: PageFunction, request: Request, absence: Absence) -> Response:
         visit = visit_of(self._site, request)
@@ -128,7 +148,8 @@ class Answering:
 
     def _answer(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
         try:
-            visit = recognised(visit)
+            if not is_file(visit):
+                visit = recognised(visit)
             check_guest(visit)
             if visit.login is not None:
                 return respond(function(visit), request, visit)
@@ -140,13 +161,17 @@ class Answering:
             return respond(refusal_page(error), request, visit)
 
     def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
-        cookies = Cookies(visit.cookies)
+        cookies = Cookies({} if is_file(visit) else visit.cookies)
         answer = function(visit._replace(cookies=cookies))
+        if isinstance(answer, Download) and is_file(visit):
+            text = _file(answer)
+            return text.with_packed() if len(text.body) <= _MOST_FILE else text
         if not isinstance(answer, Page) or answer.status != _OK:
             return respond(answer, request, visit)
         is_personal = cookies.was_read or bool(answer.cookies)
         if not is_personal or not visit.cookies:
-            self._last_good.keep(_address(request), answer, visit.now, visit.site.reading.place)
+            place = visit.site.reading.place
+            self._last_good.keep(_asked(request, visit), answer, visit.now, place)
         text = _text(answer, request, visit).with_packed()
         if not is_personal:
             return text
@@ -160,11 +185,15 @@ class Answering:
         self, function: PageFunction, request: Request, visit: Visit, absence: Absence
     ) -> Response:
         """The last good page, or what the session's file has; else that there is none."""
+        if visit.guest_of is not None:
+            absence = absence.for_guests()
         try:
             visit = recognised(visit)
             check_guest(visit)
-            page = self._last_good.find(_address(request), absence)
+            page = self._last_good.find(_asked(request, visit), absence)
             page = page or from_files(function, visit, absence)
+        except Unavailable:  # who asks could not be looked up
+            page = None
         except BrennerError as error:
             return respond(refusal_page(error), request, visit)
         response = respond(page or refusal_page(absence.error), request, visit)
@@ -195,14 +224,18 @@ def _alone(function: PageFunction, request: Request, visit: Visit) -> Response:
         visit = recognised(visit)
         check_guest(visit)
         return respond(function(visit), request, visit)
+    except Unavailable as error:
+        is_guest = visit.guest_of is not None
+        told = Unavailable(MAIL_AWAY.at()) if is_guest else error
+        return respond(refusal_page(told), request, visit)
     except BrennerError as error:
         return respond(refusal_page(error), request, visit)
 
 
-def _address(request: Request) -> str:
+def _asked(request: Request, visit: Visit) -> Asked:
     """What was asked for, in whatever form."""
     asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
-    return f"{request.url.path}?{urlencode(sorted(asked))}"
+    return Asked(f"{path_of(request)}?{urlencode(sorted(asked))}", visit.guest_of)
 
 
 def respond(answer: Answer, request: Request, visit: Visit) -> Response:
@@ -210,7 +243,7 @@ def respond(answer: Answer, request: Request, visit: Visit) -> Response:
     if isinstance(answer, Redirect):
         response: Response = RedirectResponse(answer.to, _SEE_OTHER, _HEADERS)
     elif isinstance(answer, Download):
-        response = _download(answer)
+        response = _response(_file(answer), request)
     else:
         response = _response(_text(answer, request, visit), request, answer.status)
     for cookie in () if isinstance(answer, Download) else answer.cookies:
@@ -245,7 +278,7 @@ def _text(page: Page, request: Request, visit: Visit) -> Text:
 
 def _response(text: Text, request: Request, status: int = _OK) -> Response:
     """Who has the same already gets no more than that."""
-    headers = {**_HEADERS, "ETag": text.tag}
+    headers = {**_HEADERS, "ETag": text.tag, **text.headers}
     if text.tag in request.headers.get("if-none-match", "") and status == _OK:
         return Response(status_code=304, headers=headers)
     if text.packed and takes_packed(request.headers.get("accept-encoding", "")):
@@ -254,9 +287,9 @@ def _response(text: Text, request: Request, status: int = _OK) -> Response:
     return Response(text.body, status, headers, media_type=text.media_type)
 
 
-def _download(answer: Download) -> Response:
-    headers = dict(_HEADERS) | {"Content-Security-Policy": answer.policy or POLICY}
+def _file(answer: Download) -> Text:
+    headers = {"Content-Security-Policy": answer.policy or POLICY}
     if answer.file_name:
         how = "inline" if answer.is_shown else "attachment"
         headers["Content-Disposition"] = f'{how}; filename="{answer.file_name}"'
-    return Response(answer.text.encode(errors="replace"), 200, headers, answer.media_type)
+    return Text.of(answer.text, answer.media_type)._replace(headers=headers)

@@ -21,7 +21,7 @@ _STYLE = (
     "lab",
     "print",
 )
-_SCRIPTS = ("live", "keys")
+_SCRIPTS = ("live", "keys", "forms")
 _HTMX = "vendor/htmx-4.0.0.min.js"
 _DIGITS = 16
 

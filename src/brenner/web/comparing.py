@@ -7,7 +7,7 @@ from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
 from brenner.diagnostics.errors import Refused
 from brenner.thread.posted import iso
 from brenner.web import links
-from brenner.web.looks import Look, seen
+from brenner.web.looks import SEEN, Look, seen
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.compare_versions import Side, side_of_nothing
@@ -101,7 +101,13 @@ def look_document(visit: Visit) -> dict[str, object] | None:
         "at": iso(look.at),
         "changed": changed,
         "link": links.session(session.thread_id, "diff", since="look"),
+        "seen": seen_link(session),
     }
+
+
+def seen_link(session: Session) -> str:
+    """Where one says that one has seen all up to the latest version."""
+    return links.session(session.thread_id, "versions", **{SEEN: session.chain.number})
 
 
 def _changed(session: Session, old: int, new: int) -> int:

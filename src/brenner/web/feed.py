@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ class News(NamedTuple):
     document: Mapping[str, object] = _NOTHING
     place: Place | None = None
     thread_id: str | None = None
+    for_guests: Mapping[str, object] | None = None  # where they are told less
 
     @property
     def text(self) -> str:
@@ -51,11 +53,22 @@ def mail_news(stored: Stored) -> News:
 
 
 class Viewer:
-    """Somebody who looks at a thread, or at all of them; `place` is how far she was told."""
+    """Somebody who looks at a thread, or at all of them; `place` is how far she was told.
 
-    def __init__(self, place: Place | None = None, thread_id: str | None = None) -> None:
+    `client` is the machine that she looks from. A guest may look `until` her link expires.
+    """
+
+    def __init__(
+        self,
+        place: Place | None = None,
+        thread_id: str | None = None,
+        client: str = "",
+        until: datetime | None = None,
+    ) -> None:
         self.place = place
         self.thread_id = thread_id
+        self.client = client
+        self.until = until
         self.is_over = False
         self.waiting: list[News] = []
         self._loop = asyncio.get_running_loop()
@@ -63,6 +76,8 @@ class Viewer:
 
     def put(self, news: News) -> None:
         """Something for her. Only under the feed's lock."""
+        if self.until and news.for_guests is not None:
+            news = news._replace(document=news.for_guests)
         if news.thread_id is None or self.thread_id in (None, news.thread_id):
             self.is_over |= len(self.waiting) >= _MOST_WAITING
             self.waiting.append(news)
@@ -100,6 +115,11 @@ class Feed:
 
     def __len__(self) -> int:
         return len(self._viewers)
+
+    def of(self, client: str) -> int:
+        """How many look from that machine."""
+        with self._lock:
+            return sum(each.client == client for each in self._viewers)
 
     def join(self, viewer: Viewer) -> None:
         """She looks from now on; what she has missed waits for her."""
@@ -151,11 +171,13 @@ class Feed:
 
         self._tell(change)
 
-    def away(self, document: Mapping[str, object]) -> None:
+    def away(
+        self, document: Mapping[str, object], for_guests: Mapping[str, object] | None = None
+    ) -> None:
         """The store cannot be reached."""
 
         def change() -> None:
-            self._absence = News("away", document)
+            self._absence = News("away", document, for_guests=for_guests)
             for viewer in self._viewers:
                 viewer.put(self._absence)
 

@@ -19,6 +19,7 @@ from brenner.artifact.model import Reference
 from brenner.delta.schema import SECTIONS, Field, FieldKind
 from brenner.thread.counting import counted
 from brenner.thread.times import ago, exact
+from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.markdown_html import markdown, parts
 from brenner.web.message_text import formatted, own_part
 
@@ -185,5 +186,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "body_parts": parts,
         "formatted": formatted,
         "own_part": own_part,
+        "form_fix": form_fix,
+        "in_form": in_form,
     }
 )

@@ -10,7 +10,7 @@ from brenner.artifact.model import Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.errors import Refused
 from brenner.lint.run import lint
-from brenner.session.next_step import Reader, next_step
+from brenner.session.compiled_sections import statistics
 from brenner.session.status import SessionStatus
 from brenner.session.status_json import status_json
 from brenner.session.status_words import PHASE_WORDS, since_words, turn_words
@@ -18,6 +18,7 @@ from brenner.thread.ids import classify_thread_id
 from brenner.thread.wording import joined, thread_argument
 from brenner.web import links
 from brenner.web.frame_card import card, contributors
+from brenner.web.frame_needs import needs_document
 from brenner.web.frame_rail import rail
 from brenner.web.page import Document
 from brenner.web.reading import Session
@@ -40,11 +41,6 @@ def session_document(visit: Visit) -> Document:
     if session is None:
         return _from_file(visit, file_of(visit))
     status, project = session.status, visit.site.desk.project
-    step = next_step(
-        status,
-        Reader(project.operator, project.operator, visit.now, project.ack_deadline),
-        session.told,
-    )
     return {
         **_bounded(status_json(status, visit.now, project.ack_deadline)),
         "source": "mail",
@@ -54,11 +50,7 @@ def session_document(visit: Visit) -> Document:
         "card": _card(session, visit),
         "turns": _turns(status, visit),
         "waits": _waits(status),
-        "next_step": {
-            "words": step.words,
-            "command": step.command,
-            "instead": list(step.instead) if step.instead else None,
-        },
+        **needs_document(session, visit),
     }
 
 
@@ -104,7 +96,7 @@ def _tabs(session: Session) -> list[Mapping[str, object]]:
     """Each with what there is of it; None where nobody counts."""
     status = session.status
     counts: dict[str, int | None] = {
-        "artifact": sum(count for _, count in status.version.counts) if status.version else 0,
+        "artifact": sum(statistics(session.chain.state.artifact).values()) if status.version else 0,
         "thread": status.position,
         "versions": len(session.chain.versions),
         "agents": len(status.participants),
@@ -157,7 +149,6 @@ def _from_file(visit: Visit, loaded: LoadedVersion) -> Document:
     project, thread_id = visit.site.desk.project, visit.thread_id
     artifact, metadata = loaded.artifact, loaded.artifact.metadata
     report = lint(artifact, source=readable_source(project))
-    command = f"brenner artifact show {thread_argument(thread_id)}"
     return {
         "thread_id": thread_id,
         "kind": classify_thread_id(thread_id).value,
@@ -171,9 +162,7 @@ def _from_file(visit: Visit, loaded: LoadedVersion) -> Document:
         "last_at": metadata.updated_at or metadata.compiled_at,
         "source": "file",
         "stands": "only in its file",
-        "tabs": [
-            _tab(thread_id, "artifact", sum(len(each) for each in artifact.sections.values()))
-        ],
+        "tabs": [_tab(thread_id, "artifact", sum(statistics(artifact).values()))],
         "rail": {"rounds": [], "earlier": None},
         "card": {
             **card(artifact, report),
@@ -188,7 +177,21 @@ def _from_file(visit: Visit, loaded: LoadedVersion) -> Document:
         },
         "turns": [],
         "waits": "",
-        "next_step": {"words": "read it in a terminal", "command": command, "instead": None},
+        "next_step": None if visit.guest_of is not None else _in_a_terminal(thread_id),
+    }
+
+
+def _in_a_terminal(thread_id: str) -> Document:
+    words = "read it in a terminal"
+    command = f"brenner artifact show {thread_argument(thread_id)}"
+    nothing: list[Document] = []
+    return {
+        "words": words,
+        "aim": words,
+        "command": command,
+        "instead": None,
+        "pages": nothing,
+        "forms": nothing,
     }
 
 

@@ -1,10 +1,13 @@
 """The *Latest Artifact* card of the publish document."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from brenner.artifact.model import Artifact
 from brenner.lint.report import LintReport
+from brenner.session.chain_messages import type_of
 from brenner.session.compiled_sections import schema_verdict, statistics, third_alternative
+from brenner.thread.types import DELTA
 from brenner.web.reading import Session
 
 
@@ -22,13 +25,22 @@ def card(artifact: Artifact, report: LintReport) -> dict[str, object]:
 
 def contributors(session: Session) -> list[Mapping[str, object]]:
     """Who made the artifact: her DELTA messages, and the items that have something of hers now."""
-    deltas = {each.name: each.total for each in session.status.participants}
+    deltas = session.once(deltas_sent)
     items: dict[str, int] = {}
     for changes in session.chain.state.blame.values():
-        for agent in {change.source.agent for change in changes.values() if change.value}:
+        hands = (change.source.agent for change in changes.values() if change.value)
+        for agent in dict.fromkeys(hands):  # each once, in the same order every time
             items[agent] = items.get(agent, 0) + 1
     # Nobody knows who set what in a version that was adopted: then as its front matter says
     names = items or dict.fromkeys(session.chain.state.artifact.metadata.contributors, 0)
     return [
         {"name": name, "deltas": deltas.get(name, 0), "items": items.get(name, 0)} for name in names
     ]
+
+
+def deltas_sent(session: Session) -> Mapping[str, int]:
+    """How many DELTA messages everybody has sent, the operator among them: she may take no part."""
+    senders = (
+        each.posted.message.sender for each in session.messages if type_of(each) == DELTA.name
+    )
+    return Counter(senders)

@@ -15,6 +15,7 @@ from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import Refused
 
 GUEST = "brenner.guest"  # under which the gate hands on which threads a guest may see
+GUEST_UNTIL = "brenner.guest_until"  # and until when, by thread
 GUEST_COOKIES = "brenner_guest_"
 ENTRY_SECONDS = 30 * 24 * 3600
 _NAME, _ENTRY, _LINK = "name", "entry", "link"
@@ -71,19 +72,21 @@ def guest_cookie(thread_id: str) -> str:
     return f"{GUEST_COOKIES}{digest[:_DIGITS]}"
 
 
-def threads_of_guest(token: str, cookies: Mapping[str, str], now: datetime) -> frozenset[str]:
-    """The threads that somebody has links to."""
+def threads_of_guest(token: str, cookies: Mapping[str, str], now: datetime) -> dict[str, datetime]:
+    """The threads that somebody has links to, and until when."""
     given = [value for name, value in cookies.items() if name.startswith(GUEST_COOKIES)]
-    return frozenset(_good(token, given[:_MOST_LINKS], now))
+    found: dict[str, datetime] = {}
+    for thread_id, until in _good(token, given[:_MOST_LINKS], now):
+        found[thread_id] = max(until, found.get(thread_id, until))
+    return found
 
 
-def _good(token: str, links: Iterable[str], now: datetime) -> Iterable[str]:
+def _good(token: str, links: Iterable[str], now: datetime) -> Iterable[tuple[str, datetime]]:
     for each in links:
         try:
-            thread_id, _ = linked(token, each, now)
+            yield linked(token, each, now)
         except Refused:
             continue
-        yield thread_id
 
 
 def _signature(token: str, purpose: str, text: str) -> str:

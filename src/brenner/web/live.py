@@ -7,6 +7,7 @@ event's id, so a browser that lost its connection says itself where to go on.
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from datetime import UTC, datetime
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -19,12 +20,16 @@ from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
 from brenner.web.feed import Feed, Viewer
-from brenner.web.guests import GUEST
+from brenner.web.guests import GUEST, GUEST_UNTIL
+from brenner.web.lab.tries import place_of as machine_at
 from brenner.web.place import Place, read_place
 from brenner.web.store import Store
 from brenner.web.watcher import Watcher
 
 MOST_VIEWERS = 500
+# So many from one machine, that others have places left. On this one there may be a proxy, from
+# which all come.
+MOST_OF_ONE, MOST_OF_THIS = 100, 400
 _ALIVE_EVERY = 15.0  # seconds
 _AGAIN_AFTER = 2_000  # milliseconds, after which a browser comes back
 _LAST_SECONDS = 3.0
@@ -39,6 +44,8 @@ class Live:
     """The viewers of one site."""
 
     most_viewers = MOST_VIEWERS
+    most_of_one = MOST_OF_ONE
+    most_of_this = MOST_OF_THIS
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -47,7 +54,9 @@ class Live:
 
     async def endpoint(self, request: Request) -> Response:
         """The stream for one viewer."""
-        if len(self.feed) >= self.most_viewers:
+        client = client_of(request)
+        share = self.most_of_this if client == _HERE else self.most_of_one
+        if len(self.feed) >= self.most_viewers or self.feed.of(client) >= share:
             return _refused(503, SERVER_BUSY.at())
         thread_id = request.query_params.get("thread") or None
         allowed = request.scope.get(GUEST)
@@ -55,7 +64,8 @@ class Live:
             where = " or ".join(links.session(each) for each in sorted(allowed))
             return _refused(403, GUESTS_STAY.at(session=where))
         said = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        viewer = Viewer(read_place(said), thread_id)
+        until = request.scope.get(GUEST_UNTIL, {}).get(thread_id)
+        viewer = Viewer(read_place(said), thread_id, client, until)
         return _Stream(self, viewer, await self._is_foreign(viewer.place))
 
     def close_streams(self) -> None:
@@ -83,6 +93,16 @@ class Live:
             there = await anyio.to_thread.run_sync(self._store.desk.mailbox.position)
             return seen.position > there
         return False
+
+
+_HERE = "this machine"
+
+
+def client_of(request: Request) -> str:
+    """The machine at the other end; who has one address of IPv6 has a whole network of them."""
+    host = request.client.host if request.client else ""
+    where = machine_at(host)
+    return _HERE if host == "::1" or where.startswith("127.") else where
 
 
 def _refused(status: int, found: Diagnostic) -> Response:
@@ -113,10 +133,17 @@ class _Stream(StreamingResponse):
     async def _news(self) -> AsyncIterator[str]:
         feed, viewer = self._live.feed, self._viewer
         yield f"retry: {_AGAIN_AFTER}\n\n"
-        while not viewer.is_over:
+        while not viewer.is_over and (seconds := _seconds_left(viewer)) > 0:
             taken, place = feed.take(viewer)
             yield "".join(each.text for each in taken) + _sign_of_life(place)
-            await viewer.told(_ALIVE_EVERY)
+            await viewer.told(min(_ALIVE_EVERY, seconds))
+
+
+def _seconds_left(viewer: Viewer) -> float:
+    """How long she may look; by her link, until it expires."""
+    if viewer.until is None:
+        return _ALIVE_EVERY
+    return (viewer.until - datetime.now(UTC)).total_seconds()
 
 
 def _sign_of_life(place: Place | None) -> str:

@@ -7,7 +7,7 @@ first sitting, what counts is its first look.
 
 A moment is how many messages the store had, beside the time: which version was the latest then
 follows from the mail. So a page that is the same for everybody can be marked as seen without
-knowing what is on it.
+knowing what is on it. Who has read enough can end the sitting herself: `settled`.
 """
 
 import re
@@ -21,6 +21,7 @@ from brenner.web.reading import Session
 from brenner.web.visit import Visit
 
 NAME = "look"
+SEEN = "seen"  # asks to mark a version as seen
 SITTING = timedelta(minutes=30)
 # 112.1767225600.118.1767230000: messages and seconds, of the previous sitting and of the latest
 # look. Anything else was not written by us.
@@ -71,6 +72,20 @@ def marked(thread_id: str, cookies: Mapping[str, str], now: Moment) -> Cookie:
     before = kept.latest if _is_over(kept, now.at) else kept.before
     numbers = (before.position, _seconds(before.at), now.position, _seconds(now.at))
     return Cookie(NAME, ".".join(map(str, numbers)), links.session(thread_id))
+
+
+def settled(visit: Visit) -> Cookie | None:
+    """That this browser has seen a version, and all before it; what came after it is still new.
+
+    None where no such version is asked for.
+    """
+    asked, session = visit.number(SEEN), visit.session
+    ids = {version.number: version.message_id for version in session.chain.versions}
+    arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
+    if asked not in ids:
+        return None
+    now = (str(arrivals[ids[asked]]), str(_seconds(visit.now)))
+    return Cookie(NAME, ".".join(now * 2), links.session(session.thread_id))
 
 
 def _version_at(session: Session, moment: Moment) -> int:

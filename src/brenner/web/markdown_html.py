@@ -5,19 +5,24 @@ page says so.
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from hashlib import sha256
 from html import escape
+from threading import Lock
 from typing import NamedTuple, cast
 
 from markupsafe import Markup
 
+from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.web.allowed_html import PLACE, cleaned
-from brenner.web.markdown_parser import MOST_NESTING, TooDeep, lines_spelled, to_html
+from brenner.web.markdown_parser import MOST_NESTING, Linked, TooDeep, lines_spelled, to_html
+from brenner.web.markdown_work import MOST_WORK, Account, TooMuchWork, weight
 
 MOST_TYPESET = 200_000  # characters; to parse more would take seconds
-MOST_SHOWN = 1_000_000
-_MOST_KEPT = 30_000
+MOST_SHOWN = 500_000  # a browser suffers from more; and to spell out hidden ones takes long
+_MOST_KEPT = 30_000_000  # characters of HTML, of all texts together
+_PART_SIZE = 300  # what a piece takes beside its characters
 _PLACE = re.compile(f'<hr {PLACE}="([0-9]+)">')
 _NONE: frozenset[str] = frozenset()
 
@@ -45,33 +50,92 @@ def parts(
     `blocks` have a `line`, on which their fence begins, and a `block`, their number. Those that the
     text does not show stand after it: none is left out.
     """
-    places = tuple((cast("int", each["line"]), cast("int", each["block"])) for each in blocks)
-    linked = frozenset(known) if thread_id else _NONE
-    make = _kept if len(text) <= _MOST_KEPT else _parts
-    return make(text, thread_id or "", linked, places)
+    return _typeset(text, thread_id, known, blocks).parts
 
 
-def _parts(
-    text: str, thread_id: str, known: frozenset[str], places: tuple[tuple[int, int], ...]
-) -> tuple[Part, ...]:
-    html = cleaned(_html(text, thread_id, known, dict(places)))
-    pieces = _PLACE.split(html)
+def work_of(
+    text: str,
+    thread_id: str | None = None,
+    known: Iterable[str] = (),
+    blocks: Iterable[Mapping[str, object]] = (),
+) -> int:
+    """How much work it was to typeset this, for pages that show many texts."""
+    return _typeset(text, thread_id, known, blocks).work
+
+
+class _Typeset(NamedTuple):
+    """A text as it is shown, and the work that it took."""
+
+    parts: tuple[Part, ...]
+    work: int
+
+    @property
+    def size(self) -> int:
+        """What it takes to keep it, about."""
+        return sum(_PART_SIZE + len(each.html) for each in self.parts)
+
+
+def _typeset(
+    text: str,
+    thread_id: str | None,
+    known: Iterable[str],
+    blocks: Iterable[Mapping[str, object]],
+) -> _Typeset:
+    places = {cast("int", each["line"]): cast("int", each["block"]) for each in blocks}
+    named = {match[0] for match in ITEM_ID_IN_PROSE.finditer(text)} if thread_id else _NONE
+    linked = Linked(thread_id or "", frozenset(named & set(known)), places)
+    return _KEPT.get(text, linked)
+
+
+class _Kept:
+    """The HTML of texts that were shown lately, by their digest; so many characters of it."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._found: OrderedDict[bytes, _Typeset] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, text: str, linked: Linked) -> _Typeset:
+        """What is kept of a text, or else made of it now."""
+        beside = (linked.thread_id, sorted(linked.known), sorted(linked.places.items()))
+        key = sha256(f"{beside!r}\n{text}".encode(errors="surrogatepass")).digest()
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key]
+        made = _make(text, linked)
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = made
+                self._size += made.size
+            while self._size > self._most:
+                self._size -= self._found.popitem(last=False)[1].size
+        return made
+
+
+_KEPT = _Kept(_MOST_KEPT)
+
+
+def _make(text: str, linked: Linked) -> _Typeset:
+    account = Account(min(weight(text), MOST_WORK))
+    most = account.left
+    pieces = _PLACE.split(cleaned(_html(text, linked, account)))
     found = [*map(int, pieces[1::2]), None]
     shown = [Part(_clean(piece), number) for piece, number in zip(pieces[::2], found, strict=True)]
-    return (*shown, *(Part(Markup(""), number) for _, number in places if number not in found))
+    unseen = (number for number in linked.places.values() if number not in set(found))
+    return _Typeset((*shown, *(Part(Markup(""), number) for number in unseen)), most - account.left)
 
 
-_kept = lru_cache(maxsize=400)(_parts)
-
-
-def _html(text: str, thread_id: str, known: frozenset[str], places: Mapping[int, int]) -> str:
+def _html(text: str, linked: Linked, account: Account) -> str:
     if len(text) > MOST_TYPESET:
         return "".join(_plain(text, f"it has {len(text):,} characters"))
     try:
-        return to_html(text, thread_id, known, places)
+        return to_html(text, linked, account)
     except TooDeep:
         why = f"its quotations and lists are {MOST_NESTING} or more deep in one another"
-        return "".join(_plain(text, why))
+    except TooMuchWork:
+        why = "it has so many marks, lines or cells that it would take too long to typeset them"
+    return "".join(_plain(text, why))
 
 
 def _plain(text: str, why: str) -> Iterator[str]:

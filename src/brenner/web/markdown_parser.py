@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from functools import cache
 from html import escape
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -20,11 +20,19 @@ from brenner.artifact.html_values import spelled_out
 from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.web import links
 from brenner.web.allowed_html import PLACE, is_link
+from brenner.web.markdown_work import (
+    WORK,
+    Account,
+    CountingInline,
+    TooMuchWork,
+    count_steps,
+    paragraph_work,
+)
 
 MOST_NESTING = 100  # what stands deeper the parser would leave out
-# Brackets times length of one paragraph: looking for the ends of links is quadratic in it
-_MOST_WORK = 250_000
 _DEEPEST_EMPHASIS = 40
+_CHILD_WORK = 3  # to write one of the marks
+_EXCERPT_WORK = 20_000
 _HEADINGS = {"h1": "h4", "h2": "h5"}  # ours stand above; what is deeper is the lowest
 _LOWEST_HEADING = "h6"
 _ALIGNED = re.compile(r"text-align:(left|center|right)")
@@ -36,13 +44,21 @@ class TooDeep(Exception):
     """Quotations and lists in one another, beyond what is shown."""
 
 
-def to_html(text: str, thread_id: str, known: frozenset[str], places: Mapping[int, int]) -> str:
+class Linked(NamedTuple):
+    """What a text leads to: the items of a thread, and the delta blocks by their lines."""
+
+    thread_id: str
+    known: frozenset[str]
+    places: Mapping[int, int]
+
+
+def to_html(text: str, linked: Linked, account: Account) -> str:
     """The HTML of a text; it is still to be cleaned.
 
-    IDs that are `known` become links into the thread. Where a fence begins on a line of `places`,
-    an empty element bears the number that stands there.
+    IDs that are known become links into the thread. Where a fence begins on a line of a place,
+    an empty element bears the number that stands there. All steps are paid from the account.
     """
-    env = {"thread_id": thread_id, "known": known, "places": places}
+    env = {**linked._asdict(), WORK: account}
     tokens = _parser().parse(text.removeprefix("\ufeff"), env)
     if any(token.level >= MOST_NESTING - 1 for token in tokens):
         raise TooDeep
@@ -50,8 +66,15 @@ def to_html(text: str, thread_id: str, known: frozenset[str], places: Mapping[in
 
 
 def words_of(text: str) -> str:
-    """The words of one paragraph, on one line, without the marks around them."""
-    tokens = _parser().parseInline(" ".join(text.split()), {})
+    """The words of one paragraph, on one line, without the marks around them.
+
+    Where it would take too long to tell these, with the marks.
+    """
+    line = " ".join(text.split())
+    try:
+        tokens = _parser().parseInline(line, {WORK: Account(_EXCERPT_WORK)})
+    except TooMuchWork:
+        return line
     return _renderer().renderInlineAsText(tokens[0].children, _parser().options, {})
 
 
@@ -65,6 +88,9 @@ def _parser() -> MarkdownIt:
     """CommonMark with tables and strikethrough. Definitions of links are text, as is HTML."""
     options = {"html": False, "maxNesting": MOST_NESTING, "xhtmlOut": False}
     made = MarkdownIt("commonmark", options)
+    made.inline = CountingInline()
+    made.configure("commonmark", options)
+    count_steps(made)
     made.enable(["table", "strikethrough"]).disable("reference")
     made.core.ruler.at("inline", _parse_inline)
     return made
@@ -79,13 +105,16 @@ def _renderer() -> RendererHTML:
 
 
 def _parse_inline(state: StateCore) -> None:
-    """Emphasis and links; a paragraph that would take too long, or nests too deep, is text."""
+    """Emphasis and links; a paragraph in which they nest too deep is text."""
+    account: Account = state.env[WORK]
+    account.made(len(state.tokens))
     for token in state.tokens:
         if token.type != "inline":
             continue
         content, children = token.content, list[Token]()
-        if content.count("[") * len(content) <= _MOST_WORK:
-            state.md.inline.parse(content, state.md, state.env, children)
+        account.spend(paragraph_work(content))
+        state.md.inline.parse(content, state.md, state.env, children)
+        account.spend(_CHILD_WORK * len(children))
         if not children or max(each.level for each in children) > _DEEPEST_EMPHASIS:
             children = [Token("text", "", 0, content=content)]
         token.children = _with_addresses(children)

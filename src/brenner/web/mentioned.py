@@ -13,7 +13,7 @@ from brenner.lint.source_text import SourceText
 from brenner.thread.ids import is_valid
 from brenner.web import links
 from brenner.web.item_view import Scene
-from brenner.workflows.desk import Desk
+from brenner.web.visit import Visit
 from brenner.workflows.session_files import read_session_file
 from brenner.workflows.source_text import readable_source
 
@@ -21,12 +21,15 @@ _SECTION, _BETWEEN = "§", " "
 
 
 class Places:
-    """What there is to lead to. `own` are the items of the version, `here` those on the page."""
+    """What there is to lead to. `own` are the items of the version, `here` those on the page.
+
+    A guest is led nowhere but to what she may see, nor told what else is there.
+    """
 
     def __init__(
-        self, desk: Desk, scene: Scene, own: Collection[str], here: Collection[str] = ()
+        self, visit: Visit, scene: Scene, own: Collection[str], here: Collection[str] = ()
     ) -> None:
-        self._desk, self._scene = desk, scene
+        self._visit, self._desk, self._scene = visit, visit.site.desk, scene
         self._own, self._here = own, here
         self._is_session = cache(self._looked_up)
 
@@ -49,7 +52,7 @@ class Places:
         return f"#{name}" if name in self._here else self._scene.link(name)
 
     def _section(self, number: int) -> str | None:
-        source = self._source
+        source = self._source if self._visit.guest_of is None else None
         is_there = source is not None and source.missing(number, number) is None
         return links.source(number) if is_there else None
 
@@ -59,7 +62,7 @@ class Places:
 
     def _looked_up(self, thread_id: str) -> bool:
         """Whether anything of a session can be read."""
-        if not is_valid(thread_id):
+        if not is_valid(thread_id) or not self._visit.may_see(thread_id):
             return False
         if self._desk.mailbox.thread(thread_id, limit=1).position:
             return True

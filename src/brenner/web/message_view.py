@@ -15,6 +15,8 @@ from brenner.thread.posted import iso
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import ACK, COMPILED
 from brenner.web import links
+from brenner.web.markdown_html import work_of
+from brenner.web.markdown_work import MOST_WORK
 from brenner.web.message_blocks import Blocks, blocks_of
 from brenner.web.message_text import acknowledged, excerpt, is_long
 from brenner.web.page import Document
@@ -23,21 +25,31 @@ from brenner.web.thread_order import address, copied, places, replies
 from brenner.web.visit import Visit
 
 _LEAST_TEXT = 1_000  # of a message on a page that is full
+_LEAST_DENSE = 300  # where the page is full of marks
 _MOST_READ = 10_000  # for an excerpt
+_LONG, _MOST_LONG = 100_000, 100  # characters of a body, and how many such are remembered
 
 
 class Limits(NamedTuple):
-    """How much of each message is shown, and how much text of all of them together."""
+    """How much of each message is shown, and how much text of all of them together.
+
+    `work` is what it may take to typeset them: the one who reads waits for it.
+    """
 
     body: int
     blocks: int
     sent: int
     deliveries: int
     text: int
+    work: int
 
 
-ONE_OF_MANY = Limits(body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000)
-ALONE = Limits(body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000)
+ONE_OF_MANY = Limits(
+    body=20_000, blocks=40, sent=8_000, deliveries=20, text=400_000, work=1_500_000
+)
+ALONE = Limits(
+    body=1_000_000, blocks=400, sent=60_000, deliveries=1_000, text=1_000_000, work=MOST_WORK
+)
 
 
 class Messages:
@@ -47,7 +59,7 @@ class Messages:
         self._session, self._limits = session, limits
         self._mailbox, self._now = visit.site.desk.mailbox, visit.now
         self._deadline = visit.site.desk.project.ack_deadline
-        self._room = limits.text
+        self._room, self._work = limits.text, limits.work
         self._items = session.once(_items)
         self._versions = {each.message_id: each.number for each in session.chain.versions}
         self._no_versions = session.once(_no_versions)
@@ -56,10 +68,7 @@ class Messages:
 
     def document(self, stored: Stored, depth: int = 0) -> dict[str, object]:
         """One message; `depth` is how deep it stands in the tree."""
-        session, found = self._session, blocks(stored.message.body)
-        of_blocks = blocks_of(
-            session, stored, found, most=self._limits.blocks, most_sent=self._limits.sent
-        )
+        session, of_blocks = self._session, self._blocks(stored)
         place = session.once(places).get(stored.id)
         is_compiled = stored.type == COMPILED.name
         return {
@@ -77,6 +86,20 @@ class Messages:
             **self._text(stored, of_blocks),
             "address": address(session, stored.id),
         }
+
+    def _blocks(self, stored: Stored) -> Blocks:
+        """The delta blocks of a message; to find those of a long one takes seconds, once."""
+        kept = self._session.once(_long_ones)
+        key = (stored.id, self._limits.blocks)
+        if key in kept:
+            return kept[key]
+        body, limits = stored.message.body, self._limits
+        found = blocks_of(
+            self._session, stored, blocks(body), most=limits.blocks, most_sent=limits.sent
+        )
+        if len(body) > _LONG and len(kept) < _MOST_LONG:
+            kept[key] = found
+        return found
 
     def _delivered(self, stored: Stored) -> dict[str, object]:
         """The stable form, with what is late; of many recipients, those who owe something first."""
@@ -112,12 +135,16 @@ class Messages:
     def _text(self, stored: Stored, of_blocks: Blocks) -> Document:
         """The body, or its beginning where the page has no room for more."""
         most = min(self._limits.body, max(self._room, _LEAST_TEXT))
+        if self._work <= 0:
+            most = _LEAST_DENSE
         sent = sum(len(str(each["sent"])) for each in of_blocks.shown)
         text = _text(stored, most, sent)
         shown = str(text["body"])
-        self._room -= len(shown)
         named = (match[0] for match in ITEM_ID_IN_PROSE.finditer(shown))
-        self.known |= dict.fromkeys(each for each in named if each in self._items)
+        known = dict.fromkeys(each for each in named if each in self._items)
+        self.known |= known
+        self._room -= len(shown)
+        self._work -= work_of(shown, self._session.thread_id, known, of_blocks.shown)
         return text
 
     def _links(self, found: Sequence[Stored]) -> list[Document | None]:
@@ -182,14 +209,25 @@ def _text(stored: Stored, most: int, sent: int) -> Document:
 
 
 def _subject(stored: Stored) -> Document:
-    """The subject, its prefix aside: that is shown as the type."""
+    """The subject, its prefix aside: that is shown as the type.
+
+    A kickoff names its session at the end; where it is `shown`, that is known.
+    """
     subject = parse_subject(stored.message.subject)
-    if subject is None:
-        return {"prefix": None, "says": stored.message.subject}
-    return {"prefix": subject.prefix.removesuffix(":"), "says": subject.description}
+    says = subject.description if subject else stored.message.subject
+    return {
+        "prefix": subject.prefix.removesuffix(":") if subject else None,
+        "says": says,
+        "shown": says.removesuffix(f"({stored.message.thread_id})").rstrip() or says,
+    }
 
 
 # What is worked out once for each state of a session
+
+
+def _long_ones(_session: Session) -> dict[tuple[int, int], Blocks]:
+    """The blocks of long messages, by the message and how many are shown; filled as one reads."""
+    return {}
 
 
 def _items(session: Session) -> frozenset[str]:

@@ -27,7 +27,7 @@ from brenner.web.kept_sessions import Kept
 from brenner.web.place import Place as MailPlace
 from brenner.web.place import place_of
 from brenner.web.store import Store
-from brenner.web.worked_out import once, worked_out
+from brenner.web.worked_out import Few, once, worked_out
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import VersionLedger, gathered, ledgers_in
 from brenner.workflows.persist import Persistence, persistence_of, version_digest
@@ -40,6 +40,7 @@ from brenner.workflows.versions import History, LoadedVersion, Target, history_o
 _T = TypeVar("_T")
 _ASKED_AGAIN = timedelta(seconds=5)
 _LONG = 500  # messages
+MOST_VERSIONS = 4  # of a session, beside the latest
 
 
 class Session:
@@ -51,7 +52,7 @@ class Session:
         self.status = followed.status
         self.chain = followed.chain
         self.messages = followed.messages  # in the order in which they came in
-        self._versions: dict[int, LoadedVersion] = {}
+        self._versions: Few[LoadedVersion] = Few(MOST_VERSIONS)
         self._made: dict[object, object] = {}
         self._lints: dict[str | None, LintReport] = {}
         self._passing: dict[object, object] = {}
@@ -83,9 +84,7 @@ class Session:
     def version(self, number: int) -> LoadedVersion:
         """A version with who set what; one that does not exist is refused."""
         target = Target(self.thread_id, number)
-        return once(
-            self._versions, number, lambda: load_version(self.desk, target, with_state=True)
-        )
+        return self._versions.get(number, lambda: load_version(self.desk, target, with_state=True))
 
     @property
     def history(self) -> History:

@@ -55,6 +55,7 @@ def html(page: Page, visit: Visit) -> str:
         is_lab=visit.site.is_lab,
         login=visit.login,
         is_guest=visit.guest_of is not None,
+        is_stranger=visit.guest_of == frozenset(),
         path=visit.path,
         asked=visit.asked,
         now=visit.now,

@@ -155,6 +155,7 @@ def _render(template: str, document: Document, visit: Visit) -> str:
             is_live=False,
             is_lab=False,
             login=None,
+            is_guest=visit.guest_of is not None,
             site=visit.site.about,
             path=visit.path,
             asked=MappingProxyType({}),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import anyio
 import anyio.to_thread
 
+from brenner.diagnostics.codes.lab import MAIL_AWAY
 from brenner.diagnostics.codes.store import STORE_UNUSABLE
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.model import Diagnostic
@@ -39,6 +40,10 @@ class Absence(NamedTuple):
             "message": self.why.message,
             "fix": self.why.fix,
         }
+
+    def for_guests(self) -> "Absence":
+        """The same without where the mail is kept, and what is wrong there."""
+        return self._replace(why=MAIL_AWAY.at())
 
     @property
     def error(self) -> Unavailable:

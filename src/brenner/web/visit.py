@@ -43,6 +43,10 @@ class Visit(NamedTuple):
         """The session that the address names, as it stands now; an unknown one is refused."""
         return self.site.reading.session(self.thread_id)
 
+    def may_see(self, thread_id: str) -> bool:
+        """Whether a session may be told of: a guest sees only those that she has links to."""
+        return self.guest_of is None or thread_id in self.guest_of
+
     def number(self, name: str) -> int | None:
         """A number that was asked for; None where there is none, or no number."""
         text = self.asked.get(name, "")

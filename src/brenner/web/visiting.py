@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from types import MappingProxyType
+from urllib.parse import quote
 
 from starlette.requests import Request
 
@@ -14,7 +15,8 @@ _HTTPS = "https"
 
 def visit_of(site: Site, request: Request) -> Visit:
     """The visit of whoever it is; nobody has been looked up yet."""
-    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    query = request.scope.get("query_string", b"").decode("latin-1")
+    path = path_of(request) + (f"?{query}" if query else "")
     return Visit(
         site,
         path,
@@ -26,10 +28,22 @@ def visit_of(site: Site, request: Request) -> Visit:
     )
 
 
+def path_of(request: Request) -> str:
+    """The path as it was sent: one with a `%3F` in it is not one that ends there."""
+    raw: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
+    return raw.partition(b"?")[0].decode("latin-1")
+
+
 def recognised(visit: Visit) -> Visit:
-    """The visit with the operator's login, if there is a lab and she is in. It asks the store."""
+    """The visit with the operator's login, if there is a lab and she is in.
+
+    It asks the store, unless that is known to be away.
+    """
     door = visit.site.door
-    return visit if door is None else visit._replace(login=door.login_to_read(visit.cookies))
+    if door is None:
+        return visit
+    is_away = visit.site.reading.store.absence is not None
+    return visit._replace(login=door.login_to_read(visit.cookies, is_away=is_away))
 
 
 def is_https(request: Request) -> bool:

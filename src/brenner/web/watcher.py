@@ -86,7 +86,7 @@ class Watcher:
         except Unavailable as error:
             absence = self._store.lost(error)
             if not self._is_away:
-                self._feed.away(absence.to_json())
+                self._feed.away(absence.to_json(), absence.for_guests().to_json())
             self._is_away = True
             self._idle = 0 if len(self._feed) else self._idle + 1
             self._is_told_to_end.wait(_PAUSE)

@@ -1,6 +1,7 @@
 """Values that are worked out when they are first asked for: by one thread, and the others wait."""
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, overload
 
@@ -43,3 +44,29 @@ def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
 
 
 _LOCK = "lock of"
+
+
+class Few(Generic[_T]):
+    """Values that are worked out once, as long as they are among the few asked for last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._slots: OrderedDict[Hashable, dict[Any, Any]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def get(self, name: Hashable, work: Callable[[], _T]) -> _T:
+        """What is under that name; who has it keeps it, also when it has gone from here."""
+        with self._lock:
+            slot = self._slots.setdefault(name, {})
+            self._slots.move_to_end(name)
+            while len(self._slots) > self._most:
+                self._slots.popitem(last=False)
+        try:
+            return once(slot, name, work)
+        finally:
+            with self._lock:
+                if name not in slot and self._slots.get(name) is slot:
+                    del self._slots[name]

@@ -9,9 +9,10 @@ What was made for one person alone is never kept.
 import gzip
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from hashlib import sha256
+from types import MappingProxyType
 from typing import NamedTuple
 
 import anyio
@@ -19,6 +20,9 @@ import anyio
 from brenner.web.place import Place
 
 LIFE = 2.0  # seconds
+MOST_KEY = 2_000  # characters of an address; who asks for a longer one asks alone
+_MOST_TEXTS = 2_000
+_BESIDE = 500  # bytes, about, that a text takes beside itself
 _WORTH_PACKING = 2_000  # bytes
 _PACKING = 5
 PACKED = "gzip"
@@ -32,6 +36,7 @@ class Text(NamedTuple):
     media_type: str
     tag: str
     packed: bytes = b""
+    headers: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(cls, text: str, media_type: str) -> "Text":
@@ -51,7 +56,7 @@ class Text(NamedTuple):
     @property
     def size(self) -> int:
         """What it takes to keep it."""
-        return len(self.body) + len(self.packed)
+        return len(self.body) + len(self.packed) + _BESIDE
 
 
 def takes_packed(accepted: str) -> bool:
@@ -83,46 +88,63 @@ class Cookies(Mapping[str, str]):
         return len(self._given)
 
 
+class Key(NamedTuple):
+    """Who gets the same text: who asks for the same, in the same form, and may see as much."""
+
+    path: str
+    is_json: bool = False
+    guest_of: frozenset[str] | None = None
+
+
 class _Kept(NamedTuple):
     text: Text
     place: Place
     at: float
+    size: int
 
 
 class Written:
     """What was written in the last seconds. Only from the thread of the loop."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, life: float = LIFE) -> None:
         self._clock = clock
-        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._life = life
+        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
         self._bytes = 0
-        self._turns: dict[Hashable, anyio.Lock] = {}
-        self._waiting: Counter[Hashable] = Counter()
+        self._turns: dict[Key, anyio.Lock] = {}
+        self._waiting: Counter[Key] = Counter()
 
-    def find(self, key: Hashable, place: Place) -> Text | None:
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self, key: Key, place: Place) -> Text | None:
         """What was written under that key, if it has all mail up to that place."""
         kept = self._kept.get(key)
-        if kept is None or self._clock() - kept.at >= LIFE or not kept.place.has(place):
+        if kept is None or self._clock() - kept.at >= self._life or not kept.place.has(place):
             return None
         return kept.text
 
-    def keep(self, key: Hashable, place: Place, text: Text) -> None:
+    def keep(self, key: Key, place: Place, text: Text) -> None:
         """For whoever asks next; what is old goes, and then what is oldest."""
+        if len(key.path) > MOST_KEY:
+            return
         now = self._clock()
         self._drop(key)
-        self._kept[key] = _Kept(text, place, now)
-        self._bytes += text.size
+        self._kept[key] = _Kept(text, place, now, text.size + 4 * len(key.path))
+        self._bytes += self._kept[key].size
         while (oldest := next(iter(self._kept))) != key and (
-            self._bytes > _MOST_BYTES or now - self._kept[oldest].at >= LIFE
+            self._bytes > _MOST_BYTES
+            or len(self._kept) > _MOST_TEXTS
+            or now - self._kept[oldest].at >= self._life
         ):
             self._drop(oldest)
 
-    def _drop(self, key: Hashable) -> None:
+    def _drop(self, key: Key) -> None:
         gone = self._kept.pop(key, None)
-        self._bytes -= gone.text.size if gone else 0
+        self._bytes -= gone.size if gone else 0
 
     @asynccontextmanager
-    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+    async def turn(self, key: Key) -> AsyncIterator[None]:
         """While this lasts nobody else writes the same."""
         lock = self._turns.setdefault(key, anyio.Lock())
         self._waiting[key] += 1

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from brenner.artifact.conflicts import Conflict
 from brenner.artifact.ledger import Entry
 from brenner.artifact.model import Artifact
 from brenner.session.chain import Watch, replay
@@ -13,7 +14,7 @@ from brenner.workflows.desk import Desk
 
 
 class VersionLedger(NamedTuple):
-    """The blocks that one version has read, and the artifact after them.
+    """The blocks that one version has read, the artifact after them, and what is in conflict in it.
 
     An adopted one has read none.
     """
@@ -21,6 +22,7 @@ class VersionLedger(NamedTuple):
     number: int
     entries: tuple[Entry, ...]
     artifact: Artifact | None = None
+    conflicts: tuple[Conflict, ...] = ()
 
 
 def ledgers(desk: Desk, thread_id: str) -> tuple[VersionLedger, ...]:
@@ -45,7 +47,8 @@ def gathered(found: list[VersionLedger]) -> Watch:
 
     def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
         entries = local_ledger(candidate, rebuilt)
-        found.append(VersionLedger(candidate.number, entries, rebuilt.artifact))
+        conflicts = tuple(rebuilt.state.conflicts)
+        found.append(VersionLedger(candidate.number, entries, rebuilt.artifact, conflicts))
 
     return watch
 

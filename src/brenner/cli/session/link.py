@@ -11,15 +11,17 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise
-from brenner.cli.serve_url import pages_url
+from brenner.cli.serve_url import VARIABLE, pages_url
 from brenner.server.tokens import read_token
 from brenner.thread.times import exact
 from brenner.web import links
 from brenner.web.guests import link as signed
 from brenner.workflows.credentials import TOKEN
+from brenner.workflows.liveness import OURS, THEIRS, who_listens
 from brenner.workflows.session_status import load_status
 
 _DAYS, _MOST_DAYS = 7, 366
+_SECONDS = 2.0
 
 
 @click.command(
@@ -60,6 +62,7 @@ def link(
     path = links.session(thread)
     if token.value is not None:
         path = f"{links.GUEST}/{signed(token.value, thread, until)}"
+    doubt = _doubt(base) if url is None else None
     if settings.as_json:
         write_json(
             {
@@ -67,6 +70,7 @@ def link(
                 "url": base + path,
                 "signed": token.value is not None,
                 "until": exact(until) if token.value is not None else None,
+                "answers": doubt is None if url is None else None,
                 "violations": [found.to_json() for found in token.warnings],
             }
         )
@@ -74,9 +78,23 @@ def link(
     write_diagnostics(token.warnings, "brenner", sys.stderr)
     sys.stdout.write(f"{base}{path}\n")
     sys.stdout.flush()
+    if doubt:
+        advise(doubt, sys.stderr)
     if token.value is None:
         plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
         advise(plain, sys.stderr)
     else:
         advise(f"Whoever has it can read this session until {exact(until)}.", sys.stderr)
     return FINE
+
+
+def _doubt(base: str) -> str | None:
+    """Why the link may lead nowhere; nothing where a server of ours answers there."""
+    who = who_listens(f"{base}/mcp", _SECONDS)
+    if who == OURS:
+        return None
+    there = "a server of Agent Mail answers" if who == THEIRS else "no server of Brenner answers"
+    return (
+        f"At {base} {there} now. If `brenner serve` listens elsewhere, say where with --url "
+        f"or {VARIABLE}."
+    )

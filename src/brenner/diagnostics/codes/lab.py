@@ -35,11 +35,11 @@ TOO_MANY_ATTEMPTS = Code(
     id="TOO_MANY_ATTEMPTS",
     severity=ERROR,
     title="Too many attempts to come in",
-    message="There were too many attempts that failed. This one was not looked at.",
+    message="There were too many attempts that failed. Nobody was let in.",
     fix="Wait for {seconds} s and try again.",
     why="Nobody is to find out a secret by trying.",
     spec="RFC 6585, 429 Too Many Requests",
-    example=Example("text", "a sixth wrong secret in a row", "the right one, a little later"),
+    example=Example("text", "a sixth wrong token in a row", "the right one, a little later"),
 )
 FORGED_FORM = Code(
     id="FORGED_FORM",
@@ -82,7 +82,8 @@ FORM_CHANGED = Code(
     severity=ERROR,
     title="The form was sent before, with other contents",
     message="This form has been sent already, with other contents. Nothing was done now.",
-    fix="Look at what became of it, or at the thread; then open the form again for the rest.",
+    fix="Look at what became of it, or at the thread. The form that comes back has what you typed "
+    "and is a new one: to send it sends that, too. A script gives it a key of its own.",
     why="Each form is done once, so that a double click or a reload does nothing twice.",
     spec=_SPEC,
     example=Example("text", "back, a word changed, sent again", "a form that was opened anew"),
@@ -138,6 +139,17 @@ GUESTS_STAY = Code(
     spec=_SPEC,
     example=Example("text", "/search?q=secret", "/sessions/RS-20251230-cell-fate"),
 )
+MAIL_AWAY = Code(
+    id="MAIL_AWAY",
+    severity=ERROR,
+    title="The mail cannot be read just now",
+    message="The mail of this session cannot be read just now.",
+    fix="Wait a moment: the page comes up to date by itself. If it does not, tell whoever gave you "
+    "the link.",
+    why="Guests are not told where the mail is kept, nor what is wrong with it.",
+    spec=_SPEC,
+    example=Example("text", "/sessions/T    (the server of the mail is down)", "a moment later"),
+)
 
 CODES: tuple[Code, ...] = (
     NOT_LOGGED_IN,
@@ -152,4 +164,5 @@ CODES: tuple[Code, ...] = (
     LINK_BROKEN,
     LINK_EXPIRED,
     GUESTS_STAY,
+    MAIL_AWAY,
 )

@@ -11,12 +11,14 @@ from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
 from brenner.web.lab.forms import many
 from brenner.web.lab.letters import message_of
+from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.acknowledge import RECEIVED, Acknowledged
 
 _WRONG = 422
 _MOST_SHOWN = 200
+_NOTHING_CHOSEN = "Choose at least one message."
 
 
 def _form(visit: Visit, problem: str = "") -> Page:
@@ -44,13 +46,9 @@ def _form(visit: Visit, problem: str = "") -> Page:
 
 def _do(visit: Visit) -> Done | Page:
     """Each by an ACK of its own. All are looked at before the first one is sent."""
-    chosen = many(visit, "message")
-    if not chosen:
-        return _form(visit, "Choose at least one message.")
-    messages = [message_of(visit, each) for each in dict.fromkeys(chosen)]
-    for stored in messages:
-        check_recipient(stored, visit.site.desk.project.operator)
-    ids = [stored.id for stored in messages]
+    ids = _checked(visit)
+    if not ids:
+        return _form(visit, _NOTHING_CHOSEN)
     status, notes = visit.form.get("status") or RECEIVED, visit.form.get("notes", "").strip()
     sent: list[tuple[int, Acknowledged]] = []
     for each in ids:
@@ -61,6 +59,19 @@ def _do(visit: Visit) -> Done | Page:
                 raise
             return _done(visit, sent, len(ids), error)
     return _done(visit, sent, len(ids))
+
+
+def _tried(visit: Visit) -> Page:
+    """What a dry run says: the same faults, and nothing is sent."""
+    return _form(visit, "" if _checked(visit) else _NOTHING_CHOSEN)
+
+
+def _checked(visit: Visit) -> list[int]:
+    """The messages that were chosen; one that cannot be acknowledged is refused."""
+    messages = [message_of(visit, each) for each in dict.fromkeys(many(visit, "message"))]
+    for stored in messages:
+        check_recipient(stored, visit.site.desk.project.operator)
+    return [stored.id for stored in messages]
 
 
 def _done(
@@ -131,4 +142,5 @@ def _message_document(visit: Visit, given: str) -> dict[str, object]:
     }
 
 
-ACTION = Action("acknowledge", _form, _do)
+_TAKES = takes(messages=("message",), texts=("status", "notes"))
+ACTION = Action("acknowledge", _form, _do, takes=_TAKES, tried=_tried)

@@ -4,6 +4,8 @@ GET shows the form. POST does it, once for each form, and leads to the page that
 it. Where nothing was done the form comes back with everything that was typed, and the words.
 """
 
+from collections.abc import Mapping
+
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
@@ -11,13 +13,14 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import is_marked
-from brenner.web.lab.forms import ONCE, Form
+from brenner.web.lab.forms import ONCE, Form, content_of
 from brenner.web.lab.once import Once
+from brenner.web.lab.requests import DRY_RUN, is_dry_run, request_faults, would_be_refused
 from brenner.web.page import Document, Page, Redirect
 from brenner.web.visit import Visit
 
 _MOST_OF_A_KEY = 200
-_CONFLICT, _OK = 409, 200
+_CONFLICT, _WRONG, _OK = 409, 422, 200
 
 
 def shown(action: Action, visit: Visit) -> Page:
@@ -27,7 +30,12 @@ def shown(action: Action, visit: Visit) -> Page:
 
 def acted(action: Action, visit: Visit) -> Done | Page:
     """Do what the form says, or say what it has done already."""
-    once, key = _once(visit), visit.form[ONCE]
+    once, key = _once(visit), visit.form.get(ONCE, "")
+    faults = _request_faults(action, visit)
+    if faults:
+        return _refused(action, visit, faults)
+    if action.takes and is_dry_run(visit):
+        return _tried(action, visit)
 
     def do() -> Done | Page:
         try:
@@ -36,9 +44,8 @@ def acted(action: Action, visit: Visit) -> Done | Page:
             found = altered.diagnostic
             return Done(is_done=True, says=found.message, document=_faults(found))
 
-    content = f"{visit.path} {visit.form.content}" if isinstance(visit.form, Form) else visit.path
     try:
-        answer = once.act(key, content, do)
+        answer = once.act(key, f"{visit.path} {_content(visit)}", do)
     except (Refused, Unavailable) as error:
         return again(action, visit, error)
     return dressed(answer, action, visit) if isinstance(answer, Page) else answer
@@ -51,6 +58,9 @@ def previewed(action: Action, visit: Visit, *, is_part: bool) -> Page:
     if is_part:
         part = action.preview(visit)
         return part._replace(document={"preview": part.document}, is_live=False)
+    faults = _request_faults(action, visit)
+    if faults:
+        return _refused(action, visit, faults)
     try:
         document = action.preview(visit).document
     except (Refused, Unavailable) as error:
@@ -80,18 +90,69 @@ def kept_page(visit: Visit, *, can_send: bool) -> Page:
 def dressed(page: Page, action: Action, visit: Visit, fault: Diagnostic | None = None) -> Page:
     """The page of a form with what every form has: where it goes, its key, and what went wrong.
 
-    A form that comes back keeps its key, as long as it is good.
+    A form that comes back keeps its key, as long as it is good. With another guard it is another
+    form: under the old key only the same could be sent again, and that is not there any more. So
+    is one whose words were changed after it was sent.
     """
     once, key = _once(visit), visit.form.get(ONCE, "")
+    is_other = fault is not None and fault.code is codes.FORM_CHANGED
+    is_same = once.is_open(key) and not is_other and not _looks_anew(page, action, visit)
     frame: Document = {
         "to": visit.path.partition("?")[0].removesuffix("/preview"),
-        "once": key if once.is_open(key) else once.key(),
+        "once": key if is_same else once.key(),
         "fault": fault.to_json() if fault else page.document.get("fault"),
+        "earlier": links.lab(f"done/{key}") if is_other and once.is_done(key) else None,
         "verified": is_marked(visit),
         "has_preview": action.preview is not None,
         "preview": page.document.get("preview"),
     }
     return page._replace(document={**page.document, **frame}, is_live=False)
+
+
+def _looks_anew(page: Page, action: Action, visit: Visit) -> bool:
+    """Whether the form that comes back is of another state of the thread than the one sent."""
+    seen = page.document.get("preview")
+    if action.guard is None or not isinstance(seen, Mapping):
+        return False
+    shown = action.guard.of(seen)
+    return shown is not None and visit.form.get(action.guard.field) != str(shown)
+
+
+# Requests of scripts
+
+
+def _request_faults(action: Action, visit: Visit) -> tuple[Diagnostic, ...]:
+    if visit.sent is None or action.takes is None:
+        return ()
+    return request_faults(visit, action.takes)
+
+
+def _refused(action: Action, visit: Visit, faults: tuple[Diagnostic, ...]) -> Page:
+    """A request that says something that nobody reads: nothing was done."""
+    page = kept_page(visit, can_send=False)
+    document = {**page.document, "violations": [each.to_json() for each in faults], "valid": False}
+    page = page._replace(document=document, status=_WRONG)
+    return dressed(page, action, visit, faults[0])
+
+
+def _tried(action: Action, visit: Visit) -> Page:
+    """What would be done, and whether anything is in the way."""
+    foresee = action.tried or action.preview
+    if foresee is None:
+        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+    try:
+        page = foresee(visit)
+    except (Refused, Unavailable) as error:
+        return again(action, visit, error)
+    status = _WRONG if would_be_refused(page.document) else page.status
+    document = {**page.document, DRY_RUN: True, "done": False}
+    return page._replace(document=document, status=status, is_live=False)
+
+
+def _content(visit: Visit) -> str:
+    if isinstance(visit.sent, Mapping):
+        return content_of(visit.sent)
+    return visit.form.content if isinstance(visit.form, Form) else ""
 
 
 def with_key(visit: Visit, *, is_script: bool) -> Visit:

@@ -5,7 +5,8 @@ what happened.
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from brenner.web.page import Page
+from brenner.web.lab.requests import Takes
+from brenner.web.page import Document, Page
 from brenner.web.visit import Visit
 
 
@@ -22,12 +23,21 @@ class Done(NamedTuple):
     to: tuple[tuple[str, str], ...] = ()
 
 
+class Guard(NamedTuple):
+    """The field of a form that says what was looked at, and how a preview says it."""
+
+    field: str
+    of: Callable[[Document], object]
+
+
 class Action(NamedTuple):
     """One action. `form` is the page that says what it will do, with the form; `do` does it.
 
     Where nothing was done, because something is wrong or only a row was added, `do` answers with
     the form again, as a Page, with everything that was typed: its key is then still good.
     `preview`, where there is one, answers while the form is being filled in: what would be sent.
+    Scripts send what it `takes`, and nothing else; one that reads requests itself says nothing of
+    it. `tried` is what a dry run answers where there is no preview.
     """
 
     name: str
@@ -35,3 +45,6 @@ class Action(NamedTuple):
     do: Callable[[Visit], Done | Page]
     preview: Callable[[Visit], Page] | None = None
     is_of_session: bool = True
+    takes: Takes | None = None
+    tried: Callable[[Visit], Page] | None = None
+    guard: Guard | None = None

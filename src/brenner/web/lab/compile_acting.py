@@ -4,16 +4,19 @@ What is published is what was shown. The form bears how many messages the thread
 version is another one by now, nothing is published, and the form comes back with what came in.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.web import links
-from brenner.web.lab.action import Done
+from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.compile_document import compiled_document, news_document
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.kickoff_form import is_ticked, number_in
+from brenner.web.lab.forms import is_ticked, number_in
+from brenner.web.lab.hand_edits import edits_document
 from brenner.web.lab.persist_ticks import HOW, wanted
+from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
@@ -32,6 +35,18 @@ class Publishing(NamedTuple):
     template: str
     title: str
     close: bool
+
+
+def publishing(name: str, kind: Publishing) -> Action:
+    """The action that publishes it."""
+    return Action(
+        name,
+        partial(form, kind),
+        partial(do, kind),
+        partial(preview, kind),
+        takes=takes(numbers=(_POSITION,), flags=_TICKS),
+        guard=Guard(_POSITION, lambda seen: seen.get(_POSITION)),
+    )
 
 
 def form(kind: Publishing, visit: Visit) -> Page:
@@ -58,7 +73,8 @@ def do(kind: Publishing, visit: Visit) -> Done | Page:
         return form(kind, visit)
     done = _compiled(kind, visit, position=position)
     if done.status is Status.REFUSED or _did_nothing(done):
-        return form(kind, visit)._replace(status=_WRONG)
+        page = form(kind, visit)
+        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
     return _done(done)
 
 
@@ -73,14 +89,18 @@ def _did_nothing(done: Compiled) -> bool:
 def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
     """What would be published, as far as it can be said, and of which thread."""
     seen: dict[str, object] = {"fault": None, "details": [], "compiled": None, "position": None}
-    seen |= {"thread_id": visit.thread_id, "closes": kind.close}
+    seen |= {"thread_id": visit.thread_id, "closes": kind.close, "can_act": False, "edits": None}
     try:
         # First the position: what comes in after it is refused, not published unseen.
         position = lab_desk(visit).mailbox.thread(visit.thread_id, limit=1).position
-        done = _compiled(kind, visit, dry_run=True)
-        seen |= {"position": position, "compiled": compiled_document(done, is_done=False)}
+        guard = number_in(visit.form, _POSITION) if is_dry_run(visit) else None
+        done = _compiled(kind, visit, guard, dry_run=True)
+        notify = is_ticked(visit.form, "notify")
+        compiled = compiled_document(done, is_done=False, notify=notify)
+        seen |= {"position": position, "compiled": compiled, "can_act": compiled["can_act"]}
     except BrennerError as error:
         seen |= {"fault": error.diagnostic.to_json(), "details": list(error.details)}
+        seen["edits"] = edits_document(error)
     return seen
 
 

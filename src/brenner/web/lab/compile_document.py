@@ -23,8 +23,11 @@ from brenner.workflows.compiled_words import what_happened
 MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
 
 
-def compiled_document(done: Compiled, *, is_done: bool) -> dict[str, object]:
-    """The keys of `brenner compile --json` without the whole text, and what stands beside them."""
+def compiled_document(done: Compiled, *, is_done: bool, notify: bool = False) -> dict[str, object]:
+    """The keys of `brenner compile --json` without the whole text, and what stands beside them.
+
+    `notify` is whether authors of refused blocks will be told.
+    """
     whole = compiled_json(done)
     refused = [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
     others = [entry for entry in done.ledger if entry.state is not Outcome.REFUSED]
@@ -32,7 +35,8 @@ def compiled_document(done: Compiled, *, is_done: bool) -> dict[str, object]:
     del whole["artifact_markdown"]
     return whole | {
         "says": what_happened(done),
-        "would": _would(done),
+        "would": _would(done, notify=notify),
+        "can_act": _can_act(done, notify=notify),
         "summary_of_changes": summary(done.diff),
         "items": list(_items(done.diff, done.ledger)),
         "more_items": max(0, len(done.diff.items) - MOST_ITEMS),
@@ -50,15 +54,35 @@ def compiled_document(done: Compiled, *, is_done: bool) -> dict[str, object]:
     }
 
 
-def _would(done: Compiled) -> str:
-    """What the button will do."""
+def _would(done: Compiled, *, notify: bool) -> str:
+    """Everything that the button will do."""
+    if done.status is Status.REFUSED:
+        return what_happened(done).replace("(--strict)", "(“Strict” is ticked)")
     if done.status is not Status.DRY_RUN:
-        return what_happened(done) + _keeps(done)
+        return what_happened(done) + _keeps(done) + (_TELLS_OTHERS if notify else "")
     closes = ", and closes the session" if done.artifact.metadata.status == "closed" else ""
-    refused = sum(entry.state is Outcome.REFUSED for entry in done.ledger)
-    told = f" {counted(refused, 'block')} will be refused." if refused else ""
     published = f"Publishes v{done.version} of {done.thread_id} in its thread{closes}."
-    return f"{published}{_keeps(done)}{told}"
+    return f"{published}{_keeps(done)}{_refuses(done, notify=notify)}"
+
+
+_TELLS_OTHERS = " Authors of blocks that are still refused are told what is wrong, each once."
+
+
+def _refuses(done: Compiled, *, notify: bool) -> str:
+    """How many blocks will be refused, and who will be told."""
+    refused = [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
+    if not refused:
+        return ""
+    said = f" {counted(len(refused), 'block')} will be refused"
+    names = joined(dict.fromkeys(entry.agent for entry in refused))
+    return f"{said}; a message tells {names} what is wrong." if notify else f"{said}."
+
+
+def _can_act(done: Compiled, *, notify: bool) -> bool:
+    """Whether the button does anything. Keeping that was interrupted is finished by it."""
+    if done.status is Status.NOTHING:
+        return notify or (done.wish is not None and done.version is not None)
+    return done.status is Status.DRY_RUN
 
 
 def _keeps(done: Compiled) -> str:
@@ -74,6 +98,7 @@ def _keeps(done: Compiled) -> str:
         does.append("commits that alone")
     if wish.push:
         does.append("pushes the branch")
+    does.append("says so in the thread, in an INFO message")
     return f" Then it {joined(does)}."
 
 

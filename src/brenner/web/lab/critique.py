@@ -5,6 +5,8 @@ from brenner.thread.subjects import compose_subject
 from brenner.thread.types import CRITIQUE, SEVERITIES, SectionRule
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.letters import (
+    MORE,
+    TO,
     Checked,
     Letter,
     check_letter,
@@ -15,6 +17,7 @@ from brenner.web.lab.letters import (
     send_letter,
     sent_done,
 )
+from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 
@@ -137,4 +140,5 @@ def _field(rule: SectionRule) -> str:
     return rule.name.lower().replace(" ", "_")
 
 
-ACTION = Action("critique", _form, _do, _preview)
+_TEXTS = ("title", "target", _OTHER, "severity", *map(_field, _WRITTEN), MORE)
+ACTION = Action("critique", _form, _do, _preview, takes=takes(texts=_TEXTS, names=(TO,)))

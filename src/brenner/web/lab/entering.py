@@ -37,13 +37,15 @@ def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
 
 
 def log_in(visit: Visit, address: str) -> Page | Redirect:
-    """Look at the secret. The login that the browser had before is over in any case."""
+    """Look at the secret. The right one ends the login that the browser had before; a wrong one
+    ends nothing, so that nobody can log out the operator by it.
+    """
     door = door_of(visit)
-    door.leave(visit.cookies)
     try:
         cookie = door.enter(visit.form.get("secret", ""), address)
     except BrennerError as error:
-        return login_page(visit._replace(login=None), error)
+        return login_page(visit, error)
+    door.leave(visit.cookies)
     return Redirect(_next(visit), (_cookie(door, cookie),))
 
 

@@ -11,17 +11,17 @@ from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
+from brenner.web.lab.forms import is_ticked
 from brenner.web.lab.kickoff_form import (
     Said,
     Tried,
     asks_nobody,
-    is_ticked,
     nameless,
     placed,
     preview_document,
     texts_of,
 )
-from brenner.web.lab.kickoffs_done import kickoffs_done, partly_sent
+from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done, partly_sent
 from brenner.web.lab.roster_form import changed, read_roster_form, roster_document
 from brenner.web.page import Page
 from brenner.web.visit import Visit
@@ -76,10 +76,18 @@ def do(kind: Kickoffs, visit: Visit) -> Done | Page:
     if started.status is Status.REFUSED:
         return _refused(kind, visit, said)
     if started.status is Status.INCOMPLETE:
-        kept = {**said.texts, "thread_id": started.thread_id or ""}  # the same again, not another
-        page = _page(kind, visit, said._replace(texts=kept))
-        return page._replace(document={**page.document, "partly": partly_sent(started)})
+        return _partly(kind, visit, said, started)
     return kickoffs_done(started)
+
+
+def _partly(kind: Kickoffs, visit: Visit, said: Said, started: Started) -> Page:
+    """The form again, and who has got a kickoff. A script looks for what is wrong, and finds it."""
+    kept = {**said.texts, "thread_id": started.thread_id or ""}  # the same again, not another
+    page = _page(kind, visit, said._replace(texts=kept))
+    document = {**page.document, "partly": partly_sent(started)}
+    if visit.sent is not None:
+        document["violations"] = placed(started.diagnostics, said.roster)
+    return page._replace(document=document, status=broken_off(started))
 
 
 def _desk(visit: Visit) -> Desk:

@@ -23,7 +23,6 @@ from brenner.workflows.started_json import started_json, what_became
 AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE = (
     *("agents", "question", "context", "excerpt", "sections", "thread_id", "register", "title"),
 )
-_MOST_DIGITS = 9
 _OR_REMOVE = ", or remove the row"
 # The field that a fault is about; of all others the form says it at its head only
 _FIELDS: Mapping[str, str] = MappingProxyType(
@@ -80,18 +79,6 @@ def texts_of(form: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     """The texts of a form; blank ones were not given."""
     given = {name: form.get(name, "") for name in names}
     return {name: text if text.strip() else "" for name, text in given.items()}
-
-
-def is_ticked(form: Mapping[str, str], name: str) -> bool:
-    """Whether a box is ticked."""
-    return bool(form.get(name))
-
-
-def number_in(form: Mapping[str, str], name: str) -> int | None:
-    """A number that a form bears; None where it has none."""
-    given = form.get(name, "")
-    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
-    return int(given) if is_number else None
 
 
 def blank(field: str, expected: str, called: str = "", otherwise: str = "") -> Diagnostic:

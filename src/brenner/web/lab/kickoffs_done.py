@@ -1,5 +1,6 @@
 """What is said of kickoffs that were sent: all of them, or some."""
 
+from brenner.diagnostics.errors import Unavailable
 from brenner.thread.counting import counted
 from brenner.thread.wording import joined, thread_argument
 from brenner.web import links
@@ -8,6 +9,8 @@ from brenner.web.page import Document
 from brenner.workflows.send_kickoffs import State
 from brenner.workflows.started import Started
 from brenner.workflows.started_json import started_json, what_became
+
+_AWAY, _CONFLICT = 503, 409
 
 
 def kickoffs_done(started: Started) -> Done:
@@ -19,10 +22,16 @@ def kickoffs_done(started: Started) -> Done:
         "command": f"brenner session status {thread_argument(thread_id)}",
     }
     to = (
-        (links.session(thread_id, "thread"), "See the thread"),
         (links.session(thread_id), "Open the session"),
+        (links.session(thread_id, "thread"), "See the thread"),
+        (links.CONNECT, "Connect the agents, so that they read their mail"),
     )
     return Done(True, _says(started), document, "lab/kickoffs_done.html", to)
+
+
+def broken_off(started: Started) -> int:
+    """How a script is told at a glance that not all have got theirs, and what to do about it."""
+    return _AWAY if isinstance(started.failed, Unavailable) else _CONFLICT
 
 
 def partly_sent(started: Started) -> Document:

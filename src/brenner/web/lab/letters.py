@@ -18,7 +18,7 @@ from brenner.thread.wording import joined
 from brenner.web import links
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk, lab_key
-from brenner.web.lab.forms import many
+from brenner.web.lab.forms import is_number, many
 from brenner.web.page import Document
 from brenner.web.visit import Visit
 from brenner.workflows.drafts import SUBJECT, placed
@@ -26,7 +26,6 @@ from brenner.workflows.send import SendOptions, examine_text, send_text
 
 MOST_OFFERED = 60  # names that a form offers; others can be written
 TO, MORE = "to", "more"
-_MOST_DIGITS = 18
 
 
 class Letter(NamedTuple):
@@ -132,8 +131,7 @@ def people(visit: Visit, first: Iterable[str] = ()) -> tuple[str, ...]:
 
 def message_of(visit: Visit, given: str) -> Stored:
     """A message of the thread; one of another thread is none that can be named here."""
-    is_number = given.isascii() and given.isdigit() and len(given) <= _MOST_DIGITS
-    stored = visit.site.desk.mailbox.message(int(given) if is_number else 0)
+    stored = visit.site.desk.mailbox.message(int(given) if is_number(given) else 0)
     if stored.message.thread_id != visit.thread_id:
         raise Refused(UNKNOWN_MESSAGE.at(id=stored.id))
     return stored

@@ -5,11 +5,14 @@ from functools import partial
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.web.lab import kickoff_acting
-from brenner.web.lab.action import Action
+from brenner.web.lab.action import Action, Guard
 from brenner.web.lab.desk import lab_desk
+from brenner.web.lab.forms import number_in
 from brenner.web.lab.kickoff_acting import Kickoffs
-from brenner.web.lab.kickoff_form import Said, not_together, number_in
-from brenner.web.lab.roster_form import roster_form_of
+from brenner.web.lab.kickoff_form import Said, not_together
+from brenner.web.lab.requests import is_dry_run, takes
+from brenner.web.lab.roster_form import MOST_ROWS, roster_form_of
+from brenner.web.page import Document
 from brenner.web.visit import Visit
 from brenner.workflows.next_round import RoundOptions, start_round
 from brenner.workflows.rosters import RosterWish
@@ -19,6 +22,7 @@ from brenner.workflows.started import Started
 
 _TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
 _TICKS = ("register", "reopen")
+_BASE = "base"
 
 
 def _new(visit: Visit) -> Said:
@@ -36,6 +40,7 @@ def _faults(said: Said) -> list[Diagnostic]:
 
 def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
     texts = said.texts
+    is_meant = not dry_run or is_dry_run(visit)  # a preview for a form is of the thread as it is
     options = RoundOptions(
         wish=said.roster.wish,
         focus=texts["focus"],
@@ -48,7 +53,7 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
         dry_run=dry_run,
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),
-        base=None if dry_run else number_in(visit.form, "base"),
+        base=number_in(visit.form, _BASE) if is_meant else None,
     )
     return start_round(lab_desk(visit), visit.thread_id, options)
 
@@ -56,6 +61,12 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
 def _about(visit: Visit) -> Mapping[str, object]:
     project = visit.site.desk.project
     return {"thread_id": visit.thread_id, "source_text": project.source_text}
+
+
+def _base_shown(seen: Document) -> object:
+    started = seen.get("started")
+    number = started.get("round") if isinstance(started, Mapping) else None
+    return number - 1 if isinstance(number, int) else None
 
 
 _KIND = Kickoffs(
@@ -75,4 +86,8 @@ ACTION = Action(
     partial(kickoff_acting.form, _KIND),
     partial(kickoff_acting.do, _KIND),
     partial(kickoff_acting.preview, _KIND),
+    takes=takes(
+        texts=(*_TEXTS, "mode", "roster_name"), flags=_TICKS, numbers=(_BASE,), rows=MOST_ROWS
+    ),
+    guard=Guard(_BASE, _base_shown),
 )

@@ -56,6 +56,11 @@ class Once:
         form = self._forms.get(key)
         return form is not None and form.done is None
 
+    def is_done(self, key: str) -> bool:
+        """Whether it is known what came of a form with that key."""
+        form = self._forms.get(key)
+        return form is not None and form.done is not None
+
     def done(self, key: str) -> Done:
         """What came of a form; it can be asked for again and again."""
         form = self._forms.get(key)

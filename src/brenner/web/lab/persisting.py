@@ -4,10 +4,12 @@ from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.thread.counting import counted
 from brenner.web import links
-from brenner.web.lab.action import Action, Done
+from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.kickoff_form import is_ticked, number_in
+from brenner.web.lab.forms import is_ticked, number_in
+from brenner.web.lab.hand_edits import edits_document
 from brenner.web.lab.persist_ticks import HOW, persist_options
+from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.compiled_words import persisted_words
@@ -21,6 +23,7 @@ from brenner.workflows.persist_latest import (
 )
 
 _TITLE = "Persist"
+_VERSION = "version"
 _WRONG = 422
 _MOST_CHARACTERS = 40_000  # of a difference on a page
 
@@ -45,10 +48,11 @@ def _preview(visit: Visit) -> Page:
 def _do(visit: Visit) -> Done | Page:
     """Persist what was shown; where something is known to fail, nothing is written."""
     desk = lab_desk(visit)
-    latest = latest_of(desk, visit.thread_id, number_in(visit.form, "version"))
+    latest = latest_of(desk, visit.thread_id, number_in(visit.form, _VERSION))
     options = _options(visit)
     if foresee(desk, latest, options).obstacle:
-        return _form(visit)._replace(status=_WRONG)
+        page = _form(visit)
+        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
     try:
         done = persist_latest(desk, latest, options)
     except BrennerError as error:
@@ -103,12 +107,14 @@ def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
     """What would be written, committed, pushed; or why nothing would."""
     desk = lab_desk(visit)
     try:
-        latest = latest_of(desk, visit.thread_id)
+        guard = number_in(visit.form, _VERSION) if is_dry_run(visit) else None
+        latest = latest_of(desk, visit.thread_id, guard)
         seen = foresee(desk, latest, options)
     except BrennerError as error:
         return _nothing(error)
     obstacle = seen.obstacle
     return {
+        "thread_id": visit.thread_id,
         "version": seen.version.number,
         "message_id": seen.version.message_id,
         "path": seen.persistence.path,
@@ -122,7 +128,9 @@ def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
         "notes": [each.to_json() for each in seen.notes],
         "fault": obstacle.diagnostic.to_json() if obstacle else None,
         "details": list(obstacle.details) if obstacle else [],
+        "edits": edits_document(obstacle) if obstacle else None,
         "would": _would(seen),
+        "can_act": obstacle is None,  # what was interrupted is finished by doing it again
     }
 
 
@@ -131,7 +139,9 @@ def _nothing(error: BrennerError) -> dict[str, object]:
         "version": None,
         "fault": error.diagnostic.to_json(),
         "details": list(error.details),
+        "edits": None,
         "would": "Nothing can be written.",
+        "can_act": False,
     }
 
 
@@ -139,6 +149,19 @@ def _would(seen: Foreseen) -> str:
     """What the button will do."""
     if seen.obstacle:
         return "Nothing will be written: something is in the way."
+    number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
+    parts = _steps(seen)
+    if not parts:
+        has_it = f", and commit {commit[:10]} has it" if commit else ""
+        return f"{path} holds v{number} already{has_it}: nothing is left to do."
+    done = ", ".join(parts)
+    return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
+
+
+def _steps(seen: Foreseen) -> list[str]:
+    """What is left to do, in words."""
+    if seen.obstacle:
+        return []
     number, path, commit = seen.version.number, seen.persistence.path, seen.persistence.commit
     lines = seen.difference.count("\n")
     parts = []
@@ -150,11 +173,7 @@ def _would(seen: Foreseen) -> str:
         parts.append(f"commits {'that' if parts else path} and nothing else")
     if seen.destination:
         parts.append(f"pushes {seen.destination}")
-    if not parts:
-        has_it = f", and commit {commit[:10]} has it" if commit else ""
-        return f"{path} holds v{number} already{has_it}: nothing is left to do."
-    done = ", ".join(parts)
-    return f"{done[0].upper()}{done[1:]}; an INFO message says so in the thread."
+    return parts
 
 
 def _to(visit: Visit, *, is_done: bool) -> tuple[tuple[str, str], ...]:
@@ -165,4 +184,11 @@ def _to(visit: Visit, *, is_done: bool) -> tuple[tuple[str, str], ...]:
     return (session, (links.lab("persist", thread_id), "Do what is missing"))
 
 
-ACTION = Action("persist", _form, _do, _preview)
+ACTION = Action(
+    "persist",
+    _form,
+    _do,
+    _preview,
+    takes=takes(numbers=(_VERSION,), flags=HOW),
+    guard=Guard(_VERSION, lambda seen: seen.get(_VERSION)),
+)

@@ -1,6 +1,7 @@
 """To answer a message, or to write to a session."""
 
 import re
+from collections.abc import Mapping
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.model import Stored
@@ -9,6 +10,8 @@ from brenner.thread.subjects import compose_subject, parse_subject
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
 from brenner.web.lab.letters import (
+    MORE,
+    TO,
     Checked,
     Letter,
     check_letter,
@@ -20,6 +23,7 @@ from brenner.web.lab.letters import (
     send_letter,
     sent_done,
 )
+from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.drafts import answered_to
@@ -79,9 +83,15 @@ def _letter(visit: Visit, answered: Stored | None) -> Letter:
         recipients=recipients(visit),
         subject=form.get("subject", "").strip(),
         body=ended(form.get("body", "")),
-        ack_required=_ASKED.get(form.get("ack", "")),
+        ack_required=_wants_ack(visit),
     )
     return Letter(message, answered.id if answered else None)
+
+
+def _wants_ack(visit: Visit) -> bool | None:
+    """As it was said; None leaves it to the type. A script's `false` is no field of a form."""
+    said = visit.sent.get("ack") if isinstance(visit.sent, Mapping) else None
+    return said if isinstance(said, bool) else _ASKED.get(visit.form.get("ack", ""))
 
 
 def _also_acknowledged(visit: Visit, message_id: int) -> str:
@@ -132,4 +142,11 @@ def _answered_document(answered: Stored) -> dict[str, object]:
     }
 
 
-ACTION = Action("reply", _form, _do, _preview)
+_TAKES = takes(
+    texts=("subject", "body", MORE),
+    names=(TO,),
+    numbers=("message",),
+    answers=("ack",),
+    flags=("acknowledge",),
+)
+ACTION = Action("reply", _form, _do, _preview, takes=_TAKES)

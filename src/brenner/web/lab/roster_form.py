@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
+from brenner.mail.abilities import Ability
 from brenner.roster.model import ROLES, Mode, RosterEntry, RosterPreset, Stated
 from brenner.roster.presets import DEFAULT_3_AGENT
 from brenner.roster.sources import Resolved
+from brenner.web.lab.requests import ROW_FIELDS
 from brenner.workflows.desk import Desk
 from brenner.workflows.rosters import ListedPreset, RosterWish, list_presets, resolve_roster
 from brenner.workflows.stage import commands_of
 
 MOST_ROWS = 50
 ADD, DROP, FILL_IN = "add", "drop", "preset"
-_FIELDS = ("name", "role", "program", "model", "notes")
 
 
 class Row(NamedTuple):
@@ -64,7 +65,7 @@ def read_roster_form(form: Mapping[str, str]) -> RosterForm:
     for number in range(1, MOST_ROWS + 1):
         if f"agent.{number}.name" not in form:
             break
-        values = (form.get(f"agent.{number}.{field}", "").strip() for field in _FIELDS)
+        values = (form.get(f"agent.{number}.{field}", "").strip() for field in ROW_FIELDS)
         rows.append(Row(*values))
     words = (form.get(name, "").strip() for name in ("mode", "roster_name", "preset"))
     return RosterForm(tuple(rows), *words)
@@ -135,6 +136,7 @@ def roster_document(desk: Desk, said: RosterForm) -> dict[str, object]:
         "roles": list(ROLES),
         "known_agents": known_names(desk),
         "programs": sorted(commands_of(desk.project)),
+        "names_are_shared": Ability.OWN_NAMES in desk.mailbox.lacks,
     }
 
 

@@ -112,6 +112,8 @@ class Lab:
             return acting.again(action, visit, error)
         visit = acting.with_key(visit, is_script=_is_script(request))
         answer = acting.acted(action, visit)
+        if isinstance(answer, Page) and visit.sent is not None:
+            return answer._replace(document={"done": False, **answer.document})
         if isinstance(answer, Page) or _is_script(request):
             return answer
         return acting.done_redirect(visit)
@@ -123,6 +125,12 @@ class Lab:
         return acting.previewed(action, visit, is_part=_HTMX in request.headers)
 
     def _answer(self, work: _Work, request: Request, body: bytes) -> Response:
+        """Nothing of it is kept by anybody on the way, nor by the browser."""
+        response = self._answered(work, request, body)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def _answered(self, work: _Work, request: Request, body: bytes) -> Response:
         visit = visit_of(self._site, request)
         try:
             visit = _known(request, _with_sent(request, visit, body))

@@ -9,6 +9,7 @@ from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.kickoff_acting import Kickoffs
 from brenner.web.lab.kickoff_form import Said, blank, not_together
+from brenner.web.lab.requests import DRY_RUN
 from brenner.web.lab.roster_form import new_roster_form
 from brenner.web.lab.start_request import by_request
 from brenner.web.page import Page
@@ -74,10 +75,17 @@ def _do(visit: Visit) -> Done | Page:
     return kickoff_acting.do(_KIND, visit)
 
 
+def _preview(visit: Visit) -> Page:
+    if isinstance(visit.sent, Mapping):
+        answer = by_request(visit, {**visit.sent, DRY_RUN: True})
+        return Page("lab/kickoffs_part.html", _KIND.title, answer.document, is_live=False)
+    return kickoff_acting.preview(_KIND, visit)
+
+
 ACTION = Action(
     "start",
     partial(kickoff_acting.form, _KIND),
     _do,
-    partial(kickoff_acting.preview, _KIND),
+    _preview,
     is_of_session=False,
 )

@@ -6,16 +6,15 @@ The answer is what `brenner session start --json` writes.
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from brenner.diagnostics.codes import tool_arguments as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.roster.json_form import read_stated, unread_keys
 from brenner.roster.model import Stated
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.forms import ONCE, TOKEN
 from brenner.web.lab.kickoff_form import blank, not_together
-from brenner.web.lab.kickoffs_done import kickoffs_done
+from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done
+from brenner.web.lab.requests import DRY_RUN, FLAG, NAMES, TEXT, unknown, wrong_kind
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.rosters import RosterWish
@@ -25,19 +24,18 @@ from brenner.workflows.started_json import started_json
 _WRONG, _OK = 422, 200
 _WHERE = "POST /lab/start"
 _SOURCE = "the request"
-_TEXT, _FLAG, _NAMES = "a text", "true or false", "a list of names"
 _TEXTS = (
     *("question", "context", "title", "excerpt", "sections", "hypotheses", "constraints"),
     *("outputs", "thread_id", "bead", "preset"),
 )
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(_TEXTS, _TEXT),
-        **dict.fromkeys(("register", "dry_run"), _FLAG),
-        "recipients": _NAMES,
+        **dict.fromkeys((*_TEXTS, ONCE, TOKEN), TEXT),
+        **dict.fromkeys(("register", DRY_RUN), FLAG),
+        "recipients": NAMES,
     }
 )
-_KNOWN = (*_KINDS, "roster")
+_KNOWN = (*(key for key in _KINDS if key != TOKEN), "roster")
 _NEEDED = MappingProxyType(
     {
         "question": "one sentence that could turn out false",
@@ -60,7 +58,7 @@ def by_request(visit: Visit, sent: Mapping[str, object]) -> Done | Page:
     started = start_session(lab_desk(visit), options)
     odd = unread_keys(given.get("roster"), _SOURCE)
     started = started._replace(diagnostics=(*started.diagnostics, *odd))
-    if started.status in (Status.SENT, Status.NOTHING):
+    if started.status in (Status.SENT, Status.NOTHING) and not options.dry_run:
         return kickoffs_done(started)
     return _shown(started)
 
@@ -81,7 +79,7 @@ def _options(visit: Visit, given: Mapping[str, object], session: Stated | None) 
         outputs=texts["outputs"],
         thread_id=texts["thread_id"] or None,
         bead=texts["bead"] or None,
-        dry_run=given.get("dry_run") is True,
+        dry_run=given.get(DRY_RUN) is True,
         register=given.get("register") is True,
         today=visit.now.date(),
     )
@@ -90,31 +88,16 @@ def _options(visit: Visit, given: Mapping[str, object], session: Stated | None) 
 def _faults(given: Mapping[str, object]) -> Iterator[Diagnostic]:
     """What is wrong with the object itself; a key that nobody reads would be lost in silence."""
     for key, value in given.items():
-        expected = _KINDS.get(key)
-        if key not in (*_KNOWN, ONCE, TOKEN):
-            near = perhaps(nearest(key, _KNOWN))
-            words = {"where": _WHERE, "argument": key, "known": ", ".join(_KNOWN)}
-            yield codes.UNKNOWN_ARGUMENT.at(None, **words, suggestion=near)
-        elif expected and not _is(expected, value):
-            words = {"argument": key, "expected": expected, "given": _kind(value)}
-            yield codes.WRONG_ARGUMENT_TYPE.at(None, **words)
+        if key in _KINDS:
+            yield from wrong_kind(key, _KINDS[key], value)
+        elif key not in _KNOWN:
+            yield unknown(key, _WHERE, _KNOWN)
     for key, expected in _NEEDED.items():
         if not str(given.get(key, "")).strip():
             yield blank(key, expected)
     for one, other in _PAIRS:
         if given.get(one) and given.get(other):
             yield not_together(one, other)
-
-
-def _is(expected: str, value: object) -> bool:
-    if expected == _NAMES:
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return isinstance(value, bool if expected == _FLAG else str)
-
-
-def _kind(value: object) -> str:
-    kinds = {bool: _FLAG, str: _TEXT, list: "a list", dict: "an object"}
-    return kinds.get(type(value), "a number")
 
 
 def _refused(found: tuple[Diagnostic, ...]) -> Page:
@@ -137,4 +120,6 @@ def _shown(started: Started) -> Page:
     """What would be sent, was refused, or broke off."""
     is_wrong = any(each.severity is ERROR for each in started.diagnostics)
     status = _WRONG if is_wrong else _OK
+    if started.status is Status.INCOMPLETE:
+        status = broken_off(started)
     return Page("lab/start.html", "Start a session", started_json(started), status, is_live=False)

@@ -1,7 +1,7 @@
 """How often somebody may try to come in: a few times, then after waits that grow.
 
 A try counts before it is looked at, so that many at once are no way round. Whoever waits hears
-nothing about what she tried.
+nothing about what she tried. What cannot be guessed may be looked at first, and need not wait.
 """
 
 import math
@@ -51,6 +51,11 @@ class Tries:
             while len(self._failures) > _MOST_PLACES:
                 self._failures.popitem(last=False)
         return 0
+
+    def forget(self, address: str) -> None:
+        """Somebody there has shown the right one, without a try."""
+        with self._lock:
+            self._failures.pop(place_of(address), None)
 
     def succeeded(self, address: str) -> None:
         """That was the right one: what was tried from there before counts for nothing."""

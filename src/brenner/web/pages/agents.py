@@ -16,6 +16,7 @@ from brenner.session.status_words import turn_words
 from brenner.thread.posted import iso
 from brenner.web import links
 from brenner.web.frame import session_document
+from brenner.web.frame_card import deltas_sent
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import part, part_json
 from brenner.web.reading import Session
@@ -86,7 +87,7 @@ class _Known:
             **self._who(name, participant),
             **_sent_json(self._sent.get(name, Contribution(name)), self._session.thread_id, name),
             **_survival_json(self._session.survivals.get(name, Survival())),
-            "deltas": participant.total if participant else None,
+            "deltas": self._session.once(deltas_sent).get(name, 0),
             "owes": self._owes(name, participant),
             "messages": self._messages[name],
             "unverified": self._unverified[name],

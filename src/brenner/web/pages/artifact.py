@@ -124,7 +124,7 @@ def _document(visit: Visit, view: View) -> Document:
     items = [item for _, _, some in sections for item in some]
     scene = with_trusts(visit, view.scene, items)
     here = {item.id for item in items}
-    places = Places(visit.site.desk, scene, ids_of(view.artifact), here)
+    places = Places(visit, scene, ids_of(view.artifact), here)
     return {
         "session": session_document(visit),
         **where_from(view),
@@ -221,10 +221,13 @@ def _section(
     columns = _columns(view.artifact, items) if is_table(section) else []
     asked = {"section": section.id, "version": view.scene.version}
     is_whole = _wanted(visit) is None
+    everything = items_of(view.artifact, layout)
+    active = sum(item.is_active for item in everything)
     return {
         "id": section.id,
         "heading": layout.heading,
-        "active": sum(item.is_active for item in items_of(view.artifact, layout)),
+        "active": active,
+        "killed": len(everything) - active,
         "empty": "None yet" if layout.least else NONE_REGISTERED,
         "columns": columns if len(columns) <= _MOST_COLUMNS else None,
         "items": [item_json(view.scene, section, item) for item in items],

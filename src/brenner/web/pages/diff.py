@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from brenner.thread.posted import iso
 from brenner.web import links
-from brenner.web.comparing import Asked, asked_pair, before, numbers_of, side
+from brenner.web.comparing import Asked, asked_pair, before, numbers_of, seen_link, side
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Download, Page
 from brenner.web.pages.diff_items import items_document
@@ -49,7 +49,11 @@ def _since(visit: Visit, asked: Asked) -> dict[str, object] | None:
     if visit.asked.get("since") != "look":
         return None
     look = asked.look
-    return {"version": look.version if look else None, "at": iso(look.at) if look else None}
+    return {
+        "version": look.version if look else None,
+        "at": iso(look.at) if look else None,
+        "seen": seen_link(visit.session) if look and look.version != asked.new else None,
+    }
 
 
 def _steps(visit: Visit, asked: Asked, form: str) -> dict[str, str | None]:

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import cast
 
+from brenner.artifact.conflicts import Conflict
 from brenner.artifact.diff import Diff, ItemChange, diff
 from brenner.artifact.field_marks import Marks, field_marks, item_marks
+from brenner.artifact.field_words import label_of
 from brenner.artifact.json_form import diff_json
 from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.ledger import Outcome
 from brenner.artifact.summary import changes, same_words, summary
+from brenner.web.item_view import by_item
 from brenner.web.paging import part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
@@ -28,7 +31,11 @@ def items_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
     document = diff_json(shown, old.artifact.metadata, new.artifact.metadata)
     by = _authors(visit.session, old.number, new.number)
     listed = cast("list[dict[str, object]]", document["items"])
-    told = [each | _looks(change, by) for each, change in zip(listed, shown.items, strict=True)]
+    open_ = _conflicts(visit.session, new.number)
+    told = [
+        each | _looks(change, by, open_.get(change.id, ()))
+        for each, change in zip(listed, shown.items, strict=True)
+    ]
     asked = {"from": old.number, "to": new.number}
     where = part_json(which, visit.thread_id, "diff", asked)
     return document | {
@@ -45,13 +52,24 @@ def items_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
     }
 
 
-def _looks(change: ItemChange, by: _By) -> dict[str, object]:
-    """What stands on the page beside the values: labels, marks, and whose deltas did it."""
+def _conflicts(session: Session, number: int) -> Mapping[str, tuple[Conflict, ...]]:
+    """What authors disagree on in a version, by item."""
+    known = session.ledgers.get(number)
+    return by_item(known.conflicts if known else ())
+
+
+def _looks(change: ItemChange, by: _By, conflicts: Iterable[Conflict]) -> dict[str, object]:
+    """What stands on the page beside the values: labels, marks, and whose deltas did it.
+
+    A field on which authors disagree has the conflict, which says whose value stands.
+    """
+    disputed = {label_of(change.section, each.path): each.to_json() for each in conflicts}
     return {
         "heading": LAYOUT_OF[change.section].heading,
         "by": by.get(change.id, []),
         "marks": [
-            {"label": label, "marks": marks_json(marks)} for label, marks in item_marks(change)
+            {"label": label, "marks": marks_json(marks), "conflict": disputed.get(label)}
+            for label, marks in item_marks(change)
         ],
     }
 

@@ -19,10 +19,10 @@ class _Key(NamedTuple):
     between: str = " "
 
 
+_NOT_FOR_GUESTS = (_Key(("/",), "search the mail"), _Key(("g", "h"), "all sessions"))
 _KEYS = (
     _Key(("?",), "this sheet"),
-    _Key(("/",), "search the mail"),
-    _Key(("g", "h"), "all sessions"),
+    *_NOT_FOR_GUESTS,
     _Key(("1", "6"), f"of a session: {', '.join(links.TABS)}", " to "),
     _Key(("j",), "next change, message, item or session"),
     _Key(("k",), "the one before it"),
@@ -41,10 +41,11 @@ _MARKS = (
 )
 
 
-def page(_visit: Visit) -> Answer:
-    """What one has to know to read the pages."""
+def page(visit: Visit) -> Answer:
+    """What one has to know to read the pages. Guests are told of no page that is closed to them."""
+    is_guest = visit.guest_of is not None
     document = {
-        "keys": [each._asdict() for each in _KEYS],
+        "keys": [each._asdict() for each in _KEYS if not (is_guest and each in _NOT_FOR_GUESTS)],
         "types": [
             {"type": each.name, "purpose": each.purpose, "ack_required": each.ack_required}
             for each in TYPES.values()

@@ -48,7 +48,7 @@ def page(visit: Visit) -> Answer:
         **where_from(view),
         "item": item_json(scene, section, item),
         "history": list(_history(scene, section, item)),
-        "addresses": Places(visit.site.desk, scene, ids_of(view.artifact)).of([item]),
+        "addresses": Places(visit, scene, ids_of(view.artifact)).of([item]),
         "section": section.id,
         "section_words": SECTION_WORDS[section.id],
         "place": place_of(view, item.id),
@@ -140,16 +140,21 @@ def _critiques(session: Session, item: Item) -> Iterator[Document]:
 
 
 def _references(visit: Visit, item: Item) -> dict[str, object]:
+    """What the item names is its own text. What names it is another's, and not for every guest."""
     node = Node(visit.thread_id, item.id)
     rows = visit.site.reading.listing().sessions
     graph = load_graph(visit.site.desk, rows=rows).graph
+    named = [(Node(each.session, each.item), each.relation) for each in item.references]
     up = [
-        _reference(Node(each.session, each.item), each.relation, Direction.ANCESTORS, graph)
-        for each in item.references
+        _reference(there, relation, Direction.ANCESTORS, graph)
+        if visit.may_see(there.session)
+        else _unsaid(there, relation)
+        for there, relation in named
     ]
     down = [
         _reference(edge.origin, edge.relation, Direction.DESCENDANTS, graph)
         for edge in graph.into(node)
+        if visit.may_see(edge.origin.session)
     ]
     return {
         "references": up[:_MOST_REFERENCES],
@@ -167,4 +172,18 @@ def _reference(node: Node, relation: str, direction: Direction, graph: Reference
         "item": node.item,
         "link": links.item(node.session, node.item) if graph.has(node) else None,
         "killed": graph.killed(node) is not None,
+        "is_there": graph.has(node),
+    }
+
+
+def _unsaid(node: Node, relation: str) -> Document:
+    """The same for a guest who may not see that session: not even whether it is there."""
+    return {
+        "relation": relation,
+        "words": relation_words([relation], Direction.ANCESTORS),
+        "session": node.session,
+        "item": node.item,
+        "link": None,
+        "killed": None,
+        "is_there": None,
     }

@@ -13,6 +13,7 @@ from brenner.diagnostics.model import worst_first
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
 from brenner.thread.types import DELTA
+from brenner.thread.wording import thread_argument
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
@@ -45,6 +46,7 @@ def page(visit: Visit) -> Answer:
     document = {
         "session": session_document(visit),
         "thread_id": session.thread_id,
+        "dismiss": None if visit.guest_of is not None else _dismiss(session.thread_id),
         "blocks": len(everything),
         **session.once(_counts),
         "versions": list(session.ledgers),
@@ -56,6 +58,11 @@ def page(visit: Visit) -> Answer:
         "groups": list(_groups(session, shown.of(found))),
     }
     return Page("pages/ledger.html", "Ledger", document)
+
+
+def _dismiss(thread_id: str) -> str:
+    """The command that lets a refused block be; which one, `7.2`, is to be added."""
+    return f"brenner session dismiss {thread_argument(thread_id)}"
 
 
 def lines(session: Session) -> list[Line]:
@@ -168,6 +175,7 @@ class _Rows:
             for each in session.stored
         }
         self._bodies = {each.posted.id: each.posted.message.body for each in session.messages}
+        self._open = {(each.message_id, each.block) for each in session.status.refusals}
         self._fences: dict[int, list[str]] = {}
         self._room = _MOST_TEXT
 
@@ -183,6 +191,7 @@ class _Rows:
             "says": block_words(entry),
             "outcome": outcome_words(entry, is_read=line.version is not None),
             "settled": None,
+            "open": (entry.message_id, entry.block) in self._open,
             "sent": None,
         }
         if entry.state is Outcome.REFUSED:

@@ -3,9 +3,10 @@
 from typing import cast
 
 from brenner.artifact.ledger import counts
+from brenner.web import links, looks
 from brenner.web.comparing import before, look_document, numbers_of
 from brenner.web.frame import session_document
-from brenner.web.page import Answer, Page
+from brenner.web.page import Answer, Page, Redirect
 from brenner.web.paging import part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
@@ -19,6 +20,10 @@ _MOST_CHOICES = 300  # versions that one chooses from a list; more are typed
 def page(visit: Visit) -> Answer:
     """Every version, the latest first."""
     session = visit.session
+    if looks.SEEN in visit.asked:
+        cookie = looks.settled(visit)
+        there = links.session(session.thread_id, "versions")
+        return Redirect(there, (cookie,) if cookie else ())
     is_verified = visit.asked.get("verify") == "1"
     document = {
         "session": session_document(visit),

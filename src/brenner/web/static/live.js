@@ -1,5 +1,6 @@
 // Live pages: what comes in is told by the server; then the page is asked for again, and what is
 // new in it changes in place. Focus, selection, scrolling and what is folded open stay.
+// A form of the lab is never changed: there only the connection is watched.
 "use strict";
 
 (() => {
@@ -14,6 +15,7 @@
 
   const state = document.getElementById("connection");
   const spoken = document.getElementById("news");
+  const isLive = state?.dataset.live === "yes";
   let seen = state?.dataset.place || "";
   let source = null;
   let lostAt = null;
@@ -52,22 +54,26 @@
     state.classList.toggle("lost", isLost);
   }
 
+  const fine = () => say(isLive ? "Live" : "Connected");
+
   function connected() {
     if (isAway) return;
     if (!lostAt) {
-      if (state.textContent !== "Connected again") say("Live");
+      if (state.textContent !== "Connected again") fine();
       return;
     }
     lostAt = null;
     say("Connected again");
+    document.dispatchEvent(new CustomEvent("brenner:connected"));
     setTimeout(() => {
-      if (!lostAt && !isAway) say("Live");
+      if (!lostAt && !isAway) fine();
     }, FRESH_MS);
   }
 
   function lost() {
     lostAt ??= new Date();
-    say(`Not connected since ${clock(lostAt)}: trying again`, true);
+    const words = isLive ? "trying again" : "what you typed stays here";
+    say(`Not connected since ${clock(lostAt)}: ${words}`, true);
   }
 
   function announce() {
@@ -80,7 +86,7 @@
 
   // The page, asked for again: by one request at a time.
   function want(wait = GATHER_MS) {
-    if (timer || document.hidden) return;
+    if (timer || document.hidden || !isLive) return;
     timer = setTimeout(ask, wait + Math.random() * SPREAD_MS);
   }
 
@@ -147,12 +153,12 @@
     });
     source.addEventListener("mail", (event) => {
       seen = event.lastEventId;
-      came.push(JSON.parse(event.data));
+      if (isLive) came.push(JSON.parse(event.data));
       want();
     });
     source.addEventListener("reset", (event) => {
       seen = event.lastEventId;
-      if (performance.now() > AGAIN_MS) location.reload();
+      if (isLive && performance.now() > AGAIN_MS) location.reload();
       else want(); // it has just been loaded: another time would not help
     });
     source.addEventListener("away", (event) => {
@@ -174,7 +180,7 @@
   }
 
   setInterval(keepTimes, TIMES_MS);
-  if (state?.dataset.live !== "yes") return;
+  if (!isLive && !document.querySelector("main form.lab[action^='/lab']")) return;
   document.addEventListener("visibilitychange", () => (document.hidden ? hush() : listen()));
   addEventListener("pagehide", hush);
   addEventListener("pageshow", listen);

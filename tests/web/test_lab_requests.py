@@ -1,0 +1,374 @@
+"""JSON requests of scripts to the lab: what is not understood does nothing, and says so."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
+from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
+from brenner.thread.messages import Message
+from brenner.web.lab import (
+    acknowledge,
+    acting,
+    complete,
+    critique,
+    next_round,
+    persisting,
+    reply,
+    start,
+)
+from brenner.web.lab.action import Action, Done
+from brenner.web.lab.actions import ACTIONS
+from brenner.web.lab.compiling import ACTION as COMPILE
+from brenner.web.lab.forms import read_form, read_json
+from brenner.web.page import Page
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from operator_desk import SETTINGS
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from web.lab_visits import Meddling, Operator
+
+if TYPE_CHECKING:
+    from brenner.mail.mailbox import Mailbox
+
+Json = dict[str, Any]
+WRONG, CONFLICT, AWAY = 422, 409, 503
+NO_NUMBERS: tuple[object, ...] = (2.0, "2x", "", None, True, -1, [2], {})
+ROLES = ("hypothesis_generator", "test_designer")
+ROWS = {
+    "agent.1.name": ANN,
+    "agent.1.role": ROLES[0],
+    "agent.2.name": BEA,
+    "agent.2.role": ROLES[1],
+    "mode": "role_separated",
+}
+ROSTER = [{"agentName": name, "role": role} for name, role in zip((ANN, BEA), ROLES, strict=True)]
+LETTER = {"to": [ANN], "subject": "INFO: By a script", "body": "Hello."}
+CRITIQUE = {
+    "to": [ANN],
+    "title": "Too simple",
+    "target": "H1",
+    "severity": "Major",
+    "attack": "It explains everything.",
+    "evidence": "None.",
+}
+START = {
+    "question": "How do cells know their fate?",
+    "context": "Cells that look alike become different.",
+    "thread_id": "RS-20261116-other",
+    "excerpt": "§42: the cells count.",
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """A session with one version, something new to compile, and a question to the operator."""
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    with a_desk(tmp_path) as here:
+        kickoff(here)
+        contribute(here, ANN, add("Gradient"))
+        compile_thread(here, THREAD, CompileOptions())
+        contribute(here, BEA, add("Clock"), base="v1")
+        to = (here.project.operator,)
+        body = "## Question\nHow long?\n"
+        here.mailbox.send(Message(THREAD, BEA, to, "QUESTION: How long?", body))
+        yield here
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Operator:
+    return Operator(desk, THREAD)
+
+
+def state(desk: Desk) -> tuple[int, bool]:
+    """How much mail there is, and whether anything was persisted."""
+    return desk.mailbox.position(), (desk.project.folder / "artifacts").exists()
+
+
+def page_of(answer: Done | Page) -> Page:
+    assert isinstance(answer, Page), answer
+    return answer
+
+
+def found(page: Page) -> list[str]:
+    violations = page.document["violations"]
+    assert isinstance(violations, list)
+    return [each["id"] for each in violations]
+
+
+GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
+    (COMPILE, {}),
+    (complete.ACTION, {}),
+    (persisting.ACTION, {}),
+    (reply.ACTION, LETTER),
+    (acknowledge.ACTION, {"message": 5}),
+    (critique.ACTION, CRITIQUE),
+    (next_round.ACTION, ROWS),
+    (start.ACTION, {**START, "roster": ROSTER}),
+)
+
+
+def test_every_action_is_tried_here() -> None:
+    assert {action.name for action, _ in GOOD} == {action.name for action in ACTIONS}
+
+
+@pytest.mark.parametrize(("action", "said"), GOOD, ids=lambda each: getattr(each, "name", ""))
+def test_a_dry_run_does_nothing(
+    operator: Operator, action: Action, said: Mapping[str, object]
+) -> None:
+    """The same without it does something; so it was the dry run that kept it from that."""
+    before = state(operator.desk)
+    page = page_of(operator.request(action, {**said, "dry_run": True, "once": "k"}))
+    assert page.status == 200, page.document
+    assert state(operator.desk) == before
+    done = operator.request(action, {**said, "dry_run": False, "once": "k"})
+    assert isinstance(done, Done), done.document
+    assert done.is_done
+    assert state(operator.desk) != before
+
+
+@pytest.mark.parametrize(("action", "said"), GOOD, ids=lambda each: getattr(each, "name", ""))
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"dryrun": True}, "UNKNOWN_ARGUMENT"),
+        ({"then": "add"}, "UNKNOWN_ARGUMENT"),
+        ({"dry_run": "true"}, "WRONG_ARGUMENT_TYPE"),
+        ({"dry_run": 1}, "WRONG_ARGUMENT_TYPE"),
+        ({"once": 7}, "WRONG_ARGUMENT_TYPE"),
+    ],
+)
+def test_what_nobody_reads_is_refused(
+    operator: Operator, action: Action, said: Mapping[str, object], more: Json, code: str
+) -> None:
+    before = state(operator.desk)
+    page = page_of(operator.request(action, {**said, **more}))
+    assert (page.status, code in found(page)) == (WRONG, True)
+    assert state(operator.desk) == before
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        *((COMPILE, {"position": each}) for each in NO_NUMBERS),
+        *((COMPILE, {name: "false"}) for name in ("strict", "reopen", "notify", "commit", "push")),
+        (COMPILE, {"persist": 1}),
+        (COMPILE, {"version": 1}),
+        (complete.ACTION, {"position": "first"}),
+        *((persisting.ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
+        *((persisting.ACTION, {name: "no"}) for name in ("commit", "push", "archive", "force")),
+        (next_round.ACTION, {**ROWS, "base": "1."}),
+        (next_round.ACTION, {**ROWS, "reopen": "no"}),
+        (next_round.ACTION, {**ROWS, "preset": "default-3-agent"}),
+        (next_round.ACTION, {**ROWS, "agent.1.role": ["critic"]}),
+        (next_round.ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
+        (next_round.ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
+        (reply.ACTION, {**LETTER, "to": {"name": ANN}}),
+        (reply.ACTION, {**LETTER, "to": [1]}),
+        (reply.ACTION, {**LETTER, "message": "last"}),
+        (reply.ACTION, {**LETTER, "acknowledge": "no"}),
+        (reply.ACTION, {**LETTER, "ack": "never"}),
+        (critique.ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
+        (acknowledge.ACTION, {"message": [5, "x"]}),
+        (acknowledge.ACTION, {"message": 5.0}),
+    ],
+)
+def test_guards_and_boxes_that_cannot_be_read(
+    operator: Operator, action: Action, said: Mapping[str, object]
+) -> None:
+    """None of them counts as one that is not there."""
+    before = state(operator.desk)
+    page = page_of(operator.request(action, said))
+    known = {"UNKNOWN_ARGUMENT", "WRONG_ARGUMENT_TYPE", "MISSING_ARGUMENT"}
+    assert (page.status, bool(known & set(found(page)))) == (WRONG, True)
+    assert page.document["valid"] is False
+    assert state(operator.desk) == before
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        *((COMPILE, {"position": each}) for each in ("5x", "5.0", "", "९")),
+        *((COMPILE, {"position": "5", "commit": each}) for each in ("no", "false", "on")),
+        *((persisting.ACTION, {"version": each}) for each in ("7x", "", "v1")),
+        (persisting.ACTION, {"version": "1", "push": "no"}),
+        (next_round.ACTION, {**ROWS, "base": "x"}),
+    ],
+)
+def test_the_same_in_forms(operator: Operator, action: Action, said: Mapping[str, str]) -> None:
+    before = state(operator.desk)
+    page = operator.again(action, said)
+    assert cast("Json", page.document["fault"])["id"] == "FORM_UNREADABLE"
+    assert page.status == CONFLICT
+    assert state(operator.desk) == before
+
+
+def test_numbers_as_text_are_understood(operator: Operator) -> None:
+    done = operator.request(COMPILE, {"position": "5", "commit": False, "strict": None})
+    assert isinstance(done, Done), done.document
+    assert done.document["version"] == 2
+    assert isinstance(operator.request(persisting.ACTION, {"version": "2"}), Done)
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [
+        (COMPILE, {"position": 4}),
+        (persisting.ACTION, {"version": 7}),
+        (next_round.ACTION, {**ROWS, "base": 7}),
+    ],
+)
+def test_a_dry_run_minds_the_guard(
+    operator: Operator, action: Action, said: Mapping[str, object]
+) -> None:
+    contribute(operator.desk, ANN, add("Late"), base="v1")
+    page = page_of(operator.request(action, {**said, "dry_run": True}))
+    assert page.status in (WRONG, CONFLICT)
+
+
+def test_a_preview_minds_the_keys(operator: Operator) -> None:
+
+    form, sent = read_json(b'{"strict": "false"}')
+    visit = acting.with_key(operator.visit()._replace(form=form, sent=sent), is_script=True)
+    page = acting.previewed(COMPILE, visit, is_part=False)
+    assert (page.status, found(page)) == (WRONG, ["WRONG_ARGUMENT_TYPE"])
+
+
+def test_false_says_that_no_ack_is_wanted(operator: Operator) -> None:
+    question = {"subject": "QUESTION: Why?", "body": "## Question\nWhy?\n"}
+    for said, wanted in ((False, False), (True, True), ("no", False)):
+        done = operator.request(reply.ACTION, {**LETTER, **question, "ack": said})
+        assert isinstance(done, Done), done.document
+        stored = operator.desk.mailbox.thread(THREAD).messages[-1]
+        assert stored.message.ack_required is wanted
+
+
+# Once
+
+
+def test_a_key_sees_what_is_nested(operator: Operator) -> None:
+    """Another roster under the same key is another request, and nobody is told that it was sent."""
+    said = [{**START, "roster": [{"agentName": ANN, "role": role}], "once": "k"} for role in ROLES]
+    first = operator.request(start.ACTION, said[0])
+    assert isinstance(first, Done), first.document
+    other = page_of(operator.request(start.ACTION, said[1]))
+    assert other.status == CONFLICT
+    assert cast("Json", other.document["fault"])["id"] == "FORM_CHANGED"
+    turned = dict(reversed(said[0].items()))
+    assert operator.request(start.ACTION, turned) is first
+
+
+def failing(operator: Operator, at: int, error: Exception) -> None:
+    """From now on the mailbox fails at one message."""
+
+    def fail(count: int) -> None:
+        if count == at:
+            raise error
+
+    mailbox = cast("Mailbox", Meddling(operator.desk.mailbox, fail))
+    operator.site = operator.site._replace(desk=operator.desk._replace(mailbox=mailbox))
+
+
+def away() -> Unavailable:
+    words = {"where": "The store", "reason": "it is away", "advice": "Wait"}
+    return Unavailable(SERVER_UNREACHABLE.at(None, **words))
+
+
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [(next_round.ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
+)
+def test_what_is_sent_in_part_is_no_success(
+    operator: Operator, action: Action, said: Mapping[str, object]
+) -> None:
+    before = operator.desk.mailbox.position()
+    failing(operator, 2, away())
+    page = page_of(operator.request(action, said))
+    assert operator.desk.mailbox.position() == before + 1
+    assert (page.status, "KICKOFF_INCOMPLETE" in found(page)) == (AWAY, True)
+    again = operator.request(action, said)
+    assert isinstance(again, Done), again.document
+    assert operator.desk.mailbox.position() == before + 2
+
+
+def test_after_an_answer_that_got_lost_the_form_is_good(operator: Operator) -> None:
+    """The version was published. The form that comes back is of the thread as it is now; under the
+    old key it would be refused each time.
+    """
+    mailbox = operator.desk.mailbox
+    send = mailbox.send
+
+    class Losing(Meddling):
+        def send(self, *arguments: object, **options: object) -> object:
+            send(*arguments, **options)  # type: ignore[arg-type]
+            words = {"where": "The store", "reason": "it is away", "what": "the message"}
+            raise Uncertain(OUTCOME_UNKNOWN.at(None, **words))
+
+    sound = operator.site
+    key = str(operator.form(COMPILE).document["once"])
+    losing = cast("Mailbox", Losing(mailbox, lambda _: None))
+    operator.site = sound._replace(desk=operator.desk._replace(mailbox=losing))
+    page = operator.again(COMPILE, {"position": "5"}, key)
+    operator.site = sound
+    assert (page.status, mailbox.thread(THREAD).position) == (AWAY, 6)
+    assert page.document["once"] != key
+    contribute(operator.desk, ANN, add("Late"), base="v2")
+    page = operator.again(COMPILE, {"position": "6"}, str(page.document["once"]))
+    assert cast("Json", page.document["fault"])["id"] != "FORM_CHANGED"
+    seen = cast("Json", page.document["preview"])
+    fields = {"position": str(seen["position"])}
+    done = operator.done(COMPILE, fields, str(page.document["once"]))
+    assert done.document["version"] == 3
+
+
+def test_the_same_form_keeps_its_key(operator: Operator) -> None:
+    """What comes back for another reason than news is the form that it was."""
+    key = str(operator.form(COMPILE).document["once"])
+    page = operator.again(COMPILE, {"position": "5", "commit": "yes"}, key)
+    assert page.document["once"] == key
+
+
+# What cannot be read at all
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"body": "\\ud83d"}',
+        b'{"\\udc80": 1}',
+        b'{"a": {"b": ["\\ud800"]}}',
+        b'{"dry_run": true, "dry_run": false}',
+        b'{"position": NaN}',
+        b'{"position": Infinity}',
+    ],
+)
+def test_unreadable_objects(body: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        read_json(body)
+    assert refused.value.diagnostic.id == "FORM_UNREADABLE"
+
+
+def test_a_form_without_a_key(operator: Operator) -> None:
+
+    visit = operator.visit()._replace(form=read_form(b"to=BlueLake&subject=INFO%3A+x&body=y"))
+    page = page_of(acting.acted(reply.ACTION, visit))
+    assert cast("Json", page.document["fault"])["id"] == "FORM_UNKNOWN"
+    assert page.status == CONFLICT
+
+
+def test_registering_is_tried_too(operator: Operator) -> None:
+    """A dry run makes nobody known."""
+    said = {
+        **ROWS,
+        "agent.3.name": "GreenDog",
+        "agent.3.role": ROLES[1],
+        "register": True,
+        "dry_run": True,
+    }
+    page = page_of(operator.request(next_round.ACTION, said))
+    assert page.status == 200, page.document
+    names = [each.name for each in operator.desk.mailbox.agents()]
+    assert "GreenDog" not in names

@@ -1,0 +1,170 @@
+"""What the forms of the lab say: everything that will happen, and which box a fault is about."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.web.lab import compiling, complete, next_round, persisting, reply, start
+from brenner.web.lab.action import Action
+from brenner.web.lab.form_words import form_fix, in_form
+from brenner.web.page import Page
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.repositories import git, settings, start_repository
+from web.lab_visits import Operator
+
+__all__ = ["settings"]
+
+Json = dict[str, Any]
+PATH = f"artifacts/{THREAD}.md"
+DISABLED = 'aria-disabled="true"'
+
+
+@pytest.fixture
+def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
+    """A session with v1 and a delta of which one block applies, in a repository."""
+    with a_desk(tmp_path / "project") as here:
+        start_repository(here.project.folder)
+        kickoff(here)
+        contribute(here, ANN, add("Gradient"))
+        compile_thread(here, THREAD, CompileOptions())
+        contribute(here, BEA, add("Clock"), edit("H9", claim="none"), base="v1")
+        yield here
+
+
+@pytest.fixture
+def operator(desk: Desk) -> Operator:
+    return Operator(desk, THREAD)
+
+
+def would(operator: Operator, action: Action, **ticked: str) -> str:
+    compiled = operator.preview(action, ticked)["compiled"]
+    return str(cast("Json", compiled)["would"])
+
+
+def test_everything_that_will_happen_is_said_before(operator: Operator) -> None:
+    said = would(operator, complete.ACTION, persist="yes", commit="yes", notify="yes")
+    assert said == (
+        f"Publishes v2 of {THREAD} in its thread, and closes the session. Then it writes v2 to "
+        f"{PATH}, commits that alone and says so in the thread, in an INFO message. "
+        f"1 block will be refused; a message tells {BEA} what is wrong."
+    )
+    before = operator.desk.mailbox.position()
+    page = operator.form(complete.ACTION)
+    fields = {"persist": "yes", "commit": "yes", "notify": "yes"}
+    fields["position"] = str(cast("Json", page.document["preview"])["position"])
+    operator.done(complete.ACTION, fields)
+    sent = operator.desk.mailbox.position() - before
+    assert sent == len(["the version", "the INFO message", "what is wrong"])
+
+
+def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
+    page = operator.form(compiling.ACTION)
+    assert "nobody" not in operator.html(page)
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    html = operator.html(operator.form(complete.ACTION))
+    assert "nobody: no new delta is in it" in html
+    assert "opus 0" not in html
+
+
+def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
+    assert DISABLED not in operator.html(operator.form(compiling.ACTION))
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    page = operator.form(compiling.ACTION)
+    assert DISABLED in operator.html(page)
+    assert "Preview again" in operator.html(page)
+    position = str(cast("Json", page.document["preview"])["position"])
+    again = operator.again(compiling.ACTION, {"position": position})
+    assert "Nothing was done." in operator.html(again)
+    ticked = operator.preview(compiling.ACTION, {"persist": "yes"})
+    assert ticked["can_act"]  # the file is missing: that is something to do
+    assert DISABLED not in operator.html(operator.form(persisting.ACTION))
+    (operator.desk.project.folder / "artifacts").write_text("in the way", "utf-8")
+    assert DISABLED in operator.html(operator.form(persisting.ACTION))
+
+
+def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
+    forms = [operator.form(action) for action in (compiling.ACTION, next_round.ACTION)]
+    assert not any('id="reopen"' in operator.html(page) for page in forms)
+    assert 'id="register"' not in operator.html(forms[1])
+    compile_thread(operator.desk, THREAD, CompileOptions(close=True))
+    contribute(operator.desk, ANN, add("Late"), base="v2")
+    for action in (compiling.ACTION, next_round.ACTION):
+        html = operator.html(operator.form(action))
+        assert 'id="reopen"' in html
+        assert "tick “Reopen”" in html
+        assert "--reopen" not in html
+
+
+def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    operator.done(persisting.ACTION, {"version": "2", "commit": "yes"})
+    file = operator.desk.project.folder / PATH
+    file.write_text(file.read_text("utf-8").replace("Gradient decides", "Gradients decide"))
+    page = operator.form(persisting.ACTION)
+    commit = git(operator.desk.project.folder, "rev-parse", "HEAD")[:10]
+    html = operator.html(page)
+    assert f"Commit <code>{commit}</code> has v2; the file was edited by hand since" in html
+    assert "--force" not in html
+    letter = cast("Json", cast("Json", page.document["preview"])["edits"])
+    assert letter["subject"].startswith("DELTA[human]")
+    fields = {"to": ANN, "subject": letter["subject"], "body": letter["body"]}
+    assert operator.preview(reply.ACTION, fields)["valid"]
+    operator.done(reply.ACTION, fields)
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    assert cast("Json", operator.form(persisting.ACTION).document["preview"])["fault"] is None
+
+
+def test_a_form_that_was_changed_after_it_was_sent_is_a_new_one(operator: Operator) -> None:
+    key = operator.login.once.key()
+    fields = {"to": ANN, "subject": "INFO: One", "body": "# Info\n\nOne.\n"}
+    operator.done(reply.ACTION, fields, key)
+    page = operator.again(reply.ACTION, {**fields, "subject": "INFO: Two"}, key)
+    assert cast("Json", page.document["fault"])["id"] == "FORM_CHANGED"
+    assert page.document["earlier"] == f"/lab/done/{key}"
+    assert "What became of the form before" in operator.html(page)
+    new = str(page.document["once"])
+    assert new != key
+    operator.done(reply.ACTION, {**fields, "subject": "INFO: Two"}, new)
+    subjects = [each.message.subject for each in operator.desk.mailbox.thread(THREAD).messages]
+    assert subjects[-2:] == ["INFO: One", "INFO: Two"]
+
+
+def test_who_comes_back_to_a_form_comes_to_what_is_wrong(operator: Operator) -> None:
+    page = operator.again(reply.ACTION, {"to": ANN, "subject": "", "body": ""})
+    assert 'id="faults" class="summary wrong" tabindex="-1" autofocus' in operator.html(page)
+    assert "autofocus" not in operator.html(operator.form(reply.ACTION))
+
+
+def test_commands_in_messages_are_no_raw_marks(desk: Desk) -> None:
+    operator = Operator(desk)
+    page = operator.again(
+        start.ACTION, {"agent.1.name": "Red Sky", "agent.1.role": "test_designer"}
+    )
+    assert _links(operator, page)
+    assert not any("`" in each for each in _links(operator, page))
+
+
+def _links(operator: Operator, page: Page) -> list[str]:
+    html = operator.html(page).partition('id="faults"')[2].partition("</ul>")[0]
+    return html.split("<a ")[1:]
+
+
+@pytest.mark.parametrize(
+    "code", ["SESSION_CLOSED", "MISSING_ROSTER_ENTRY", "NOT_A_REPOSITORY", "ARTIFACT_FILE_FOREIGN"]
+)
+def test_a_fix_names_what_the_form_has(code: str) -> None:
+    known = CATALOGUE[code]
+    assert "--" in known.fix
+    assert "--" not in form_fix({"id": code, "fix": known.fix})
+
+
+def test_parts_of_sentences_are_called_as_the_form_calls_them() -> None:
+    known = CATALOGUE
+    assert "untick “Commit that file”" in in_form(known["ARTIFACT_IGNORED"].fix)
+    assert "--" not in in_form(known["NO_PUSH_DESTINATION"].message)
+    assert "--" not in in_form(known["COMMIT_DIFFERS"].fix)
