@@ -140,7 +140,8 @@ def test_what_is_overdue_depends_on_the_clock() -> None:
 
 def said(status: SessionStatus, later: timedelta = timedelta(minutes=1)) -> dict[str, str]:
     """What needs the operator, some time after the last message."""
-    return dict(attention(status, status.last_at + later, DAY))
+    found = attention(status, status.last_at + later, DAY)
+    return {each.kind: each.text for each in found}
 
 
 def test_nothing_needs_the_operator() -> None:

@@ -1,4 +1,4 @@
-"""One browser for all tests of a process, and the demo's session served for who only reads."""
+"""One browser for all tests of a file, and the demo's session served for who only reads."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +12,13 @@ from web.browsing import LAB, Show, Window, launch, show, window
 expect.set_options(timeout=20_000)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The browser; each test has windows of its own in it."""
+    """The browser; each test has windows of its own in it.
+
+    Not longer than for the tests of one file: while it is there, a loop runs in this thread, and
+    tests of other files start loops of their own.
+    """
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser

@@ -9,9 +9,13 @@ from itertools import repeat
 
 import pytest
 
+from brenner.web import markdown_html
 from brenner.web.markdown_html import MOST_TYPESET, markdown, work_of
 from brenner.web.markdown_parser import words_of
 from brenner.web.markdown_work import MOST_WORK, weight
+from brenner.web.message_view import ONE_OF_MANY
+from brenner.web.pages import thread
+from web.mail_scene import ANN, THREAD, Scene
 from web.test_markdown_html import Read
 
 WHY = "Shown as plain text: it has so many marks, lines or cells"
@@ -79,6 +83,14 @@ def filled(piece: str, length: int) -> str:
     return "".join(repeat(piece, length // len(piece) + 1))[:length]
 
 
+@pytest.fixture
+def tenth(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The length of a tenth of the longest text that is typeset, with a tenth of the work."""
+    monkeypatch.setattr(markdown_html, "MOST_WORK", MOST_WORK // 10)
+    monkeypatch.setattr(markdown_html, "_KEPT", markdown_html._Kept(MOST_TYPESET))  # noqa: SLF001
+    return MOST_TYPESET // 10
+
+
 def shown_plain(text: str) -> bool:
     """Whether a text is plain; all of it must be there, and the reason."""
     page = markdown(text)
@@ -92,33 +104,33 @@ def shown_plain(text: str) -> bool:
 
 @pytest.mark.parametrize("piece", AGAIN.values(), ids=AGAIN)
 def test_again_and_again(piece: str) -> None:
-    """Of ten kilobytes one knows already that it would not end."""
-    assert shown_plain(filled(piece, 20_000))
+    """Of some kilobytes one knows already that it would not end."""
+    assert shown_plain(filled(piece, 10_000))
 
 
 @pytest.mark.parametrize("piece", MANY.values(), ids=MANY)
-def test_many(piece: str) -> None:
+def test_many(piece: str, tenth: int) -> None:
     """A page of them is typeset; of very many the work would be too much."""
-    assert not shown_plain(filled(piece, 4_000))
-    assert shown_plain(filled(piece, MOST_TYPESET))
+    assert not shown_plain(filled(piece, 1_000))
+    assert shown_plain(filled(piece, tenth))
 
 
 @pytest.mark.parametrize("piece", QUICK.values(), ids=QUICK)
-def test_quick(piece: str) -> None:
+def test_quick(piece: str, tenth: int) -> None:
     """Their length alone is no reason."""
-    assert not shown_plain(filled(piece, MOST_TYPESET))
+    assert not shown_plain(filled(piece, tenth))
 
 
 @pytest.mark.parametrize(("head", "piece"), HEADS.values(), ids=HEADS)
-def test_what_a_beginning_does(head: str, piece: str) -> None:
+def test_what_a_beginning_does(head: str, piece: str, tenth: int) -> None:
     """A line at the top makes all that follow dear."""
-    assert shown_plain(head + filled(piece, 60_000))
+    assert shown_plain(head + filled(piece, tenth))
 
 
 @pytest.mark.parametrize("piece", [*AGAIN.values(), *MANY.values()])
 def test_work_grows_as_the_text(piece: str) -> None:
     """Twice the text is at most about twice the work: that is what the weight says."""
-    half, whole = (work_of(filled(piece, length)) for length in (5_000, 10_000))
+    half, whole = (work_of(filled(piece, length)) for length in (2_000, 4_000))
     assert whole <= 2.5 * half + 2_000
 
 
@@ -146,7 +158,21 @@ def test_pictures_in_pictures() -> None:
     assert shown_plain(many)
 
 
-@pytest.mark.parametrize("text", ["[" * 400, "![" * 200, "[*a " * 100, "[a](" * 100])
+@pytest.mark.parametrize("text", ["[" * 400, "![" * 200, "[*a," * 100, "[a](" * 100])
 def test_excerpts(text: str) -> None:
     """The first words of a message are bounded too; its marks are words then."""
     assert html.unescape(words_of(text)) == text
+
+
+def test_work_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it is spent, the messages that follow are cut, and say so."""
+    monkeypatch.setattr(thread, "ONE_OF_MANY", ONE_OF_MANY._replace(work=40_000))
+    scene = Scene()
+    scene.kickoff(ANN)
+    for _ in range(6):
+        scene.send(ANN, "INFO: Many", filled("- a\n", 800))
+    document, page = scene.look(thread.page, {"thread": THREAD})
+    lengths = [len(each["body"]) for each in document["messages"][1:]]
+    assert lengths == sorted(lengths, reverse=True)
+    assert (lengths[0], lengths[-1]) == (800, 300)
+    assert page.count("Cut here: the message has 800 characters.") == lengths.count(300)

@@ -203,12 +203,9 @@ def test_mail_is_never_missing(tmp_path: Path) -> None:
 
 def test_a_path_ends_where_it_was_sent_to_end(site: Show) -> None:
     """What is written for one address is not shown at another that only looks like it."""
-    path = links.session(THREAD, "agents")
-    for good, other in ((f"{path}?round=1", f"{path}%3Fround=1"), (path, f"{path}%23x")):
-        for _ in range(2):
-            assert ask(site.server, good)[0].status == 200
-            assert ask(site.server, other)[0].status == 404
-    good, other = f"{links.session(THREAD)}?round=1", f"{links.session(THREAD)}%3Fround=1"
+    path = links.session(THREAD)
     for _ in range(2):
-        assert ask(site.server, good)[0].status == 200
-        assert ask(site.server, other)[0].status in (400, 404)
+        for good in (path, f"{path}?round=1"):
+            assert ask(site.server, good)[0].status == 200
+        for other in (f"{path}%3Fround=1", f"{path}%23x", f"{path}%3F"):
+            assert ask(site.server, other)[0].status in (400, 404)

@@ -28,7 +28,7 @@ from brenner.web.visiting import visit_of
 
 _MOST_AT_ONCE = 8  # of its own: who waits for an action keeps nobody from reading
 _LOGIN = links.lab("login")
-_HTMX = "hx-request"
+_HTMX, _HTML = "hx-request", "text/html"
 _STATUSES = MappingProxyType(
     {
         codes.NOT_LOGGED_IN.id: 401,
@@ -125,9 +125,13 @@ class Lab:
         return acting.previewed(action, visit, is_part=_HTMX in request.headers)
 
     def _answer(self, work: _Work, request: Request, body: bytes) -> Response:
-        """Nothing of it is kept by anybody on the way, nor by the browser."""
+        """Nothing of it is kept by anybody on the way, nor by the browser; but for a form that
+        came back: the button Back could not show it again, and what was typed would be lost.
+        """
         response = self._answered(work, request, body)
-        response.headers["Cache-Control"] = "no-store"
+        kind = response.headers.get("content-type", "")
+        is_form = request.method == "POST" and kind.startswith(_HTML)
+        response.headers["Cache-Control"] = "private, no-cache" if is_form else "no-store"
         return response
 
     def _answered(self, work: _Work, request: Request, body: bytes) -> Response:
