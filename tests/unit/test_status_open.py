@@ -184,14 +184,14 @@ def test_what_agents_ask_each_other_comes_after_what_they_ask_the_operator() -> 
         sitting.send(ANN, f"{name}: x", BODIES[name], (BEA,))
     sitting.send(BEA, "QUESTION: y", BODIES["QUESTION"], (OPERATOR, ANN))
     status = sitting.status()
-    assert [*attention(status, status.last_at, DAY)] == [
+    assert [each[:2] for each in attention(status, status.last_at, DAY)] == [
         ("question", "RedSky asks: Which cells?"),
         ("blocked", "BlueLake is blocked and asks RedSky: No cells"),
         ("question", "BlueLake asks RedSky: Which cells?"),
     ]
     sitting.send(BEA, "QUESTION: z", BODIES["QUESTION"] + "More.\n", (ANN,))
     status = sitting.status()
-    assert attention(status, status.last_at, DAY)[2] == (
+    assert attention(status, status.last_at, DAY)[2][:2] == (
         "question",
         "BlueLake and RedSky have questions for RedSky and BlueLake",
     )

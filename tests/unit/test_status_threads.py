@@ -107,7 +107,7 @@ def test_a_kickoff_after_the_end_goes_on_with_the_session(closed: Sitting) -> No
     assert needs == [Need.AWAITING_ACKS, Need.AWAITING_DELTAS, Need.READY]
     (said,) = attention(seen[-1], seen[-1].last_at, DAY)
     words = "v3 is ready to compile with `--reopen`, 1 block would be applied"
-    assert said == ("ready", words)
+    assert said[:2] == ("ready", words)
     for auto_compile in (True, False):
         assert "`brenner compile --reopen" in what_follows(seen[-1], auto_compile=auto_compile)
     closed.compile()
