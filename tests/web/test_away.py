@@ -20,6 +20,7 @@ from brenner.store_address import AgentMailAddress, PostgresAddress
 from brenner.web import links
 from brenner.web.answering import STALE
 from brenner.web.store import Store
+from brenner.workflows.identity import renew
 from mail.letters import ANN, BEA, introduce
 from servers.agent_mail import AgentMailServer
 from servers.postgresql import Postgres
@@ -27,8 +28,9 @@ from servers.process import Server
 from serving.running import Inside, inside
 from session.desks import KICKOFF, THREAD, add
 from session.watched import contribute, write
-from web.browsing import SETTINGS, show, window
+from web.browsing import SETTINGS, Show, show, window
 from web.browsing import THREAD as DEMO
+from web.lab_client import Client
 
 SESSION = links.session(THREAD, "agents")
 
@@ -234,3 +236,18 @@ def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         expect(notice).to_have_count(0, timeout=15_000)
         expect(page.locator("#connection")).to_have_text("Live", timeout=15_000)
         assert page.evaluate("() => window.was === document.getElementById('main')")
+
+
+def test_the_operator_goes_on_reading(lab: Show) -> None:
+    """Who is logged in keeps the pages that she has seen; nobody else is shown them."""
+    secret = renew(lab.mailbox, lab.project.operator)
+    client, path = Client(lab.server), links.session(DEMO, "agents")
+    assert client.post("/lab/login", {"secret": secret}).status == 303
+    assert client.get(path).status == 200
+    folder = lab.project.folder / ".brenner"
+    folder.rename(folder.with_name("aside"))
+    away = client.get(path)
+    assert (away.status, STALE.lower() in away.headers) == (200, True)
+    assert Client(lab.server).get(path).status == 503
+    folder.with_name("aside").rename(folder)
+    assert STALE.lower() not in client.get(path).headers

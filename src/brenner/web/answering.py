@@ -152,7 +152,7 @@ class Answering:
                 visit = recognised(visit)
             check_guest(visit)
             if visit.login is not None:
-                return respond(function(visit), request, visit)
+                return respond(self._kept(function(visit), request, visit), request, visit)
             return self._write(function, request, visit)
         except Unavailable as error:
             absence = visit.site.reading.store.lost(error)
@@ -170,8 +170,7 @@ class Answering:
             return respond(answer, request, visit)
         is_personal = cookies.was_read or bool(answer.cookies)
         if not is_personal or not visit.cookies:
-            place = visit.site.reading.place
-            self._last_good.keep(_asked(request, visit), answer, visit.now, place)
+            self._kept(answer, request, visit)
         text = _text(answer, request, visit).with_packed()
         if not is_personal:
             return text
@@ -180,6 +179,13 @@ class Answering:
         for cookie in answer.cookies:
             set_cookie(response, cookie, is_secure=is_https(request))
         return response
+
+    def _kept(self, answer: Answer, request: Request, visit: Visit) -> Answer:
+        """The answer, which is kept for while the store is away; the operator's are hers alone."""
+        if isinstance(answer, Page) and answer.status == _OK:
+            place = visit.site.reading.place
+            self._last_good.keep(_asked(request, visit), answer, visit.now, place)
+        return answer
 
     def _while_away(
         self, function: PageFunction, request: Request, visit: Visit, absence: Absence
@@ -235,7 +241,8 @@ def _alone(function: PageFunction, request: Request, visit: Visit) -> Response:
 def _asked(request: Request, visit: Visit) -> Asked:
     """What was asked for, in whatever form."""
     asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
-    return Asked(f"{path_of(request)}?{urlencode(sorted(asked))}", visit.guest_of)
+    address = f"{path_of(request)}?{urlencode(sorted(asked))}"
+    return Asked(address, visit.guest_of, is_operator=visit.login is not None)
 
 
 def respond(answer: Answer, request: Request, visit: Visit) -> Response:

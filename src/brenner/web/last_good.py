@@ -30,10 +30,13 @@ class _Kept(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What was asked for, in whatever form; pages of guests are not those of others."""
+    """What was asked for, in whatever form; pages of guests are not those of others, nor are those
+    of the operator who is logged in.
+    """
 
     address: str
     guest_of: frozenset[str] | None = None
+    is_operator: bool = False
 
 
 class LastGood:

@@ -153,7 +153,7 @@
     }
     const isSecond = Date.now() - began < SEQUENCE_MS;
     began = 0;
-    if (isSecond) return key === "h" && go(one(".masthead .home"));
+    if (isSecond) return key === "h" && go(one(".masthead a.home"));
     if (one("dialog[open]") && key !== "?") return false;
     if (/^[1-9]$/.test(key)) return go(one(`[data-tab="${key}"]`));
     return Object.hasOwn(DOES, key) && DOES[key]();
@@ -178,5 +178,15 @@
     }
   });
 
+  // Where the tabs do not fit, the one that is open is brought into sight; nothing else moves.
+  function showTab() {
+    const tabs = one(".tabs");
+    const open = tabs?.querySelector("[aria-current]");
+    if (!open) return;
+    const [all, box] = [tabs.getBoundingClientRect(), open.getBoundingClientRect()];
+    if (box.right > all.right) tabs.scrollLeft += box.right - all.right + 16;
+  }
+
   connectSwitch(document);
+  showTab();
 })();
