@@ -100,7 +100,8 @@ def test_message_for_people(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == FINE
     assert words.startswith(f"Serving {tmp_path} at http://127.0.0.1:")
-    port = words.partition("/mcp.")[0].rpartition(":")[2]
+    port = words.partition("/mcp for agents.")[0].rpartition(":")[2]
+    assert f"at http://127.0.0.1:{port} for browsers" in words
     for word in ("mail.sqlite3", "Identity is strict", f"--url http://127.0.0.1:{port}/mcp/` "):
         assert word in words
     assert [found for each in in_marks(words + err) for found in unknown(each)] == []

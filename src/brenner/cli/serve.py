@@ -79,12 +79,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     hosts: tuple[str, ...],
     is_lab: bool,
 ) -> int:
-    """Serve the mail of the project to agents, by the Model Context Protocol over HTTP.
+    """Serve the web page of the project, and its mail to agents.
 
-    Agents connect to /mcp (or /api); `brenner agent config --client NAME` prints the entry for the
-    configuration of their programs. Ctrl-C ends it, and what is under way is finished. Anywhere but
-    on loopback a token is needed, and identity is strict. Exit code 2: no token where one is
-    needed; 3: the port is taken, the store is unavailable, or the end cut something off.
+    Open its address in a browser; with --lab the operator logs in there and acts. Agents speak the
+    Model Context Protocol and connect to /mcp (or /api); `brenner agent config --client NAME`
+    prints the entry for the configuration of their programs. Ctrl-C ends it, and what is under way
+    is finished. Anywhere but on loopback a token is needed, and identity is strict. Exit code 2: no
+    token where one is needed; 3: the port is taken, the store is unavailable, or the end cut
+    something off.
     """
     if not host.strip():
         message = "--host needs an address; leave it out for this machine only."
@@ -176,7 +178,7 @@ class _Ready(NamedTuple):
     def tell(self) -> None:
         """For people."""
         folder, store = visible(str(self.project.folder)), visible(store_of(self.project).shown)
-        say(f"Serving {folder} at {self.address}/mcp.")
+        say(f"Serving {folder} at {self.address} for browsers, at {self.address}/mcp for agents.")
         advise(f"Mail: {store}.")
         identity = _STRICT if self.served.is_strict else _OPEN
         token = "" if self.served.token is None else " Every request needs the token."
