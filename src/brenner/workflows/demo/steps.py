@@ -184,4 +184,5 @@ TRY_NEXT = (
     ),
     (f"brenner session round {THREAD} --dry-run", "what the next round would ask of each agent"),
     (f"brenner session complete {THREAD} --persist", "the end of the session"),
+    ("brenner serve", "all of it in a browser, at http://127.0.0.1:8765; Ctrl-C ends it"),
 )
