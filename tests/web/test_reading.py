@@ -95,6 +95,21 @@ def test_nothing_is_worked_out_twice(desk: Desk) -> None:
     assert third.position == second.position + 1
 
 
+def test_a_long_session_is_ready_before_anybody_looks(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was heard of last; a short one waits until somebody asks."""
+    contribute(desk, ANN, add("Gradient"))
+    compile_thread(desk, THREAD, CompileOptions())
+    reading = Reading(desk)
+    reading.begin().join(30)
+    assert THREAD not in reading.kept
+    monkeypatch.setattr(reading_module, "_LONG", 2)
+    reading.begin().join(30)
+    session = reading.session(THREAD)
+    assert tuple(vars(session)["ledgers"].values()) == ledgers(desk, THREAD)
+
+
 def test_one_visit_sees_one_moment(desk: Desk) -> None:
     """Whatever comes in while a page is made."""
     reading = Reading(desk)

@@ -42,6 +42,7 @@ def application(
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with eras.run():
+            site.reading.begin()
             yield
         live.close_streams()
         await live.ended()

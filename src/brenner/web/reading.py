@@ -3,13 +3,16 @@
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Self, TypeVar
 
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import Merge
 from brenner.artifact.render import render_artifact
+from brenner.diagnostics.errors import BrennerError
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.mail.model import Stored
@@ -224,20 +227,27 @@ class Reading:
         place = self.place
         session = once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
         if session.position > _LONG and "ledgers" not in vars(session):
-            self._prepare(session)
+            _beside(partial(self._prepare, session))
         return session
+
+    def begin(self) -> threading.Thread:
+        """What takes longest of the session that was heard of last, before anybody looks."""
+        return _beside(self._newest)
+
+    def _newest(self) -> None:
+        mailbox = self.desk.mailbox
+        with suppress(BrennerError):  # whoever looks will be told
+            for each in mailbox.threads(limit=1):
+                if each.position > _LONG:
+                    self._prepare(self.kept.get(each.thread_id, place_of(mailbox)))
 
     def _prepare(self, session: Session) -> None:
         """Who looks at a long session will want what takes longest of it: one at a time."""
         if self._is_preparing.acquire(blocking=False):
-
-            def work() -> None:
-                try:
-                    _ = session.ledgers
-                finally:
-                    self._is_preparing.release()
-
-            threading.Thread(target=work, name="ledgers", daemon=True).start()
+            try:
+                _ = session.ledgers
+            finally:
+                self._is_preparing.release()
 
     def listing(self) -> Listing:
         """All sessions, one row each, and what is left out."""
@@ -248,6 +258,13 @@ class Reading:
 
     def _followed(self, _desk: Desk, thread_id: str) -> Followed:
         return self.kept.get(thread_id, self.place or place_of(self.desk.mailbox)).followed
+
+
+def _beside(work: Callable[[], None]) -> threading.Thread:
+    """In a thread of its own, which keeps nobody from ending."""
+    thread = threading.Thread(target=work, name="sessions", daemon=True)
+    thread.start()
+    return thread
 
 
 def _with_news(
