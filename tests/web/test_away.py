@@ -119,10 +119,14 @@ def test_what_was_never_seen(away: Away) -> None:
     assert away.page(links.HELP)[0] == 200
 
 
+@pytest.mark.parametrize("dies", [False, True], ids=["and goes on", "and dies"])
 def test_nobody_piles_up_on_a_server_that_stands_still(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: bool
 ) -> None:
-    """It takes connections and says nothing: one waits for it, all get what there is."""
+    """It takes connections and says nothing: one waits for it, all get what there is.
+
+    Whatever becomes of those who waited, somebody looks for it again.
+    """
     monkeypatch.setattr(Store, "patience", 0.5)
     with served("postgresql", tmp_path) as away:
         away.page()
@@ -142,7 +146,7 @@ def test_nobody_piles_up_on_a_server_that_stands_still(
         assert {status for status, _ in found} == {200}
         assert len({since for _, since in found}) == 1
         assert found[0][1]
-        away.store.resume()
+        away.store.restart() if dies else away.store.resume()
         _until_back(away)
 
 

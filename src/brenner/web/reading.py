@@ -57,7 +57,7 @@ class Session:
         self.messages = followed.messages  # in the order in which they came in
         self._versions: Few[LoadedVersion] = Few(MOST_VERSIONS)
         self._made: dict[object, object] = {}
-        self._lints: dict[str | None, LintReport] = {}
+        self._lints: Few[LintReport] = Few(1)
         self._passing: dict[object, object] = {}
         self._persistence: tuple[datetime, Persistence] | None = None
         if before is not None and _same_versions(before.chain, followed.chain):
@@ -145,10 +145,9 @@ class Session:
         if not self.chain.versions:
             return None
         source = source_of(self.desk.project)
-        return once(self._lints, source if isinstance(source, str) else None, self._linted)
+        return self._lints.get(source if isinstance(source, str) else None, self._linted)
 
     def _linted(self) -> LintReport:
-        self._lints.clear()  # one is enough
         return lint(self.chain.state.artifact, source=readable_source(self.desk.project))
 
     @worked_out
@@ -210,7 +209,7 @@ class Reading:
         self.store = store or Store(desk, store_of(desk.project).shown)
         self.place: MailPlace | None = None
         self.kept = Kept(desk, _with_news)
-        self._listings: dict[object, object] = {}
+        self._listings: Few[Listing] = Few(2)  # of now, and of who began a moment ago
         self._seen: dict[str, Session] = {}
         self._is_preparing = threading.Lock()
 
@@ -252,9 +251,7 @@ class Reading:
     def listing(self) -> Listing:
         """All sessions, one row each, and what is left out."""
         place = self.place or place_of(self.desk.mailbox)
-        if place not in self._listings:
-            self._listings.clear()
-        return once(self._listings, place, lambda: listing(self.desk, follow=self._followed))
+        return self._listings.get(place, lambda: listing(self.desk, follow=self._followed))
 
     def _followed(self, _desk: Desk, thread_id: str) -> Followed:
         return self.kept.get(thread_id, self.place or place_of(self.desk.mailbox)).followed

@@ -110,7 +110,7 @@ class Store:
         with self._lock:
             if self._absence and not self._may_ask():
                 return self._absence
-            self._is_asking += 1
+            self._asked_at = self._clock()
         self._limiter = self._limiter or anyio.CapacityLimiter(_MOST_AT_ONCE)
         with anyio.move_on_after(self.patience):
             return await anyio.to_thread.run_sync(
@@ -120,10 +120,13 @@ class Store:
         return self.lost(Unavailable(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
 
     def _may_ask(self) -> bool:
-        """Whether it is time to look for a store that is away; then one does."""
+        """Whether it is time to look for a store that is away, and nobody does already."""
         return not self._is_asking and self._clock() - self._asked_at >= _ASKED_EVERY
 
     def _asked(self) -> Place | Absence:
+        """Counted from here on: who gave up before it was her turn has never asked."""
+        with self._lock:
+            self._is_asking += 1
         try:
             return self.look()
         except Unavailable as error:

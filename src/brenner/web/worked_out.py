@@ -32,18 +32,20 @@ class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
 
 def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
     """What is under that name; where there is nothing yet, one works it out."""
-    if name not in made:
+    found = made.get(name, _NOTHING)
+    if found is _NOTHING:
         with made.setdefault((_LOCK, name), threading.RLock()):
             try:
-                if name not in made:
-                    made[name] = work()
+                found = made.get(name, _NOTHING)
+                if found is _NOTHING:
+                    found = made[name] = work()
             finally:  # nothing stays of what cannot be worked out
                 made.pop((_LOCK, name), None)
-    found: _T = made[name]
-    return found
+    value: _T = found
+    return value
 
 
-_LOCK = "lock of"
+_LOCK, _NOTHING = "lock of", object()
 
 
 class Few(Generic[_T]):
