@@ -8,9 +8,9 @@ import pytest
 
 from brenner.diagnostics.errors import Refused
 from brenner.thread.messages import Message
-from brenner.web.lab import complete
 from brenner.web.lab.compile_document import MOST_BLOCKS, MOST_ITEMS
-from brenner.web.lab.compiling import ACTION
+from brenner.web.lab.compiling import COMPILE as ACTION
+from brenner.web.lab.compiling import COMPLETE
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
@@ -48,7 +48,8 @@ def seen(page: Page) -> Json:
 
 
 def position(page: Page) -> dict[str, str]:
-    return {"position": str(seen(page)["position"])}
+    """What a form says of the thread that it was made of."""
+    return {name: str(seen(page)[name]) for name in ("position", "since")}
 
 
 def test_the_preview_shows_everything_and_publishes_nothing(operator: Operator) -> None:
@@ -97,6 +98,18 @@ def test_a_script_may_publish_without_looking(operator: Operator) -> None:
     assert answer.document["status"] == "published"
 
 
+def test_every_preview_names_what_came_in_since_the_form_was_opened(operator: Operator) -> None:
+    """Who ticks a box sees a newer thread, and is told so, however many boxes she ticks."""
+    fields = position(operator.form(ACTION))
+    contribute(operator.desk, BEA, add("Clock"))
+    for box in ("strict", "notify"):
+        found = cast("Json", operator.preview(ACTION, fields | {box: "yes"}))
+        assert [each["message_id"] for each in found["news"]] == [4]
+        assert (found["since"], found["position"]) == (3, 4)
+        fields = {name: str(found[name]) for name in fields}
+    assert seen(operator.form(ACTION))["news"] == []
+
+
 def test_a_delta_that_came_meanwhile_is_shown_first(operator: Operator) -> None:
     fields = position(operator.form(ACTION))
     contribute(operator.desk, BEA, add("Clock"))
@@ -104,7 +117,7 @@ def test_a_delta_that_came_meanwhile_is_shown_first(operator: Operator) -> None:
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "PREVIEW_OVERTAKEN"
     assert "message 4 is a DELTA of RedSky" in cast("Json", page.document["fault"])["message"]
-    assert [each["message_id"] for each in cast("list[Json]", page.document["news"])] == [4]
+    assert [each["message_id"] for each in cast("list[Json]", seen(page)["news"])] == [4]
     assert versions(operator.desk) == []
     assert [each["id"] for each in seen(page)["compiled"]["items"]] == ["RT", "H1", "H2"]
     assert operator.done(ACTION, position(page)).document["version"] == 1
@@ -282,11 +295,11 @@ def test_hostile_names_stay_texts(operator: Operator) -> None:
 def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
     operator.done(ACTION, position(operator.form(ACTION)))
     contribute(operator.desk, BEA, add("Clock"), base="v1")
-    page = operator.form(complete.ACTION)
+    page = operator.form(COMPLETE)
     assert seen(page)["compiled"]["would"] == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session."
     )
-    done = operator.done(complete.ACTION, position(page))
+    done = operator.done(COMPLETE, position(page))
     assert done.says.endswith("and closed the session.")
     assert "Start the next round" not in [words for _, words in done.to]
     contribute(operator.desk, ANN, add("Late"), base="v2")
@@ -298,6 +311,6 @@ def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
 
 
 def test_without_a_version_there_is_nothing_to_complete(operator: Operator) -> None:
-    page = operator.form(complete.ACTION)
+    page = operator.form(COMPLETE)
     assert seen(page)["fault"]["id"] == "NO_VERSION_TO_CLOSE"
     assert seen(page)["position"] is None

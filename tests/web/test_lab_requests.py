@@ -12,7 +12,6 @@ from brenner.thread.messages import Message
 from brenner.web.lab import (
     acknowledge,
     acting,
-    complete,
     critique,
     next_round,
     persisting,
@@ -21,7 +20,7 @@ from brenner.web.lab import (
 )
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.actions import ACTIONS
-from brenner.web.lab.compiling import ACTION as COMPILE
+from brenner.web.lab.compiling import COMPILE, COMPLETE
 from brenner.web.lab.forms import read_form, read_json
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
@@ -101,7 +100,7 @@ def found(page: Page) -> list[str]:
 
 GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
     (COMPILE, {}),
-    (complete.ACTION, {}),
+    (COMPLETE, {}),
     (persisting.ACTION, {}),
     (reply.ACTION, LETTER),
     (acknowledge.ACTION, {"message": 5}),
@@ -157,7 +156,7 @@ def test_what_nobody_reads_is_refused(
         *((COMPILE, {name: "false"}) for name in ("strict", "reopen", "notify", "commit", "push")),
         (COMPILE, {"persist": 1}),
         (COMPILE, {"version": 1}),
-        (complete.ACTION, {"position": "first"}),
+        (COMPLETE, {"position": "first"}),
         *((persisting.ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
         *((persisting.ACTION, {name: "no"}) for name in ("commit", "push", "archive", "force")),
         (next_round.ACTION, {**ROWS, "base": "1."}),

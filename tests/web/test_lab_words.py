@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.web.lab import compiling, complete, next_round, persisting, reply, start
+from brenner.web.lab import compiling, next_round, persisting, reply, start
 from brenner.web.lab.action import Action
 from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.page import Page
@@ -47,40 +47,40 @@ def would(operator: Operator, action: Action, **ticked: str) -> str:
 
 
 def test_everything_that_will_happen_is_said_before(operator: Operator) -> None:
-    said = would(operator, complete.ACTION, persist="yes", commit="yes", notify="yes")
+    said = would(operator, compiling.COMPLETE, persist="yes", commit="yes", notify="yes")
     assert said == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session. Then it writes v2 to "
         f"{PATH}, commits that alone and says so in the thread, in an INFO message. "
         f"1 block will be refused; a message tells {BEA} what is wrong."
     )
     before = operator.desk.mailbox.position()
-    page = operator.form(complete.ACTION)
+    page = operator.form(compiling.COMPLETE)
     fields = {"persist": "yes", "commit": "yes", "notify": "yes"}
     fields["position"] = str(cast("Json", page.document["preview"])["position"])
-    operator.done(complete.ACTION, fields)
+    operator.done(compiling.COMPLETE, fields)
     sent = operator.desk.mailbox.position() - before
     assert sent == len(["the version", "the INFO message", "what is wrong"])
 
 
 def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
-    page = operator.form(compiling.ACTION)
+    page = operator.form(compiling.COMPILE)
     assert "nobody" not in operator.html(page)
     compile_thread(operator.desk, THREAD, CompileOptions())
-    html = operator.html(operator.form(complete.ACTION))
+    html = operator.html(operator.form(compiling.COMPLETE))
     assert "nobody: no new delta is in it" in html
     assert "opus 0" not in html
 
 
 def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
-    assert DISABLED not in operator.html(operator.form(compiling.ACTION))
+    assert DISABLED not in operator.html(operator.form(compiling.COMPILE))
     compile_thread(operator.desk, THREAD, CompileOptions())
-    page = operator.form(compiling.ACTION)
+    page = operator.form(compiling.COMPILE)
     assert DISABLED in operator.html(page)
     assert "Preview again" in operator.html(page)
     position = str(cast("Json", page.document["preview"])["position"])
-    again = operator.again(compiling.ACTION, {"position": position})
+    again = operator.again(compiling.COMPILE, {"position": position})
     assert "Nothing was done." in operator.html(again)
-    ticked = operator.preview(compiling.ACTION, {"persist": "yes"})
+    ticked = operator.preview(compiling.COMPILE, {"persist": "yes"})
     assert ticked["can_act"]  # the file is missing: that is something to do
     assert DISABLED not in operator.html(operator.form(persisting.ACTION))
     (operator.desk.project.folder / "artifacts").write_text("in the way", "utf-8")
@@ -88,12 +88,12 @@ def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
 
 
 def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
-    forms = [operator.form(action) for action in (compiling.ACTION, next_round.ACTION)]
+    forms = [operator.form(action) for action in (compiling.COMPILE, next_round.ACTION)]
     assert not any('id="reopen"' in operator.html(page) for page in forms)
     assert 'id="register"' not in operator.html(forms[1])
     compile_thread(operator.desk, THREAD, CompileOptions(close=True))
     contribute(operator.desk, ANN, add("Late"), base="v2")
-    for action in (compiling.ACTION, next_round.ACTION):
+    for action in (compiling.COMPILE, next_round.ACTION):
         html = operator.html(operator.form(action))
         assert 'id="reopen"' in html
         assert "tick “Reopen”" in html

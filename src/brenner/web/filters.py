@@ -19,6 +19,7 @@ from brenner.artifact.model import Reference
 from brenner.delta.schema import SECTIONS, Field, FieldKind
 from brenner.thread.counting import counted
 from brenner.thread.times import ago, exact
+from brenner.thread.wording import thread_argument
 from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.markdown_html import markdown, parts
 from brenner.web.message_text import formatted, own_part
@@ -180,6 +181,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "initials": initials,
         "role": role,
         "words": words,
+        "as_argument": thread_argument,
         "counted": counted,
         "escaped": escape,
         "markdown": markdown,

@@ -15,6 +15,7 @@ from brenner.thread.posted import iso
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import ACK, COMPILED
 from brenner.web import links
+from brenner.web.comparing import before
 from brenner.web.markdown_html import work_of
 from brenner.web.markdown_work import MOST_WORK
 from brenner.web.message_blocks import Blocks, blocks_of
@@ -70,13 +71,12 @@ class Messages:
         """One message; `depth` is how deep it stands in the tree."""
         session, of_blocks = self._session, self._blocks(stored)
         place = session.once(places).get(stored.id)
-        is_compiled = stored.type == COMPILED.name
         return {
             **self._delivered(stored),
             **_subject(stored),
             "round": place.round if place else None,
             "depth": depth,
-            "version": self._versions.get(stored.id) if is_compiled else None,
+            **self._version(stored),
             "copy_of": copied(session, stored),
             "answers": self._link(stored.reply_to),
             "replies": self._links(session.once(replies).get(stored.id, ())),
@@ -112,8 +112,10 @@ class Messages:
         ]
         return stored_json(stored) | {"deliveries": rows, "deliveries_total": len(delivered)}
 
-    def _ack(self, message_id: int | None) -> dict[str, object]:
-        return {"ack": self._link(message_id)}
+    def _version(self, stored: Stored) -> dict[str, object]:
+        """Which version a COMPILED message is, and which was there before it."""
+        number = self._versions.get(stored.id) if stored.type == COMPILED.name else None
+        return {"version": number, "before": before(self._session, number) if number else None}
 
     def _late(self, stored: Stored, delivery: Delivery) -> dict[str, object]:
         owed = self._owed.get((delivery.recipient, stored.content_hash))
@@ -171,6 +173,7 @@ def plain_document(mailbox: Mailbox, stored: Stored) -> dict[str, object]:
         "round": None,
         "depth": 0,
         "version": None,
+        "before": None,
         "copy_of": None,
         "settles": [],
         "answers": {"id": reply, "address": links.message(reply)} if reply else None,

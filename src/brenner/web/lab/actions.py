@@ -3,7 +3,6 @@
 from brenner.web.lab import (
     acknowledge,
     compiling,
-    complete,
     critique,
     next_round,
     persisting,
@@ -12,6 +11,6 @@ from brenner.web.lab import (
 )
 
 ACTIONS = (
-    *(start.ACTION, compiling.ACTION, persisting.ACTION, reply.ACTION),
-    *(acknowledge.ACTION, critique.ACTION, next_round.ACTION, complete.ACTION),
+    *(start.ACTION, compiling.COMPILE, persisting.ACTION, reply.ACTION),
+    *(acknowledge.ACTION, critique.ACTION, next_round.ACTION, compiling.COMPLETE),
 )

@@ -1,6 +1,7 @@
 """The pages at the door of the lab: to log in, to log out, and what waits inside."""
 
 import re
+from shlex import quote
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
@@ -31,7 +32,7 @@ def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
         "fault": fault,
         "wait": seconds_to_wait(error),
         "logged_in": visit.login is not None,
-        "command": f"brenner agent secret {door.operator}",
+        "command": f"brenner agent secret {quote(door.operator)}",
     }
     return Page("lab/login.html", "Log in to the lab", document, _status(error), is_live=False)
 

@@ -14,6 +14,7 @@ from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.thread.wording import thread_argument
 from brenner.web import links
+from brenner.web.comparing import before
 from brenner.web.frame import file_of, session_document, session_of
 from brenner.web.item_view import Scene, by_item, changes_of, findings_by_item, is_table, item_json
 from brenner.web.mentioned import Places
@@ -131,7 +132,7 @@ def _document(visit: Visit, view: View) -> Document:
         "compiled_at": metadata.compiled_at,
         "compiled_by": metadata.compiled_by,
         "status": metadata.status,
-        "previous": _previous(view),
+        "previous": _previous(visit, view),
         "provenance": visit.asked.get("provenance") == "1",
         "section": _wanted(visit),
         "notes": [each.to_json() for each in loaded.notes],
@@ -177,10 +178,12 @@ def ids_of(artifact: Artifact) -> frozenset[str]:
     return frozenset(ids if artifact.research_thread.fields else ids - {RESEARCH_THREAD.prefix})
 
 
-def _previous(view: View) -> int | None:
+def _previous(visit: Visit, view: View) -> int | None:
+    """The version before the one that is shown."""
     number = view.loaded.number
-    is_mail = view.loaded.source == "mail"
-    return number - 1 if is_mail and number is not None and number > 1 else None
+    if view.loaded.source != "mail" or number is None:
+        return None
+    return before(visit.session, number) or None
 
 
 def _wanted(visit: Visit) -> str | None:
