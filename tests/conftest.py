@@ -1,6 +1,6 @@
 """Hypothesis profiles: quick and always the same by default, long and random for `make fuzz`.
 
-And Ctrl-C works, whoever started the tests.
+And Ctrl-C and the end of a terminal are heard, whoever started the tests.
 """
 
 import os
@@ -16,7 +16,8 @@ settings.register_profile("quick", max_examples=100, derandomize=True, **_COMMON
 settings.register_profile("fuzz", max_examples=5_000, **_COMMON)  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("BRENNER_HYPOTHESIS_PROFILE", "quick"))
 
-# What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn. Some
-# tests press it.
+# What a shell starts in the background ignores Ctrl-C, what `nohup` starts the end of its terminal,
+# and so does all that they start in turn. Some tests send both.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)

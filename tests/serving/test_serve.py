@@ -123,7 +123,10 @@ def test_told_to_end_before_it_serves(tmp_path: Path, number: signal.Signals, co
         for _ in until(store.exists, PATIENCE):
             pass
         process.send_signal(number)
-        out, err = process.communicate(timeout=PATIENCE)
+        try:
+            out, err = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()  # one that has not heard would be waited for
     assert (process.returncode, out) == (code, b"")
     assert b"Traceback" not in err
 

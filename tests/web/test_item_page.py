@@ -79,6 +79,7 @@ def test_an_unknown_one_is_not_found_and_the_nearest_is_named(desk: Desk) -> Non
     with pytest.raises(Refused) as refused:
         shown(desk, "H11")
     assert "`H1`" in refused.value.diagnostic.message + refused.value.diagnostic.fix
+    assert f"`brenner artifact show {THREAD}`" in refused.value.diagnostic.fix
     assert refusal_page(refused.value).status == 404
     assert shown(desk, "h1")[0]["item"]["id"] == "H1"
 

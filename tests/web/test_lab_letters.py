@@ -173,6 +173,22 @@ def test_messages_of_other_threads(served: Show, client: Client) -> None:
     assert client.get("/lab/sessions/nowhere/critique").status == HTTPStatus.NOT_FOUND
 
 
+def test_a_reply_without_a_text_is_none(served: Show, client: Client) -> None:
+    """It would settle what it answers, and say nothing. Neither by the form nor by a script."""
+    question = asked(served, "Blank?")
+    before = last(served)
+    form = client.get(f"{REPLY}?message={question.id}")
+    fields = {"to": "BlueLake", "subject": "INFO: Re: Blank?", "message": question.id}
+    for body in ({}, {"body": ""}, {"body": " \n"}):
+        got = client.post(REPLY, {**form.hidden, **fields, **body, "acknowledge": "yes"})
+        assert got.status == WRONG
+        assert "The text is missing: what you want to say." in got.text
+    preview = client.post(f"{REPLY}/preview", {**form.hidden, **fields})
+    assert "The text is missing" in preview.text
+    assert last(served) == before
+    assert question.id in owed(served)
+
+
 # Acknowledging
 
 
@@ -216,14 +232,14 @@ def test_acknowledgements_that_are_refused(served: Show, client: Client) -> None
     to_others = next(each.id for each in messages if each.message.sender == OPERATOR)
     before = last(served)
     hidden = client.get(ACKNOWLEDGE).hidden
-    assert client.post(ACKNOWLEDGE, {**hidden, "status": "Received"}).status == WRONG
-    for fields in (
-        {"message": [question.id, to_others], "status": "Received"},
-        {"message": question.id, "status": "Nonsense"},
-        {"message": question.id, "notes": "[[fill in: what]]"},
+    for fields, status in (
+        ({"status": "Received"}, WRONG),
+        ({"message": question.id, "status": "Nonsense"}, WRONG),
+        ({"message": [question.id, to_others], "status": "Received"}, HTTPStatus.CONFLICT),
+        ({"message": question.id, "notes": "[[fill in: what]]"}, HTTPStatus.CONFLICT),
     ):
         got = client.post(ACKNOWLEDGE, {**hidden, **fields})
-        assert got.status == HTTPStatus.CONFLICT
+        assert got.status == status, fields
     assert last(served) == before
 
 
@@ -271,13 +287,29 @@ def test_a_critique_of_something_else(served: Show, client: Client) -> None:
     before = last(served)
     got = client.post(CRITIQUE, {**hidden, **fields})
     assert got.status == WRONG
-    assert "MB-007" in got.text or "Attack" in got.text
+    assert "Fill in “Attack”." in got.text
     assert last(served) == before
     preview = client.post(f"{CRITIQUE}/preview", {**hidden, **fields, "attack": "All the same."})
     assert "the whole slate" in preview.text
     got = client.post(CRITIQUE, {**hidden, **fields, "attack": "All the same."})
     assert got.status == DONE
     assert last(served).message.subject == "CRITIQUE: the whole slate"
+
+
+def test_what_is_wrong_with_a_critique_stands_beside_its_field(
+    browser: Browser, served: Show
+) -> None:
+    """In the words of the form, and once: without a target there is no subject either."""
+    with window(browser, served.base) as opened:
+        page = opened.open(CRITIQUE)
+        page.locator("#secret").fill(renew(served.mailbox, OPERATOR))
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("button", name="Send the critique").click()
+        expect(page.locator("#target-faults")).to_contain_text("Choose the item, or write it into")
+        expect(page.locator("#attack-faults")).to_contain_text("Fill in “Attack”.")
+        expect(page.locator("#title-faults")).to_have_count(0)
+        expect(page.locator("main")).not_to_contain_text("## ")
+        opened.forgive("status of 422")
 
 
 # In a browser

@@ -91,6 +91,20 @@ def test_a_round_is_begun_once(operator: Operator) -> None:
     assert "How H1 works" in stored.message.body
 
 
+def test_a_script_that_names_nobody_asks_those_of_the_session(operator: Operator) -> None:
+    """As `brenner session round` does; one who names some asks only those."""
+    tried = operator.request(ACTION, {"dry_run": True})
+    assert isinstance(tried, Page)
+    started = cast("Json", tried.document["started"])
+    assert [(each["to"], each["role"]) for each in started["kickoffs"]] == [
+        ([ANN], "hypothesis_generator"),
+        ([BEA], "test_designer"),
+    ]
+    done = operator.request(ACTION, {"agent.1.name": BEA, "agent.1.role": "test_designer"})
+    assert not isinstance(done, Page)
+    assert kickoffs(operator.desk) == [(BEA,)]
+
+
 def test_one_agent_less_and_another_role(operator: Operator) -> None:
     fields = fields_of(operator.form(ACTION))
     page = operator.again(ACTION, fields | {"then": "drop.1"})

@@ -11,10 +11,13 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust
 from brenner.project import OPERATOR
 from brenner.web.page import Redirect
-from brenner.web.pages import thread
+from brenner.web.pages import artifact, thread
 from brenner.web.thread_order import ON_A_PAGE, as_tree
+from brenner.workflows.adopt_thread import adopt_thread
+from brenner.workflows.compile import CompileOptions
+from brenner.workflows.versions import Target, load_version
 from web.hostile import HOSTILE
-from web.mail_scene import ANN, BEA, CYD, MINUTE, THREAD, Scene, added
+from web.mail_scene import ANN, BEA, CYD, MINUTE, QUESTION, THREAD, Scene, added
 from web.test_markdown_html import unseen
 
 NAMED = {"thread": THREAD}
@@ -230,6 +233,59 @@ def test_kickoffs_are_one_letter() -> None:
     assert page.count("<h5>Research Question</h5>") == 1
     assert f"Only {ANN} reads this." in page
     assert f"Only {BEA} reads this." in page
+
+
+def test_kickoffs_are_one_letter_with_answers_between_them() -> None:
+    """As a tree has them; also in a thread that was begun twice by different people."""
+    scene = Scene()
+    first, _ = scene.kickoff(ANN, BEA)
+    scene.send(ANN, "ACK: Why?", f"## Message ID\n{first}\n\n## Status\nReceived\n", reply_to=first)
+    scene.send(ANN, "KICKOFF: Why?", "# Why?\n", to=(BEA,))
+    document, page = look(scene, order="tree")
+    groups = [each["group"] for each in document["messages"]]
+    assert groups == [{"place": 1, "of": 2}, None, {"place": 2, "of": 2}, None]
+    assert "One kickoff to 2 agents" in page
+
+
+def test_after_the_end_there_is_no_further_round() -> None:
+    """What is still said stands in the last round, which is not open any more."""
+    scene = Scene()
+    scene.kickoff(ANN)
+    scene.delta(ANN, added("Gradient"))
+    scene.compile()
+    scene.now += MINUTE
+    scene.desk.compile(THREAD, CompileOptions(close=True))
+    scene.send(OPERATOR, "INFO: v2 persisted", to=(ANN,))
+    document, page = look(scene)
+    assert [each["round"] for each in document["rounds"]["near"]] == [1, 2]
+    *_, rail = document["session"]["rail"]["rounds"]
+    assert (rail["round"], rail["version"], rail["current"]) == (2, 2, False)
+    assert [(each["type"], each["version"]) for each in rail["steps"]] == [
+        ("COMPILED", 2),
+        ("INFO", None),
+    ]
+    assert "not compiled yet" not in page
+    scene.send(OPERATOR, "KICKOFF: Once more", QUESTION, to=(ANN,))
+    assert [each["round"] for each in look(scene)[0]["rounds"]["near"]] == [1, 2, 3]
+
+
+def test_the_first_version_may_have_any_number() -> None:
+    """A thread that another program began: nothing is said of a version that there is not."""
+    other = Scene()
+    other.kickoff(ANN)
+    other.delta(ANN, added("Gradient"))
+    other.compile()
+    theirs = load_version(other.desk, Target(THREAD)).text.replace("version: 1", "version: 2")
+    scene = Scene()
+    scene.kickoff(ANN)
+    body = f"# Compiled\n\n## Full Artifact\n\n~~~~markdown\n{theirs}~~~~\n"
+    scene.send(BEA, "COMPILED: v2 theirs", body)
+    adopt_thread(scene.desk, THREAD)
+    document, page = look(scene)
+    [adopted] = [each for each in document["messages"] if each["version"]]
+    assert (adopted["version"], adopted["before"]) == (3, 0)
+    assert "What changed since" not in page
+    assert "What changed from" not in scene.look(artifact.page, NAMED)[1]
 
 
 def test_acks_are_one_line(scene: Scene) -> None:

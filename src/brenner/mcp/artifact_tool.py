@@ -29,7 +29,7 @@ def run(call: Call) -> Answer:
         if refused.diagnostic.code is not NO_VERSION_YET:
             raise
         return _none_yet(call.desk.mailbox, thread_id)
-    part = parts.part_of(loaded.artifact, call.text("section"), call.text("item"))
+    part = parts.part_of(loaded.artifact, thread_id, call.text("section"), call.text("item"))
     since = call.number("since")
     shown = _whole(call, loaded, part) if since is None else _since(call, loaded, part, since)
     number = loaded.number or 0

@@ -1,4 +1,7 @@
-"""The messages of a thread by rounds: round N is what goes before version N, and that itself."""
+"""The messages of a thread by rounds: round N is what goes before version N, and that itself.
+
+After the end there is no further round: what is still said belongs to the last one.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -10,20 +13,27 @@ from brenner.thread.posted import in_thread_order
 
 
 class Round(NamedTuple):
-    """One round; its `version` is there once it is published, and then its last message."""
+    """One round; its `version` is there once it is published, and ends it."""
 
     number: int
     messages: tuple[Filed, ...]
     version: Published | None = None
 
 
-def rounds_of(chain: Chain, messages: Iterable[Filed]) -> tuple[Round, ...]:
-    """All rounds, the first one first; what came after the last version is the round to come."""
+def rounds_of(
+    chain: Chain, messages: Iterable[Filed], *, is_over: bool = False
+) -> tuple[Round, ...]:
+    """All rounds, the first one first; what came after the last version is the round to come,
+    unless the session `is_over`.
+    """
     ends = [(version.at, version.message_id) for version in chain.versions]
     found: list[list[Filed]] = [[] for _ in range(len(ends) + 1)]
     for filed in sorted(messages, key=lambda each: in_thread_order(each.posted)):
         found[bisect_left(ends, in_thread_order(filed.posted))].append(filed)
-    versions = (*chain.versions, None)
+    if is_over and ends:
+        after = found.pop()
+        found[-1] += after
+    versions = (*chain.versions, None)[: len(found)]
     # A thread that another program began may have a first version that is not v1
     first = chain.versions[0].number if chain.versions else 1
     rounds = [

@@ -98,6 +98,7 @@ def look_document(visit: Visit) -> dict[str, object] | None:
     changed = 0 if look.version == latest else _changed(session, look.version, latest)
     return {
         "version": look.version,
+        "latest": latest,
         "at": iso(look.at),
         "changed": changed,
         "link": links.session(session.thread_id, "diff", since="look"),

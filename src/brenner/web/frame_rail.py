@@ -38,7 +38,7 @@ def _round(session: Session, each: Round, *, is_last: bool) -> Mapping[str, obje
     thread_id = session.thread_id
     runs = [(name, list(some)) for name, some in groupby(each.messages, key=type_of)]
     is_long = len(runs) > _MOST_STEPS
-    steps = _counts(each.messages) if is_long else (_step(*run) for run in runs)
+    steps = _counts(each) if is_long else (_step(each, *run) for run in runs)
     version = each.version.number if each.version else None
     return {
         "round": each.number,
@@ -51,11 +51,14 @@ def _round(session: Session, each: Round, *, is_last: bool) -> Mapping[str, obje
     }
 
 
-def _step(name: str | None, run: Sequence[Filed]) -> Mapping[str, object]:
-    """What came in one after the other of one type."""
+def _step(of: Round, name: str | None, run: Sequence[Filed]) -> Mapping[str, object]:
+    """What came in one after the other of one type; `version` is the one that it published."""
     agents = list(dict.fromkeys(each.posted.message.sender for each in run))
+    version = of.version
+    is_it = version is not None and any(each.posted.id == version.message_id for each in run)
     return {
         "type": name,
+        "version": version.number if version and is_it else None,
         "count": len(run),
         "agents": agents[:_MOST_AGENTS],
         "more_agents": max(0, len(agents) - _MOST_AGENTS),
@@ -64,14 +67,14 @@ def _step(name: str | None, run: Sequence[Filed]) -> Mapping[str, object]:
     }
 
 
-def _counts(messages: Sequence[Filed]) -> Iterator[Mapping[str, object]]:
+def _counts(of: Round) -> Iterator[Mapping[str, object]]:
     """Of a long round how many of each type, as they first came in; what ends it stays last."""
-    counts = Counter(map(type_of, messages))
-    ending = type_of(messages[-1])
-    ordered = [name for name in counts if name != COMPILED.name or ending != name]
-    for name in [*ordered, ending] if ending == COMPILED.name else ordered:
+    counts = Counter(map(type_of, of.messages))
+    ending = COMPILED.name if of.version else None
+    for name in [*(each for each in counts if each != ending), *([ending] if ending else [])]:
         yield {
             "type": name,
+            "version": of.version.number if of.version and name == ending else None,
             "count": counts[name],
             "agents": [],
             "more_agents": 0,

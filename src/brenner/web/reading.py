@@ -153,7 +153,8 @@ class Session:
     @worked_out
     def rounds(self) -> tuple[Round, ...]:
         """The messages by rounds."""
-        return rounds_of(self.chain, self.messages)
+        is_over = self.status.round == self.chain.number
+        return rounds_of(self.chain, self.messages, is_over=is_over)
 
     @worked_out
     def told(self) -> frozenset[int]:

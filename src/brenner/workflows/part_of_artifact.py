@@ -37,7 +37,7 @@ class Changed(NamedTuple):
     by: tuple[tuple[FieldChange, Change | None], ...]
 
 
-def part_of(artifact: Artifact, section: str, item_id: str) -> Part:
+def part_of(artifact: Artifact, thread_id: str, section: str, item_id: str) -> Part:
     """The part that somebody names; what the artifact does not have is refused."""
     wanted = _section(section) if section else None
     if not item_id:
@@ -47,8 +47,11 @@ def part_of(artifact: Artifact, section: str, item_id: str) -> Part:
     found = known.get(item_id) or known.get(meant)
     if found is None or (wanted and found[0] is not wanted):
         near = perhaps(nearest(meant, list(known)))
-        name = f"`{wanted.id}` of the artifact" if wanted else "The artifact"
-        raise Refused(NO_SUCH_ITEM.at(name=name, item=item_id, or_field="", suggestion=near))
+        refused = NO_SUCH_ITEM.at(name=thread_id, item=item_id, or_field="", suggestion=near)
+        if wanted:
+            message = f"`{wanted.id}` of {thread_id} has no `{item_id}`."
+            refused = refused._replace(message=message)
+        raise Refused(refused)
     return Part(found[0], found[1].id)
 
 

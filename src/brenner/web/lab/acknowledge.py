@@ -1,6 +1,9 @@
 """To acknowledge a message, or all that is owed in a session."""
 
+from collections.abc import Sequence
+
 from brenner.diagnostics.errors import BrennerError, Uncertain
+from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Debt
 from brenner.mail.rules import check_recipient
@@ -47,8 +50,9 @@ def _form(visit: Visit, problem: str = "") -> Page:
 def _do(visit: Visit) -> Done | Page:
     """Each by an ACK of its own. All are looked at before the first one is sent."""
     ids = _checked(visit)
-    if not ids:
-        return _form(visit, _NOTHING_CHOSEN)
+    problem = _problem(visit, ids)
+    if problem:
+        return _form(visit, problem)
     status, notes = visit.form.get("status") or RECEIVED, visit.form.get("notes", "").strip()
     sent: list[tuple[int, Acknowledged]] = []
     for each in ids:
@@ -63,7 +67,15 @@ def _do(visit: Visit) -> Done | Page:
 
 def _tried(visit: Visit) -> Page:
     """What a dry run says: the same faults, and nothing is sent."""
-    return _form(visit, "" if _checked(visit) else _NOTHING_CHOSEN)
+    return _form(visit, _problem(visit, _checked(visit)))
+
+
+def _problem(visit: Visit, ids: Sequence[int]) -> str:
+    """What is wrong with the form; nothing is sent then."""
+    status = visit.form.get("status") or RECEIVED
+    if status not in ACK_STATUSES:
+        return f"“{visible(status)}” is no status of an ACK. Choose one: {', '.join(ACK_STATUSES)}."
+    return "" if ids else _NOTHING_CHOSEN
 
 
 def _checked(visit: Visit) -> list[int]:

@@ -20,10 +20,12 @@ from brenner.web.lab.letters import (
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
+from brenner.workflows.drafts import SUBJECT
 
 _MOST_ITEMS, _MOST_TITLE = 300, 120
 _WRONG = 422
 _OTHER = "other"
+_CHOOSE = "Choose the item, or write it into “Something else”."
 TARGET, SEVERITY = "Target", "Severity"
 # What is written; the target and how bad it is are chosen
 _WRITTEN = tuple(rule for rule in CRITIQUE.sections if rule.name not in (TARGET, SEVERITY))
@@ -58,14 +60,31 @@ def _form(visit: Visit, checked: Checked | None = None) -> Page:
     return Page("lab/critique.html", "Send a critique", document, status, is_live=False)
 
 
+def _in_form(visit: Visit, checked: Checked) -> Checked:
+    """What is wrong, beside the field that is meant, and in the words of a form. Without a target
+    there is no subject either: that is said once.
+    """
+    fields = {rule.missing.id: rule.name for rule in CRITIQUE.sections if rule.missing}
+    found: list[dict[str, object]] = []
+    for each in checked.violations:
+        name = fields.get(str(each["id"]))
+        if name:
+            fix = _CHOOSE if name == TARGET else f"Fill in “{name}”."
+            message = str(each["message"]).partition(":")[0] + "."
+            found.append({**each, "message": message, "at": name.lower(), "line": None, "fix": fix})
+        elif _target(visit) or each["at"] != SUBJECT:
+            found.append(each)
+    return checked._replace(violations=tuple(found))
+
+
 def _do(visit: Visit) -> Done | Page:
-    checked = send_letter(visit, _letter(visit))
+    checked = _in_form(visit, send_letter(visit, _letter(visit)))
     return sent_done(visit, checked, checked.sent) if checked.sent else _form(visit, checked)
 
 
 def _preview(visit: Visit) -> Page:
     letter = _letter(visit)
-    document = preview_document(letter, check_letter(visit, letter))
+    document = preview_document(letter, _in_form(visit, check_letter(visit, letter)))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
@@ -130,7 +149,6 @@ def _section(rule: SectionRule, visit: Visit) -> dict[str, object]:
         "name": name,
         "label": rule.name,
         "asks": rule.asks,
-        "is_required": rule.missing is not None,
         "value": visit.form.get(name, ""),
     }
 

@@ -97,7 +97,12 @@ def _desk(visit: Visit) -> Desk:
 def _read(kind: Kickoffs, visit: Visit) -> Said:
     ticks = {name: "yes" for name in kind.ticks if is_ticked(visit.form, name)}
     texts = {**texts_of(visit.form, kind.texts), **dict.fromkeys(kind.ticks, ""), **ticks}
-    return Said(texts, read_roster_form(visit.form))
+    roster = read_roster_form(visit.form)
+    if kind.is_known and visit.sent is not None and not roster.rows:
+        # A script that names nobody means those whom the form would name, as the command does.
+        known = kind.new(visit).roster
+        roster = known._replace(mode=roster.mode or known.mode, name=roster.name or known.name)
+    return Said(texts, roster)
 
 
 def _faults(kind: Kickoffs, said: Said) -> tuple[Diagnostic, ...]:

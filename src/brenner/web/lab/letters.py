@@ -19,6 +19,7 @@ from brenner.web import links
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk, lab_key
 from brenner.web.lab.forms import is_number, many
+from brenner.web.lab.kickoff_form import blank
 from brenner.web.page import Document
 from brenner.web.visit import Visit
 from brenner.workflows.drafts import SUBJECT, placed
@@ -80,8 +81,13 @@ def _options(visit: Visit, letter: Letter) -> SendOptions:
 
 
 def _broken(letter: Letter) -> Checked | None:
-    """A line feed in a header would begin another header, or the body."""
+    """A line feed in a header would begin another header, or the body. A letter without a text
+    says nothing, and could settle what it answers all the same.
+    """
     message = letter.message
+    if not message.body.strip():
+        found = blank("body", "what you want to say", "text")
+        return Checked(({**found.to_json(), "at": "body"},), is_valid=False)
     for part, text in ((SUBJECT, message.subject), (TO, " ".join(message.recipients))):
         if len(text.splitlines()) > 1:
             found = INVALID_HEADER.at(line_text=text, reason="it has more than one line")

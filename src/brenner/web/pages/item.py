@@ -63,7 +63,7 @@ def page(visit: Visit) -> Answer:
 
 def _found(view: View, wanted: str) -> tuple[Section, Item]:
     """The item; a research thread that says nothing is none."""
-    meant = part_of(view.artifact, "", wanted).item_id
+    meant = part_of(view.artifact, view.scene.thread_id, "", wanted).item_id
     return next((section, item) for section, item in view.artifact.all_items() if item.id == meant)
 
 

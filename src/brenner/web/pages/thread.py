@@ -1,7 +1,7 @@
 """The page `/sessions/T/thread`: the mail of a session, by rounds."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -135,12 +135,21 @@ def _part_json(part: Part, view: _View) -> Document:
 
 def _group_kickoffs(shown: list[dict[str, object]]) -> None:
     """Kickoffs that follow each other are one letter to several: what they share is said once."""
-    for _, run in groupby(shown, key=lambda each: (each["type"], each["from"], each["depth"])):
-        group = list(run)
-        is_group = group[0]["type"] == KICKOFF.name and len(group) > 1
+    for each in shown:
+        each |= {"group": None, "as_in": None}
+    for group in _kickoff_runs(shown):
         for place, each in enumerate(group, 1):
-            each["group"] = {"place": place, "of": len(group)} if is_group else None
-            each["as_in"] = _as_in(each, group[0]) if is_group and place > 1 else None
+            each["group"] = {"place": place, "of": len(group)}
+            each["as_in"] = _as_in(each, group[0]) if place > 1 else None
+
+
+def _kickoff_runs(shown: list[dict[str, object]]) -> Iterator[list[dict[str, object]]]:
+    """Two kickoffs and more of one sender; in a tree their answers stand between them."""
+    top = (each for each in shown if not each["depth"])
+    for (name, _), run in groupby(top, key=lambda each: (each["type"], each["from"])):
+        group = list(run)
+        if name == KICKOFF.name and len(group) > 1:
+            yield group
 
 
 def _as_in(each: Document, first: Document) -> Document | None:
