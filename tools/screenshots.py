@@ -85,7 +85,8 @@ def _take(browser: Browser, address: str, picture: Picture, secret: str) -> Page
     page.goto(picture.path)
     if picture.path.startswith("/lab/"):
         page.get_by_label("secret").fill(secret)
-        page.get_by_role("button", name="Log in").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Log in").click()
         page.goto(picture.path)
     page.wait_for_load_state("load")
     return page

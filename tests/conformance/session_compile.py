@@ -38,8 +38,10 @@ _QUESTION, _CONTEXT = "Do cells count divisions?", "Grafts keep their fate late.
 def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     said = found["options"].split()
     assert set(said) <= _OPTIONS
-    chosen = {option[2:].replace("-", "_"): True for option in said}
-    persist = {name: chosen.pop(name) for name in PersistOptions._fields if name in chosen}
+    chosen: dict[str, Any] = {option[2:].replace("-", "_"): True for option in said}
+    persist: dict[str, Any] = {
+        name: chosen.pop(name) for name in PersistOptions._fields if name in chosen
+    }
     wanted = PersistOptions(**persist) if chosen.pop("persist", False) else None
     assert wanted or not persist, "what is not persisted is not committed"
     options = CompileOptions(close=found["what"] == "complete", persist=wanted, **chosen)

@@ -27,7 +27,8 @@ _CHANGING = {"add", "commit", "push", "update-index"}  # all else that git is as
 
 def options_of(text: str) -> PersistOptions:
     """`commit push` and the like."""
-    return PersistOptions(**dict.fromkeys(text.split(), True))
+    said: dict[str, Any] = dict.fromkeys(text.split(), True)
+    return PersistOptions(**said)
 
 
 def persist_at_once(folder: str, thread_id: str, number: str, options: str) -> None:

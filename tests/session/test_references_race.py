@@ -3,9 +3,11 @@
 import pytest
 
 from brenner.cli.compile_report import report
+from brenner.diagnostics.errors import Refused
 from brenner.workflows import compile as compiling
 from brenner.workflows import publishing
 from brenner.workflows.check_references import check_references
+from brenner.workflows.previewed import digest_of
 from session.desks import edit
 from session.referring import (
     FIRST,
@@ -87,3 +89,24 @@ def test_a_circle_cannot_be_taken_apart_at_a_killed_item(
         place.compile(session)
         [found] = [each for each in check_references(place.desk).violations if each.id == CIRCLE]
         assert found.fix.endswith(said)
+
+
+def test_a_version_that_another_session_has_changed_is_not_published_unseen(
+    place: Referring,
+) -> None:
+    """The thread is as it was; what refers elsewhere is not."""
+    place.start(FIRST, SECOND)
+    place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
+    shown = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    options = compiling.CompileOptions(seen=digest_of(shown.artifact))
+    place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
+    place.compile(SECOND)
+    with pytest.raises(Refused) as refused:
+        compiling.compile_thread(place.desk, FIRST, options)
+    assert refused.value.diagnostic.id == "PREVIEW_OVERTAKEN"
+    assert "another session has changed" in refused.value.diagnostic.message
+    shown = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    options = compiling.CompileOptions(seen=digest_of(shown.artifact))
+    done = compiling.compile_thread(place.desk, FIRST, options)
+    assert done.status is compiling.Status.PUBLISHED
+    assert [each.id for entry in done.ledger for each in entry.diagnostics] == [CIRCULAR]

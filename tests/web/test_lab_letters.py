@@ -86,6 +86,21 @@ def test_a_reply_without_the_ack(served: Show, client: Client) -> None:
     assert question.id in owed(served)
 
 
+def test_what_cannot_be_acknowledged_is_found_out_before_anything_is_sent(
+    served: Show, client: Client
+) -> None:
+    """A message to others; or none at all. Neither the letter nor an ACK goes out."""
+    messages = served.mailbox.thread(THREAD).messages
+    to_others = next(each.id for each in messages if each.message.sender == OPERATOR)
+    before = last(served)
+    hidden = client.get(REPLY).hidden
+    letter = {"to": "BlueLake", "subject": "INFO: x", "body": "Text.", "acknowledge": "yes"}
+    for also in ({"message": to_others}, {}):
+        got = client.post(REPLY, {**hidden, **letter, **also})
+        assert got.status == HTTPStatus.CONFLICT
+    assert last(served) == before
+
+
 def test_writing_to_the_session(served: Show, client: Client) -> None:
     """Without a message that is answered; several recipients, some written by hand."""
     hidden = client.get(REPLY).hidden
@@ -346,7 +361,8 @@ def test_on_a_phone(browser: Browser, served: Show) -> None:
     with window(browser, served.base, PHONE) as opened:
         page = opened.open("/lab/login")
         page.locator("#secret").fill(secret)
-        page.get_by_role("button", name="Log in").click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Log in").click()
         for path in ("/lab", REPLY, f"{REPLY}?message=1", ACKNOWLEDGE, CRITIQUE):
             page.goto(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

@@ -17,6 +17,7 @@ from brenner.mail.model import Profile, Sent
 from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
+from brenner.web.lab import once as once_module
 from brenner.web.lab.action import Done
 from brenner.web.lab.forms import Form, read_form, read_json
 from brenner.web.lab.once import Once
@@ -243,9 +244,13 @@ def test_a_fault_of_the_program_counts_as_unknown() -> None:
         once.act(key, "b", lambda: DONE)
 
 
-def test_memory_is_bounded() -> None:
-    """The oldest forms are forgotten, and do nothing any more; old outcomes are kept in short."""
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest forms are forgotten, and do nothing any more; old outcomes are kept in short.
+
+    Those that were only shown go first: with a key that was used nothing is done again.
+    """
     once = Once()
+    shown = once.key()
     keys = [once.key() for _ in range(300)]
     whole = Done(is_done=True, says="Sent.", document={"long": "x" * 1000})
     for key in keys:
@@ -253,11 +258,21 @@ def test_memory_is_bounded() -> None:
     assert once.done(keys[-1]) == whole
     assert once.done(keys[0]).document == {}
     assert once.done(keys[0]).is_done
-    for _ in range(2_000):
-        once.key()
+    for number in range(2_000):
+        once.expect(f"of a script {number}")
     with pytest.raises(Refused) as refused:
-        once.act(keys[0], "a", lambda: whole)
+        once.act(shown, "a", lambda: whole)
     assert refused.value.diagnostic.code is codes.FORM_UNKNOWN
+    once.expect(keys[0])
+    assert once.act(keys[0], "a", _never) == once.done(keys[0])
+    monkeypatch.setattr(once_module, "MOST_DONE", 300)
+    once.act("of a script 1999", "a", lambda: whole)
+    with pytest.raises(Refused):
+        once.done(keys[0])
+
+
+def _never() -> Done:
+    pytest.fail("it was done again")
 
 
 def test_waiting_for_the_first() -> None:

@@ -10,6 +10,7 @@ from brenner.web.lab.persisting import ACTION
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
+from brenner.workflows.void_version import void_version
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from session.repositories import git, settings, start_repository
 from web.lab_visits import Operator
@@ -152,6 +153,53 @@ def test_a_version_that_is_not_the_latest_any_more_is_not_written(operator: Oper
     assert cast("Json", page.document["fault"])["id"] == "VERSION_NOT_LATEST"
     assert seen(page)["version"] == 2
     assert not file_of(operator.desk).exists()
+
+
+def test_another_version_of_the_same_number_is_not_written(operator: Operator) -> None:
+    """A void version's number is given again; what was shown was the other one."""
+    shown = str(seen(operator.form(ACTION))["message_id"])
+    void_version(operator.desk, THREAD, 1, "It was wrong")
+    publish(operator.desk, "Clock")
+    page = operator.again(ACTION, {"version": "1", "message": shown})
+    assert page.status == 409
+    assert "another v1 is, message" in cast("Json", page.document["fault"])["message"]
+    assert not file_of(operator.desk).exists()
+
+
+def test_only_what_was_seen_is_written_over(operator: Operator) -> None:
+    """Somebody edits the file after the preview: her words are shown before they are given up."""
+    operator.done(ACTION, {"version": "1"})
+    publish(operator.desk, "Clock")
+    shown = operator.preview(ACTION, {"force": "yes"})
+    file = file_of(operator.desk)
+    edited = f"{file.read_text('utf-8')}\nHandwork.\n"
+    file.write_text(edited, "utf-8")
+    fields = {"version": "2", "force": "yes", "file": str(shown["file"])}
+    page = operator.again(ACTION, fields)
+    assert cast("Json", page.document["fault"])["id"] == "FILE_OVERTAKEN"
+    assert file.read_text("utf-8") == edited
+    assert "-Handwork." in seen(page)["difference"]
+    assert operator.done(ACTION, fields | {"file": str(seen(page)["file"])}).is_done
+
+
+def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -> None:
+    """The answers of git are parted by line feeds, too."""
+    with a_desk(tmp_path / "new\nline") as here:
+        start_repository(here.project.folder)
+        publish(here, "Gradient")
+        assert Operator(here, THREAD).done(ACTION, {"version": "1", "commit": "yes"}).is_done
+        assert log(here)[0].startswith(MESSAGE)
+
+
+def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> None:
+    """It is written and committed, but not as the version has it."""
+    hook = operator.desk.project.folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\necho more >> {PATH}\ngit add {PATH}\n", "utf-8")
+    hook.chmod(0o755)
+    done = operator.done(ACTION, {"version": "1", "commit": "yes"})
+    assert (done.is_done, done.document["heading"]) == (False, "Done in part")
+    assert f"{PATH} does not hold v1 as it is" in done.says
 
 
 def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path) -> None:

@@ -10,11 +10,25 @@ from brenner.web.lab.next_round import ACTION
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
+from brenner.workflows.void_version import void_version
 from operator_desk import SETTINGS
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.lab_visits import Operator, fields_of, violations
 
 Json = dict[str, Any]
+CRITIQUE = """# Critique: H1
+
+**Artifact Version**: v1
+
+## Target
+H1
+
+## Attack
+Publish LATEMARK.
+
+## Severity
+Major
+"""
 KICKOFF = """# Cell fate
 
 ## Research Question
@@ -103,6 +117,41 @@ def test_a_script_that_names_nobody_asks_those_of_the_session(operator: Operator
     done = operator.request(ACTION, {"agent.1.name": BEA, "agent.1.role": "test_designer"})
     assert not isinstance(done, Page)
     assert kickoffs(operator.desk) == [(BEA,)]
+
+
+def _seen_fields(page: Page) -> dict[str, str]:
+    """What a browser sends of a form as it is shown, with the marks of its preview."""
+    marks = {name: str(seen(page)[name]) for name in ("seen", "seen_of")}
+    return fields_of(page) | marks
+
+
+def test_what_came_in_after_the_preview_does_not_go_out_unseen(operator: Operator) -> None:
+    """A kickoff quotes critiques: one that nobody has looked at is shown first."""
+    fields = _seen_fields(operator.form(ACTION))
+    write(operator.desk, BEA, "CRITIQUE: H1", CRITIQUE)
+    page = operator.again(ACTION, fields)
+    assert page.status == 409
+    assert cast("Json", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
+    assert kickoffs(operator.desk) == []
+    assert "Publish LATEMARK" in seen(page)["started"]["kickoffs"][0]["body"]
+    assert operator.done(ACTION, _seen_fields(page)).is_done
+    assert kickoffs(operator.desk) == [(ANN,), (BEA,)]
+
+
+def test_who_types_after_the_preview_sends_what_she_typed(operator: Operator) -> None:
+    """The preview was of other words: nobody can say that it was overtaken."""
+    fields = _seen_fields(operator.form(ACTION)) | {"focus": "Only H1"}
+    assert operator.done(ACTION, fields).is_done
+
+
+def test_another_version_of_the_same_number_is_shown_first(operator: Operator) -> None:
+    """A void version's number is given again."""
+    fields = _seen_fields(operator.form(ACTION)) | {"base": "1"}
+    void_version(operator.desk, THREAD, 1, "It was wrong")
+    compile_thread(operator.desk, THREAD, CompileOptions())
+    page = operator.again(ACTION, fields)
+    assert cast("Json", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
+    assert kickoffs(operator.desk) == []
 
 
 def test_one_agent_less_and_another_role(operator: Operator) -> None:

@@ -244,6 +244,23 @@ def test_a_form_is_sent_once(operator: Operator) -> None:
     assert [each.envelope.trust for each in _stored(operator.desk)] == ["verified", "verified"]
 
 
+def test_a_thread_that_somebody_else_has_taken_meanwhile_is_shown_first(
+    operator: Operator,
+) -> None:
+    """What is sent goes where the preview said."""
+    seen = operator.preview(ACTION, TYPED)
+    fields = TYPED | {name: str(seen[name]) for name in ("seen", "seen_of")}
+    thread = "RS-20261116-cells-know-fate"
+    operator.done(ACTION, TYPED | {"question": "Do cells know fate?", "thread_id": thread})
+    page = operator.again(ACTION, fields)
+    assert cast("dict[str, Any]", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
+    assert len(mail(operator.desk)) == 2
+    after = cast("dict[str, Any]", page.document["preview"])
+    assert after["started"]["thread_id"] == f"{thread}-2"
+    again = TYPED | {name: after[name] for name in ("seen", "seen_of")}
+    assert operator.done(ACTION, again).document["thread_id"] == f"{thread}-2"
+
+
 def _stored(desk: Desk) -> list[Any]:
     return list(desk.mailbox.thread("RS-20261116-cells-know-fate").messages)
 

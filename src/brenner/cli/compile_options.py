@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -37,7 +38,7 @@ def compile_options(function: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(function)
     def command(*args: object, **said: object) -> int:
         flags = {name: bool(said.pop(name)) for name in (*_FLAGS, *_ASKED, "force")}
-        how = {name: flags[name] for name in _FLAGS}
+        how: dict[str, Any] = {name: flags[name] for name in _FLAGS}
         return function(*args, options=CompileOptions(**how, persist=_wish(flags)), **said)
 
     for option in reversed((*_HOW, *_KEPT)):

@@ -54,6 +54,8 @@ class Repository(NamedTuple):
             raise Unavailable(NOT_A_REPOSITORY.at(path=str(folder)))
         if done.code:
             raise failed(done, "rev-parse")
+        if "\n" in os.path.realpath(folder):  # its answers are parted by what is in the name
+            paths = [ask(folder, "rev-parse", which).text for which in _WHERE[2:]]
         git_folder, common, top, outer, *_ = (*paths, "")
         found = Path(outer) if outer else None
         return cls(Path(top), Path(git_folder), Path(os.path.abspath(folder / common)), found)  # noqa: PTH100

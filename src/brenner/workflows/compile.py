@@ -41,7 +41,7 @@ from brenner.workflows.persist import (
     persist,
     persistence_of,
 )
-from brenner.workflows.previewed import check_as_seen
+from brenner.workflows.previewed import check_as_seen, check_proposed
 from brenner.workflows.publishing import check_sound, post, recipients_of, verified
 from brenner.workflows.references import (
     closed_circles,
@@ -60,8 +60,8 @@ from brenner.workflows.version_texts import version_text, version_texts
 class CompileOptions(NamedTuple):
     """How to compile. `close` publishes the last version of the session.
 
-    `position` is how many messages the thread had when somebody looked at what would be published;
-    where it is not that any more, nothing is.
+    `position` is how many messages the thread had when somebody looked at what would be published,
+    and `seen` the digest of that; where it is not that any more, nothing is.
     """
 
     dry_run: bool = False
@@ -71,6 +71,7 @@ class CompileOptions(NamedTuple):
     close: bool = False
     persist: PersistOptions | None = None
     position: int | None = None
+    seen: str | None = None
 
 
 class Status(StrEnum):
@@ -149,6 +150,7 @@ class _Compile:
         if options.close and not chain.versions:
             raise Refused(codes.NO_VERSION_TO_CLOSE.at(thread_id=chain.thread_id))
         proposal = self._propose()
+        check_proposed(chain.thread_id, proposal.artifact, options.seen)
         if options.strict and proposal.refused:
             return self._result(proposal, Status.REFUSED)
         if not proposal.applies_something and (chain.is_closed or not options.close):

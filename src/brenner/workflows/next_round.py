@@ -37,7 +37,16 @@ from brenner.workflows.round_roster import earlier_kickoffs, round_roster
 from brenner.workflows.round_thread import RoundThread, overtaken
 from brenner.workflows.send_kickoffs import Addressed, addressed
 from brenner.workflows.session_status import Followed, load_status
-from brenner.workflows.started import Started, Status, changed_roles, once, send_all, tried
+from brenner.workflows.started import (
+    Started,
+    Status,
+    changed_roles,
+    check_as_seen,
+    digest_of,
+    once,
+    send_all,
+    tried,
+)
 
 
 class RoundOptions(NamedTuple):
@@ -45,8 +54,8 @@ class RoundOptions(NamedTuple):
 
     The excerpt is a text, or `sections` of the project's source text. `reopen` goes on with a
     session that is closed. `register` says that the recipients' names may be made known also where
-    they belong to a whole server. `base` is the version that somebody looked at; where another one
-    is the latest by now, nothing is sent.
+    they belong to a whole server. `base` is the version that somebody looked at, and `seen` the
+    digest of what would have been sent; where it is not that any more, nothing is sent.
     """
 
     wish: RosterWish = RosterWish()
@@ -61,6 +70,7 @@ class RoundOptions(NamedTuple):
     reopen: bool = False
     register: bool = False
     base: int | None = None
+    seen: str | None = None
 
 
 def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
@@ -95,11 +105,13 @@ def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
         resolved.roster,
         once(found),
         round=base.number + 1,
+        digest=digest_of(kickoffs, base.message_id),
     )
     if any(each.severity is ERROR for each in found):
         return started
     if options.dry_run:
         return tried(started, newcomers)
+    check_as_seen(started, options.seen)
     return send_all(desk, thread, started, newcomers)
 
 

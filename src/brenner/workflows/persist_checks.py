@@ -4,9 +4,11 @@
 
 import os
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.diagnostics.codes import persisting as codes
+from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.persist.artifact_file import (
@@ -17,7 +19,7 @@ from brenner.persist.artifact_file import (
     VersionText,
     obstacle,
 )
-from brenner.persist.places import Place, check_writable, is_in_repository
+from brenner.persist.places import Place, check_writable, is_in_repository, place_of
 from brenner.project import Project
 from brenner.workflows.desk import Desk
 
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 
 class PersistOptions(NamedTuple):
-    """How far to go. A push needs a commit, so it means one. `force` gives up what is there.
+    """How far to go. A push needs a commit, so it means one. `force` gives up what is there; with
+    `seen` only if it is still the file of that digest.
 
     An archive that is there already is kept up to date also where nobody asks for one.
     """
@@ -36,6 +39,7 @@ class PersistOptions(NamedTuple):
     push: bool = False
     archive: bool = False
     force: bool = False
+    seen: str | None = None
 
     @property
     def is_commit(self) -> bool:
@@ -54,8 +58,21 @@ def check_files(
     found = obstacle(place.file, version, versions)
     if isinstance(found, Newer) or (found and not options.force):
         raise _refusal(desk, version, place, found)
+    if found and options.seen not in (None, file_digest(desk.project, version.thread_id)):
+        raise Refused(FILE_OVERTAKEN.at(path=place.name))
     if has_archive(options, place):
         _check_archive(desk, version.thread_id, options, place)
+
+
+def file_digest(project: Project, thread_id: str) -> str:
+    """What stands for the file of a session as it is now; also for that there is none."""
+    try:
+        return sha256(place_of(project, thread_id).file.read_bytes()).hexdigest()
+    except (OSError, Refused):  # what cannot be a file of ours is told elsewhere
+        return NO_FILE
+
+
+NO_FILE = "none"
 
 
 def has_archive(options: PersistOptions, place: Place) -> bool:

@@ -54,8 +54,12 @@ class Foreseen(NamedTuple):
     obstacle: BrennerError | None = None
 
 
-def latest_of(desk: Desk, thread_id: str, number: int | None = None) -> Latest:
-    """The latest version; refused where there is none, or where it is not the one of `number`."""
+def latest_of(
+    desk: Desk, thread_id: str, number: int | None = None, message_id: int | None = None
+) -> Latest:
+    """The latest version; refused where there is none, or where it is not the one of `number`, or
+    of that message: a number that was declared void is given again.
+    """
     check_usable(thread_id)
     chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
     check_sound(chain)
@@ -64,6 +68,10 @@ def latest_of(desk: Desk, thread_id: str, number: int | None = None) -> Latest:
         raise Refused(NO_VERSION_YET.at(thread_id=thread_id, path=path))
     if number is not None and number != chain.number:
         now = f"v{chain.number} is"
+        raise Refused(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
+    if message_id not in (None, chain.latest.message_id):
+        now = f"another v{chain.number} is, message {chain.latest.message_id}"
+        number = chain.number
         raise Refused(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
     stored = desk.mailbox.message(chain.latest.message_id)
     text = render_artifact(chain.state.artifact)

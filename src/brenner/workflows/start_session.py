@@ -25,7 +25,16 @@ from brenner.workflows.kickoff_thread import KickoffThread, thread_of_today
 from brenner.workflows.rosters import RosterWish, resolve_roster
 from brenner.workflows.send_kickoffs import Addressed, addressed
 from brenner.workflows.session_files import read_session_file
-from brenner.workflows.started import Started, Status, changed_roles, once, send_all, tried
+from brenner.workflows.started import (
+    Started,
+    Status,
+    changed_roles,
+    check_as_seen,
+    digest_of,
+    once,
+    send_all,
+    tried,
+)
 
 __all__ = ["StartOptions", "Started", "Status", "start_session"]
 
@@ -35,7 +44,8 @@ class StartOptions(NamedTuple):
 
     The excerpt is a text, or `sections` of the project's source text, such as `42,45-47`. Without
     `thread_id` and `bead` the thread gets an ID from the question and from `today`. `register` says
-    that the recipients' names may be made known also where they belong to a whole server.
+    that the recipients' names may be made known also where they belong to a whole server. `seen` is
+    the digest of what somebody looked at; where something else would be sent by now, nothing is.
     """
 
     question: str
@@ -52,6 +62,7 @@ class StartOptions(NamedTuple):
     dry_run: bool = False
     register: bool = False
     today: date | None = None
+    seen: str | None = None
 
 
 def start_session(desk: Desk, options: StartOptions) -> Started:
@@ -85,11 +96,13 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
         (),
         roster,
         once(found),
+        digest=digest_of(kickoffs),
     )
     if thread is None or any(each.severity is ERROR for each in found):
         return started
     if options.dry_run:
         return tried(started, newcomers)
+    check_as_seen(started, options.seen)
     return send_all(desk, thread, started, newcomers)
 
 

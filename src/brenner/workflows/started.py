@@ -1,11 +1,14 @@
 """What comes of the kickoffs of a session, or of one of its rounds: sent, tried, or broken off."""
 
+import json
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from hashlib import sha256
 from typing import NamedTuple
 
 from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE, ROLE_CHANGED
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.codes.previews import KICKOFFS_OVERTAKEN
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Profile
 from brenner.roster.model import Roster
@@ -28,7 +31,7 @@ class Started(NamedTuple):
     """What was done. `registered` are the names that were made known, or would be.
 
     `failed` is what went wrong after the first kickoff had gone out. `round` is the number of a
-    later round, where the kickoffs are of one.
+    later round, where the kickoffs are of one. `digest` stands for what would be sent.
     """
 
     thread_id: str | None
@@ -39,6 +42,7 @@ class Started(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     failed: BrennerError | None = None
     round: int | None = None
+    digest: str = ""
 
     @property
     def recipients(self) -> tuple[str, ...]:
@@ -54,6 +58,22 @@ def changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Dia
             if each.stored and each.role != role:
                 before, now = each.role or "one of all", role or "one of all"
                 yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
+
+
+def digest_of(kickoffs: Iterable[Addressed], base: int = 0) -> str:
+    """What stands for all that would be sent, and for the message of the version beneath it."""
+    letters = [
+        [each.message.thread_id, each.message.recipients, each.message.subject, each.message.body]
+        for each in kickoffs
+        if each.stored is None
+    ]
+    return sha256(json.dumps([base, letters]).encode()).hexdigest()
+
+
+def check_as_seen(started: Started, seen: str | None) -> None:
+    """Refuse to send other kickoffs than somebody has looked at; None is whoever did not look."""
+    if seen is not None and seen != started.digest:
+        raise Refused(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
 
 
 def once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

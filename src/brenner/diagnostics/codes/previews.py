@@ -29,4 +29,38 @@ VERSION_NOT_LATEST = Code(
     example=Example("text", "persist v2    (v3 was published)", "persist v3"),
 )
 
-CODES: tuple[Code, ...] = (PREVIEW_OVERTAKEN, VERSION_NOT_LATEST)
+KICKOFFS_OVERTAKEN = Code(
+    id="KICKOFFS_OVERTAKEN",
+    severity=ERROR,
+    title="The kickoffs are not those of the preview any more",
+    message="What would be sent in `{thread_id}` is not what you looked at: something has come in "
+    "or has been started meanwhile. Nothing was sent.",
+    fix="Look at the kickoffs as they are now; if you agree, send those.",
+    why="A kickoff speaks for the operator. It quotes critiques and what was refused, so whatever "
+    "comes in between would go out in her name unseen.",
+    spec="message body, KICKOFF",
+    example=Example(
+        "text",
+        "a round, previewed    (then a CRITIQUE comes in, which its kickoffs quote)",
+        "a round, previewed with that CRITIQUE in it",
+    ),
+)
+FILE_OVERTAKEN = Code(
+    id="FILE_OVERTAKEN",
+    severity=ERROR,
+    title="The file is not what it was in the preview",
+    message="`{path}` has changed since you looked, and it was to be written over. Nothing was "
+    "written.",
+    fix="Look at what would be written over now; if you agree, do that.",
+    why="Whoever gives up what is in a file has to have seen it.",
+    spec="R19",
+    example=Example(
+        "text",
+        "persist, write over    (then somebody edits the file)",
+        "persist, write over, with the edit seen",
+    ),
+)
+
+CODES: tuple[Code, ...] = (
+    *(PREVIEW_OVERTAKEN, VERSION_NOT_LATEST, KICKOFFS_OVERTAKEN, FILE_OVERTAKEN),
+)

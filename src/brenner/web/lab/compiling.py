@@ -16,17 +16,18 @@ from brenner.web.lab.compile_document import compiled_document, news_document
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.forms import is_ticked, number_in
 from brenner.web.lab.hand_edits import edits_document
-from brenner.web.lab.persist_ticks import HOW, wanted
+from brenner.web.lab.persist_ticks import FILE, HOW, wanted
 from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.compiled_words import persisted_words, what_happened
-from brenner.workflows.previewed import arrived_since
+from brenner.workflows.persist_checks import file_digest
+from brenner.workflows.previewed import arrived_since, digest_of
 from brenner.workflows.void_version import check_operator
 
 _TICKS = ("strict", "reopen", "notify", "persist", *HOW)
-_POSITION, _SINCE = "position", "since"
+_POSITION, _SINCE, _SEEN = "position", "since", "seen"
 _WRONG = 422
 
 
@@ -44,7 +45,7 @@ def publishing(name: str, kind: Publishing) -> Action:
         partial(form, kind),
         partial(do, kind),
         partial(preview, kind),
-        takes=takes(numbers=(_POSITION,), flags=_TICKS),
+        takes=takes(numbers=(_POSITION,), texts=(_SEEN,), flags=_TICKS),
         guard=Guard(_POSITION, lambda seen: seen.get(_POSITION)),
     )
 
@@ -89,7 +90,7 @@ def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
     """What would be published, as far as it can be said, and of which thread."""
     seen: dict[str, object] = {"fault": None, "details": [], "compiled": None, "position": None}
     seen |= {"thread_id": visit.thread_id, "closes": kind.close, "can_act": False, "edits": None}
-    seen |= {"since": None, "news": []}
+    seen |= {"since": None, "news": [], _SEEN: None, FILE: None}
     try:
         # First the position: what comes in after it is refused, not published unseen.
         position = lab_desk(visit).mailbox.thread(visit.thread_id, limit=1).position
@@ -99,6 +100,8 @@ def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
         notify = is_ticked(visit.form, "notify")
         compiled = compiled_document(done, is_done=False, notify=notify)
         seen |= {"position": position, "compiled": compiled, "can_act": compiled["can_act"]}
+        seen |= {_SEEN: digest_of(done.artifact) if done.status is Status.DRY_RUN else None}
+        seen |= {FILE: file_digest(visit.site.desk.project, visit.thread_id)}
     except BrennerError as error:
         seen |= {"fault": error.diagnostic.to_json(), "details": list(error.details)}
         seen["edits"] = edits_document(error)
@@ -117,8 +120,9 @@ def _compiled(
         reopen=is_ticked(form, "reopen"),
         notify=is_ticked(form, "notify"),
         close=kind.close,
-        persist=wanted(form),
+        persist=wanted(form, is_meant=not dry_run),
         position=position,
+        seen=None if dry_run else form.get(_SEEN) or None,
     )
     return compile_thread(desk, visit.thread_id, options)
 

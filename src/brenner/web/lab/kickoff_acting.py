@@ -59,7 +59,7 @@ def preview(kind: Kickoffs, visit: Visit) -> Page:
     """What would be sent as the form stands."""
     said = _read(kind, visit)
     tried = _tried(kind, visit, said)
-    document = preview_document(tried, said.roster)
+    document = preview_document(tried, said)
     return Page("lab/kickoffs_part.html", kind.title, document, is_live=False)
 
 
@@ -144,5 +144,5 @@ def _previewed(kind: Kickoffs, visit: Visit, said: Said) -> dict[str, object]:
     except BrennerError as error:
         found = placed([error.diagnostic], said.roster)
         return {"violations": found}
-    seen = preview_document(tried, said.roster)
+    seen = preview_document(tried, said)
     return {"preview": seen, "violations": seen["violations"]}

@@ -1,6 +1,8 @@
 """What the forms of kickoffs share: a preview for each recipient, faults beside their fields."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from brenner.roster.validate import stated_faults, validate_roster_coverage
 from brenner.thread.counting import counted
 from brenner.thread.wording import joined
 from brenner.web.lab.roster_form import RosterForm
+from brenner.web.visit import Visit
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.started import Started
 from brenner.workflows.started_json import started_json, what_became
@@ -24,6 +27,7 @@ AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE = (
     *("agents", "question", "context", "excerpt", "sections", "thread_id", "register", "title"),
 )
 _OR_REMOVE = ", or remove the row"
+_SEEN, _SEEN_OF = "seen", "seen_of"
 # The field that a fault is about; of all others the form says it at its head only
 _FIELDS: Mapping[str, str] = MappingProxyType(
     {each.id: AGENTS for each in roster_codes.CODES}
@@ -60,6 +64,21 @@ class Said(NamedTuple):
 
     texts: Mapping[str, str]
     roster: RosterForm
+
+
+def content_of(said: Said) -> str:
+    """What tells one form from another: the same words, the same agents."""
+    roster = said.roster
+    told = [sorted(said.texts.items()), roster.used, roster.mode, roster.name]
+    return sha256(json.dumps(told).encode()).hexdigest()
+
+
+def seen_by(visit: Visit, said: Said) -> str | None:
+    """What the preview stood for; None where the form says something else by now: then she has
+    seen nothing that could be sent.
+    """
+    is_same = visit.form.get(_SEEN_OF) == content_of(said)
+    return visit.form.get(_SEEN) if is_same else None
 
 
 class Tried(NamedTuple):
@@ -112,15 +131,19 @@ def asks_nobody(said: RosterForm) -> list[Diagnostic]:
 # The document
 
 
-def preview_document(tried: Tried, said: RosterForm) -> dict[str, object]:
-    """What would be sent to whom, and what is wrong with it."""
-    started = tried.started
+def preview_document(tried: Tried, said: Said) -> dict[str, object]:
+    """What would be sent to whom, and what is wrong with it. It bears what it stands for, and of
+    which words it is: the form sends both along.
+    """
+    started, roster = tried.started, said.roster
     return {
+        _SEEN: started.digest if started else None,
+        _SEEN_OF: content_of(said),
         "would": would(tried),
         "started": started_json(started) if started else None,
         "sent_before": _before(started),
-        "violations": placed(tried.found, said),
-        "places": [*_PLACES, *_row_places(said)],
+        "violations": placed(tried.found, roster),
+        "places": [*_PLACES, *_row_places(roster)],
     }
 
 
@@ -154,9 +177,20 @@ def placed(found: Iterable[Diagnostic], said: RosterForm) -> list[dict[str, obje
     """Each fault with the field that it is about, which may be in one row."""
     rows = _row_faults(said)
     return [
-        {**each.to_json(), "at": rows.get((each.id, each.message)) or _field(each)}
+        {
+            **each.to_json(),
+            "fix": _in_form(each),
+            "at": rows.get((each.id, each.message)) or _field(each),
+        }
         for each in found
     ]
+
+
+def _in_form(found: Diagnostic) -> str:
+    """What to do about it in a form, which has fields and no options."""
+    if found.code is message_body.MISSING_RECOMMENDED_SECTION:
+        return "Write them into “Passages”, or go on without."
+    return found.fix.removesuffix(" It comes from the session.")
 
 
 def _field(found: Diagnostic) -> str | None:

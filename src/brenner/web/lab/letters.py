@@ -2,7 +2,7 @@
 as they would be sent, and sent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.check.report import Report
@@ -157,7 +157,7 @@ def ended(text: str) -> str:
 # What came of it
 
 
-def sent_done(visit: Visit, checked: Checked, sent: Sent, also: Sequence[str] = ()) -> Done:
+def sent_done(visit: Visit, checked: Checked, sent: Sent) -> Done:
     """What was sent, in one line; and what to do next."""
     stored = sent.stored
     message = stored.message
@@ -175,5 +175,5 @@ def sent_done(visit: Visit, checked: Checked, sent: Sent, also: Sequence[str] = 
         (links.session(visit.thread_id, "thread"), "The thread"),
         (links.session(visit.thread_id), "The session"),
     )
-    says = " ".join(filter(None, (what, waits, *also)))
+    says = " ".join(filter(None, (what, waits)))
     return Done(is_done=True, says=says, document=document, to=to)

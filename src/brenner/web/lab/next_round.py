@@ -9,7 +9,7 @@ from brenner.web.lab.action import Action, Guard
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.forms import number_in
 from brenner.web.lab.kickoff_acting import Kickoffs
-from brenner.web.lab.kickoff_form import Said, not_together
+from brenner.web.lab.kickoff_form import Said, not_together, seen_by
 from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.lab.roster_form import MOST_ROWS, roster_form_of
 from brenner.web.page import Document
@@ -54,6 +54,7 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
         reopen=bool(texts["reopen"]),
         register=bool(texts["register"]),
         base=number_in(visit.form, _BASE) if is_meant else None,
+        seen=None if dry_run else seen_by(visit, said),
     )
     return start_round(lab_desk(visit), visit.thread_id, options)
 

@@ -7,19 +7,17 @@ from brenner.workflows.persist import PersistOptions
 
 HOW = ("commit", "push", "archive", "force")
 ASKED = ("persist", "commit", "push", "archive")
+FILE = "file"  # the field that says which file was seen
 
 
-def persist_options(form: Mapping[str, str]) -> PersistOptions:
-    """How far to go; a push means a commit."""
+def persist_options(form: Mapping[str, str], *, is_meant: bool) -> PersistOptions:
+    """How far to go; a push means a commit. A preview, which is not meant, is of any file."""
     said = {name: is_ticked(form, name) for name in HOW}
-    return PersistOptions(said["commit"] or said["push"], said["push"], *_rest(said))
+    seen = form.get(FILE) or None if is_meant else None
+    return PersistOptions(**said | {"commit": said["commit"] or said["push"]}, seen=seen)
 
 
-def _rest(said: Mapping[str, bool]) -> tuple[bool, bool]:
-    return said["archive"], said["force"]
-
-
-def wanted(form: Mapping[str, str]) -> PersistOptions | None:
+def wanted(form: Mapping[str, str], *, is_meant: bool) -> PersistOptions | None:
     """The same where it is asked for at all."""
     is_asked = any(is_ticked(form, name) for name in ASKED)
-    return persist_options(form) if is_asked else None
+    return persist_options(form, is_meant=is_meant) if is_asked else None

@@ -1,5 +1,6 @@
 """Persist the latest version in the lab: what will be written where, seen before it is."""
 
+from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.thread.counting import counted
@@ -8,12 +9,13 @@ from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.forms import is_ticked, number_in
 from brenner.web.lab.hand_edits import edits_document
-from brenner.web.lab.persist_ticks import HOW, persist_options
+from brenner.web.lab.persist_ticks import FILE, HOW, persist_options
 from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.compiled_words import persisted_words
 from brenner.workflows.persist import PersistOptions, persistence_of
+from brenner.workflows.persist_checks import NO_FILE, file_digest
 from brenner.workflows.persist_latest import (
     Foreseen,
     Latest,
@@ -23,7 +25,7 @@ from brenner.workflows.persist_latest import (
 )
 
 _TITLE = "Persist"
-_VERSION = "version"
+_VERSION, _MESSAGE = "version", "message"
 _WRONG = 422
 _MOST_CHARACTERS = 40_000  # of a difference on a page
 
@@ -36,21 +38,24 @@ def _form(visit: Visit) -> Page:
     document = {
         "thread_id": visit.thread_id,
         "fields": fields,
-        "preview": _seen(visit, PersistOptions(commit=True) if is_first else _options(visit)),
+        "preview": _seen(visit, PersistOptions(commit=True) if is_first else _tried(visit)),
     }
     return Page("lab/persist.html", _TITLE, document, is_live=False)
 
 
 def _preview(visit: Visit) -> Page:
-    return Page("lab/persist_part.html", _TITLE, _seen(visit, _options(visit)), is_live=False)
+    return Page("lab/persist_part.html", _TITLE, _seen(visit, _tried(visit)), is_live=False)
 
 
 def _do(visit: Visit) -> Done | Page:
     """Persist what was shown; where something is known to fail, nothing is written."""
     desk = lab_desk(visit)
-    latest = latest_of(desk, visit.thread_id, number_in(visit.form, _VERSION))
-    options = _options(visit)
-    if foresee(desk, latest, options).obstacle:
+    latest = _latest(visit)
+    options = persist_options(visit.form, is_meant=True)
+    obstacle = foresee(desk, latest, options).obstacle
+    if obstacle and obstacle.diagnostic.code is FILE_OVERTAKEN:
+        raise obstacle  # the preview that comes back is of the file as it is now
+    if obstacle:
         page = _form(visit)
         return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
     try:
@@ -77,14 +82,16 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
     """How far it came: what is written stays, and the same again does what is missing."""
     desk, version = lab_desk(visit), latest.version
     now = persistence_of(desk.project, version.thread_id, version.text)
+    is_there = file_digest(desk.project, version.thread_id) != NO_FILE
     how_far = {
-        "Draft": f"{now.path} was not written",
+        "Draft": f"{now.path} "
+        + (f"does not hold v{version.number} as it is" if is_there else "was not written"),
         "Pending": f"{now.path} holds v{version.number}, but no commit has it",
         "Persisted": f"{now.path} holds v{version.number}, and a commit has it",
     }[now.status]
     found = error.diagnostic
     document = {
-        "heading": "Not done" if now.status == "Draft" else "Done in part",
+        "heading": "Not done" if now.status == "Draft" and not is_there else "Done in part",
         "thread_id": visit.thread_id,
         "version": version.number,
         "persistence": now._asdict(),
@@ -99,16 +106,21 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
 # The preview
 
 
-def _options(visit: Visit) -> PersistOptions:
-    return persist_options(visit.form)
+def _tried(visit: Visit) -> PersistOptions:
+    return persist_options(visit.form, is_meant=False)
+
+
+def _latest(visit: Visit) -> Latest:
+    """The version that was shown: of that number, and that very message."""
+    number, message = (number_in(visit.form, name) for name in (_VERSION, _MESSAGE))
+    return latest_of(lab_desk(visit), visit.thread_id, number, message)
 
 
 def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
     """What would be written, committed, pushed; or why nothing would."""
     desk = lab_desk(visit)
     try:
-        guard = number_in(visit.form, _VERSION) if is_dry_run(visit) else None
-        latest = latest_of(desk, visit.thread_id, guard)
+        latest = _latest(visit) if is_dry_run(visit) else latest_of(desk, visit.thread_id)
         seen = foresee(desk, latest, options)
     except BrennerError as error:
         return _nothing(error)
@@ -118,6 +130,7 @@ def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
         "version": seen.version.number,
         "message_id": seen.version.message_id,
         "path": seen.persistence.path,
+        FILE: file_digest(desk.project, visit.thread_id),
         "persistence": seen.persistence._asdict(),
         "difference": seen.difference[:_MOST_CHARACTERS],
         "is_cut": len(seen.difference) > _MOST_CHARACTERS,
@@ -189,6 +202,6 @@ ACTION = Action(
     _form,
     _do,
     _preview,
-    takes=takes(numbers=(_VERSION,), flags=HOW),
+    takes=takes(numbers=(_VERSION, _MESSAGE), texts=(FILE,), flags=HOW),
     guard=Guard(_VERSION, lambda seen: seen.get(_VERSION)),
 )

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Mapping
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.model import Stored
+from brenner.mail.rules import check_recipient
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject, parse_subject
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
+from brenner.web.lab.kickoff_form import blank
 from brenner.web.lab.letters import (
     MORE,
     TO,
@@ -60,17 +62,18 @@ def _form(visit: Visit, checked: Checked | None = None) -> Page:
 
 
 def _do(visit: Visit) -> Done | Page:
-    answered = _answered(visit)
+    answered = _to_answer(visit)
     checked = send_letter(visit, _letter(visit, answered))
     if checked.sent is None:
         return _form(visit, checked)
-    wants = answered is not None and visit.form.get("acknowledge") == "yes"
-    also = [_also_acknowledged(visit, answered.id)] if answered and wants else []
-    return sent_done(visit, checked, checked.sent, also)
+    done = sent_done(visit, checked, checked.sent)
+    if answered is None or not _acknowledges(visit):
+        return done
+    return _also_acknowledged(visit, answered.id, done)
 
 
 def _preview(visit: Visit) -> Page:
-    letter = _letter(visit, _answered(visit))
+    letter = _letter(visit, _to_answer(visit))
     document = preview_document(letter, check_letter(visit, letter))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
@@ -94,14 +97,31 @@ def _wants_ack(visit: Visit) -> bool | None:
     return said if isinstance(said, bool) else _ASKED.get(visit.form.get("ack", ""))
 
 
-def _also_acknowledged(visit: Visit, message_id: int) -> str:
-    """The reply is sent, whatever becomes of the ACK: that is said, and nothing else."""
+def _also_acknowledged(visit: Visit, message_id: int, done: Done) -> Done:
+    """The reply is sent, whatever becomes of the ACK: nobody is told that both are."""
     try:
         ack = lab_ack(visit, message_id).sent
     except BrennerError as error:
-        why = error.diagnostic.message
-        return f"But message {message_id} could not be acknowledged: {why}"
-    return f"Message {message_id} is acknowledged, by message {ack.stored.id}."
+        found = error.diagnostic
+        says = f"{done.says} But message {message_id} could not be acknowledged: {found.message}"
+        document = {**done.document, "violations": [found.to_json()], "heading": "Done in part"}
+        return done._replace(is_done=False, says=says, document=document)
+    says = f"{done.says} Message {message_id} is acknowledged, by message {ack.stored.id}."
+    return done._replace(says=says)
+
+
+def _acknowledges(visit: Visit) -> bool:
+    return visit.form.get("acknowledge") == "yes"
+
+
+def _to_answer(visit: Visit) -> Stored | None:
+    """The message that is answered. Where it is to be acknowledged, it must be one that can be."""
+    answered = _answered(visit)
+    if _acknowledges(visit) and answered is None:
+        raise Refused(blank("message", "which one is acknowledged"))
+    if _acknowledges(visit) and answered:
+        check_recipient(answered, visit.site.desk.project.operator)
+    return answered
 
 
 def _answered(visit: Visit) -> Stored | None:

@@ -8,7 +8,7 @@ from brenner.web.lab import kickoff_acting
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_desk
 from brenner.web.lab.kickoff_acting import Kickoffs
-from brenner.web.lab.kickoff_form import Said, blank, not_together
+from brenner.web.lab.kickoff_form import Said, blank, not_together, seen_by
 from brenner.web.lab.requests import DRY_RUN
 from brenner.web.lab.roster_form import new_roster_form
 from brenner.web.lab.start_request import by_request
@@ -56,6 +56,7 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
         dry_run=dry_run,
         register=bool(texts[_REGISTER]),
         today=visit.now.date(),
+        seen=None if dry_run else seen_by(visit, said),
     )
     return start_session(lab_desk(visit), options)
 
