@@ -50,16 +50,13 @@ class Scale(NamedTuple):
 _TITLE, _BAR, _GAP = 20, 20, 12
 
 
-def bars(title: str, rows: Sequence[Bar], scale: Scale, name: str = "bars") -> Markup:
-    """Horizontal bars, each with its name above it and its total behind it.
-
-    `name` is part of the ids in it: one for each chart of a page.
-    """
+def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
+    """Horizontal bars, each with its name above it and its total behind it."""
     unit = (_WIDTH - 60) / scale.whole
     step = _TITLE + _BAR + _GAP
     drawn = (_bar(row, place * step, unit, scale) for place, row in enumerate(rows))
     told = "; ".join(_told(row, scale) for row in rows)
-    return _chart(name, (title, told), max(step * len(rows) - _GAP, 1), Markup("").join(drawn))
+    return _chart("bars", (title, told), max(step * len(rows) - _GAP, 1), Markup("").join(drawn))
 
 
 def _told(row: Bar, scale: Scale) -> str:
@@ -194,7 +191,7 @@ def score_chart(tests: Sequence[Mapping[str, Any]]) -> Markup:
         Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"])
         for each in tests[:_MOST_BARS]
     ]
-    return bars("Tests by score", rows, Scale(words, MOST_SCORE), "scores")
+    return bars("Tests by score", rows, Scale(words, MOST_SCORE))
 
 
 def rounds_chart(agents: Sequence[Mapping[str, Any]], rounds: Sequence[int]) -> Markup:

@@ -25,7 +25,6 @@ from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done, partly_sent
 from brenner.web.lab.roster_form import changed, read_roster_form, roster_document
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 from brenner.workflows.started import Started, Status
 
 _WRONG = 422
@@ -66,7 +65,7 @@ def preview(kind: Kickoffs, visit: Visit) -> Page:
 def do(kind: Kickoffs, visit: Visit) -> Done | Page:
     """Send them; or do what another button of the form says, which sends nothing."""
     said, then = _read(kind, visit), visit.form.get("then", "")
-    after = changed(_desk(visit), said.roster, then)
+    after = changed(lab_desk(visit), said.roster, then)
     if after:
         return _page(kind, visit, said._replace(roster=after[0]), focus=after[1])
     faults = _faults(kind, said)
@@ -90,10 +89,6 @@ def _partly(kind: Kickoffs, visit: Visit, said: Said, started: Started) -> Page:
     return page._replace(document=document, status=broken_off(started))
 
 
-def _desk(visit: Visit) -> Desk:
-    return lab_desk(visit)
-
-
 def _read(kind: Kickoffs, visit: Visit) -> Said:
     ticks = {name: "yes" for name in kind.ticks if is_ticked(visit.form, name)}
     texts = {**texts_of(visit.form, kind.texts), **dict.fromkeys(kind.ticks, ""), **ticks}
@@ -113,7 +108,7 @@ def _tried(kind: Kickoffs, visit: Visit, said: Said) -> Tried:
 def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
     document: dict[str, object] = {
         "fields": dict(said.texts),
-        **roster_document(_desk(visit), said.roster),
+        **roster_document(lab_desk(visit), said.roster),
         **kind.about(visit),
         "focus": focus,
         "violations": [],

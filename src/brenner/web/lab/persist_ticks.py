@@ -12,11 +12,7 @@ ASKED = ("persist", "commit", "push", "archive")
 def persist_options(form: Mapping[str, str]) -> PersistOptions:
     """How far to go; a push means a commit."""
     said = {name: is_ticked(form, name) for name in HOW}
-    return PersistOptions(said["commit"] or said["push"], said["push"], *_rest(said))
-
-
-def _rest(said: Mapping[str, bool]) -> tuple[bool, bool]:
-    return said["archive"], said["force"]
+    return PersistOptions(**said | {"commit": said["commit"] or said["push"]})
 
 
 def wanted(form: Mapping[str, str]) -> PersistOptions | None:

@@ -29,27 +29,29 @@ _MOST_CHARACTERS = 40_000  # of a difference on a page
 
 
 def _form(visit: Visit) -> Page:
-    is_first = not visit.form
     fields = {name: is_ticked(visit.form, name) for name in HOW}
-    if is_first:
+    options = persist_options(visit.form)
+    if not visit.form:  # a commit is offered
         fields["commit"] = True
+        options = PersistOptions(commit=True)
     document = {
         "thread_id": visit.thread_id,
         "fields": fields,
-        "preview": _seen(visit, PersistOptions(commit=True) if is_first else _options(visit)),
+        "preview": _seen(visit, options),
     }
     return Page("lab/persist.html", _TITLE, document, is_live=False)
 
 
 def _preview(visit: Visit) -> Page:
-    return Page("lab/persist_part.html", _TITLE, _seen(visit, _options(visit)), is_live=False)
+    seen = _seen(visit, persist_options(visit.form))
+    return Page("lab/persist_part.html", _TITLE, seen, is_live=False)
 
 
 def _do(visit: Visit) -> Done | Page:
     """Persist what was shown; where something is known to fail, nothing is written."""
     desk = lab_desk(visit)
     latest = latest_of(desk, visit.thread_id, number_in(visit.form, _VERSION))
-    options = _options(visit)
+    options = persist_options(visit.form)
     if foresee(desk, latest, options).obstacle:
         page = _form(visit)
         return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
@@ -97,10 +99,6 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
 
 
 # The preview
-
-
-def _options(visit: Visit) -> PersistOptions:
-    return persist_options(visit.form)
 
 
 def _seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
