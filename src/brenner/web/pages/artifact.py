@@ -1,8 +1,9 @@
 """The artifact of a session: one version of it, whole or a section at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from brenner.artifact.blame import Change
 from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, Layout
 from brenner.artifact.model import Artifact, Item, order_of
 from brenner.artifact.ranking import shown
@@ -16,7 +17,14 @@ from brenner.thread.wording import thread_argument
 from brenner.web import links
 from brenner.web.comparing import before
 from brenner.web.frame import file_of, session_document, session_of
-from brenner.web.item_view import Scene, by_item, changes_of, findings_by_item, is_table, item_json
+from brenner.web.item_view import (
+    Scene,
+    by_item,
+    findings_by_item,
+    is_table,
+    item_json,
+    last_changes,
+)
 from brenner.web.mentioned import Places
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import Part, part, part_json
@@ -123,7 +131,7 @@ def _document(visit: Visit, view: View) -> Document:
     loaded, metadata = view.loaded, view.artifact.metadata
     sections = list(_sections(visit, view))
     items = [item for _, _, some in sections for item in some]
-    scene = with_trusts(visit, view.scene, items)
+    scene = with_trusts(visit, view.scene, last_changes(view.scene, items))
     here = {item.id for item in items}
     places = Places(visit, scene, ids_of(view.artifact), here)
     return {
@@ -166,9 +174,9 @@ def where_from(view: View) -> dict[str, object]:
     }
 
 
-def with_trusts(visit: Visit, scene: Scene, items: Sequence[Item]) -> Scene:
-    """With what is known of the senders of the messages that the page names."""
-    ids = {change.source.message_id for change in changes_of(scene, items)}
+def with_trusts(visit: Visit, scene: Scene, changes: Iterable[Change]) -> Scene:
+    """With what is known of the senders of the messages that made some changes."""
+    ids = {change.source.message_id for change in changes}
     return scene._replace(trusts=trusts_of(visit.site.desk.mailbox, ids))
 
 
