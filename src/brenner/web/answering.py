@@ -19,6 +19,7 @@ from brenner.diagnostics.codes.lab import MAIL_AWAY
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.web import links
 from brenner.web.dear import AGAIN_AFTER, Lane, is_dear, is_file
+from brenner.web.forms import JSON
 from brenner.web.from_files import from_files
 from brenner.web.guest_pages import check_guest
 from brenner.web.last_good import Asked, LastGood
@@ -36,7 +37,6 @@ from brenner.web.written import PACKED, Cookies, Key, Text, Written, takes_packe
 _MOST_AT_ONCE = 8
 _FILE_LIFE = 60.0  # seconds; a file says when it was made, and new mail makes another one
 _MOST_FILE = 16 * 1024 * 1024  # bytes of one that is kept
-_JSON = "application/json"
 _OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
 STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
@@ -261,7 +261,7 @@ def respond(answer: Answer, request: Request, visit: Visit) -> Response:
 def wants_json(request: Request) -> bool:
     """Whether a script asks; a browser names `text/html` first."""
     accepted = request.headers.get("accept", "")
-    return request.query_params.get("format") == "json" or accepted.startswith(_JSON)
+    return request.query_params.get("format") == "json" or accepted.startswith(JSON)
 
 
 def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
@@ -279,7 +279,7 @@ def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
 
 def _text(page: Page, request: Request, visit: Visit) -> Text:
     if wants_json(request):
-        return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", _JSON)
+        return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", JSON)
     return Text.of(html(page, visit), "text/html; charset=utf-8")
 
 

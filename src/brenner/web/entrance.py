@@ -8,10 +8,8 @@ from datetime import datetime
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.web import guests, links
-from brenner.web.lab.door import WaitError, seconds_to_wait
-from brenner.web.lab.entering import own_path
-from brenner.web.lab.tries import Clock, Tries
 from brenner.web.page import Cookie, Page, Redirect
+from brenner.web.tries import Clock, Tries, WaitError, seconds_to_wait
 from brenner.web.visit import Visit
 
 _TOO_MANY, _WRONG = 429, 401
@@ -59,7 +57,7 @@ class Entrance:
 
 
 def _next(visit: Visit) -> str:
-    return own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
+    return links.own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
 
 
 def _left(until: datetime, now: datetime) -> int:

@@ -21,9 +21,9 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
 from brenner.web.feed import Feed, Viewer
 from brenner.web.guests import GUEST, GUEST_UNTIL
-from brenner.web.lab.tries import place_of as machine_at
 from brenner.web.place import Place, read_place
 from brenner.web.store import Store
+from brenner.web.tries import machine_at
 from brenner.web.watcher import Watcher
 
 MOST_VIEWERS = 500

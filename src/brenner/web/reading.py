@@ -16,15 +16,14 @@ from brenner.mail.open import store_of
 from brenner.session.contributions import Survival
 from brenner.session.reference_graph import ReferenceGraph
 from brenner.session.refusal_replies import told_of_refusals
-from brenner.session.refused import Place
+from brenner.session.refused import BlockPlace
 from brenner.session.rounds import Round, rounds_of
 from brenner.session.settled import Settled, settled
 from brenner.session.standing import to_come
 from brenner.thread.posted import in_thread_order
 from brenner.web.kept_sessions import Kept
 from brenner.web.of_versions import OfVersions
-from brenner.web.place import Place as MailPlace
-from brenner.web.place import place_of
+from brenner.web.place import Place, place_of
 from brenner.web.store import Store
 from brenner.web.worked_out import AWhile, Few, once, worked_out
 from brenner.workflows.check_references import load_graph
@@ -110,7 +109,7 @@ class Session:
         return self.merged.ledger
 
     @worked_out
-    def settled(self) -> Mapping[Place, Settled]:
+    def settled(self) -> Mapping[BlockPlace, Settled]:
         """The refused blocks that were corrected or dismissed since."""
         read = [self.ledgers[number].entries for number in sorted(self.ledgers)]
         return settled(self.chain, self.messages, [*read, self.expected])
@@ -150,14 +149,14 @@ class Reading:
     def __init__(self, desk: Desk, store: Store | None = None) -> None:
         self.desk = desk
         self.store = store or Store(desk, store_of(desk.project).shown)
-        self.place: MailPlace | None = None
+        self.place: Place | None = None
         self.kept = Kept(desk, _with_news)
         self._listings: Few[Listing] = Few(2)  # of now, and of who began a moment ago
         self._graphs: Few[AWhile[ReferenceGraph]] = Few(2)
         self._seen: dict[str, Session] = {}
         self._is_preparing = threading.Lock()
 
-    def at(self, place: MailPlace) -> Self:
+    def at(self, place: Place) -> Self:
         """The same, for one visit, with all mail up to there."""
         pinned = copy(self)
         vars(pinned).update(place=place, _seen={})

@@ -7,9 +7,9 @@ from brenner.mail.rules import check_recipient
 from brenner.thread.counting import counted
 from brenner.thread.types import ACK_STATUSES
 from brenner.web import links
+from brenner.web.forms import many
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
-from brenner.web.lab.forms import many
 from brenner.web.lab.letters import message_of
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page

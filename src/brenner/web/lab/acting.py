@@ -11,9 +11,9 @@ from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
+from brenner.web.forms import ONCE, Form, content_of
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import is_marked
-from brenner.web.lab.forms import ONCE, Form, content_of
 from brenner.web.lab.once import Once
 from brenner.web.lab.requests import DRY_RUN, is_dry_run, request_faults, would_be_refused
 from brenner.web.page import Document, Page, Redirect

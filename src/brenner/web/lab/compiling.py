@@ -11,10 +11,10 @@ from typing import NamedTuple
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.web import links
+from brenner.web.forms import is_ticked, number_in
 from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.compile_document import compiled_document, news_document
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import is_ticked, number_in
 from brenner.web.lab.hand_edits import edits_document
 from brenner.web.lab.persist_ticks import HOW, wanted
 from brenner.web.lab.requests import is_dry_run, takes

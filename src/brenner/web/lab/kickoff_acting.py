@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
+from brenner.web.forms import is_ticked
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import is_ticked
 from brenner.web.lab.kickoff_form import (
     Said,
     Tried,

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.roster.json_form import read_stated, unread_keys
 from brenner.roster.model import Stated
+from brenner.web.forms import ONCE, TOKEN
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import ONCE, TOKEN
 from brenner.web.lab.kickoff_form import blank, not_together
 from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done
 from brenner.web.lab.requests import DRY_RUN, FLAG, NAMES, TEXT, unknown, wrong_kind

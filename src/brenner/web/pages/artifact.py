@@ -259,7 +259,7 @@ def _columns(artifact: Artifact, rows: Sequence[Item]) -> list[Document]:
     ]
 
 
-def place_of(view: View, item_id: str) -> str:
+def address_of(view: View, item_id: str) -> str:
     """The address of an item in its artifact: on the page that shows it."""
     total = sum(map(len, view.artifact.sections.values()))
     for layout in LAYOUT:

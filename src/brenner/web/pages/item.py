@@ -24,9 +24,9 @@ from brenner.web.mentioned import Places, named_in
 from brenner.web.page import Answer, Document, Page
 from brenner.web.pages.artifact import (
     View,
+    address_of,
     ids_of,
     items_of,
-    place_of,
     view_of,
     where_from,
     with_trusts,
@@ -58,7 +58,7 @@ def page(visit: Visit) -> Answer:
         "addresses": Places(visit, scene, ids_of(view.artifact)).of([item]),
         "section": section.id,
         "section_words": SECTION_WORDS[section.id],
-        "place": place_of(view, item.id),
+        "place": address_of(view, item.id),
         **_beside(view, section, item),
         "named_by": naming[:_MOST_NAMING],
         "named_by_count": len(naming),
