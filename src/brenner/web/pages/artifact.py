@@ -127,9 +127,15 @@ def _not_yet(visit: Visit) -> Document:
 # The version
 
 
-def _document(visit: Visit, view: View) -> Document:
+def whole_document(visit: Visit) -> Document:
+    """The document of the page with all items on it, however many there are."""
+    view = view_of(visit)
+    return _not_yet(visit) if view is None else _document(visit, view, is_whole=True)
+
+
+def _document(visit: Visit, view: View, *, is_whole: bool = False) -> Document:
     loaded, metadata = view.loaded, view.artifact.metadata
-    sections = list(_sections(visit, view))
+    sections = list(_sections(visit, view, is_whole=is_whole))
     items = [item for _, _, some in sections for item in some]
     scene = with_trusts(visit, view.scene, last_changes(view.scene, items))
     here = {item.id for item in items}
@@ -203,19 +209,26 @@ def _wanted(visit: Visit) -> str | None:
 # Sections
 
 
-def _sections(visit: Visit, view: View) -> Iterator[tuple[Layout, Part, Sequence[Item]]]:
+def _sections(
+    visit: Visit, view: View, *, is_whole: bool
+) -> Iterator[tuple[Layout, Part, Sequence[Item]]]:
     """Each section with the items of it that the page shows."""
     wanted = _wanted(visit)
-    total = sum(map(len, view.artifact.sections.values()))
+    is_whole = is_whole or _fits(view.artifact)
     for layout in LAYOUT:
         if wanted in (None, layout.section.id):
             items = items_of(view.artifact, layout)
             if wanted:
                 found = part(visit, len(items), _MOST_ON_PAGE)
             else:
-                size = max(1, len(items)) if total <= _MOST_WHOLE else _MOST_OF_EACH
+                size = max(1, len(items)) if is_whole else _MOST_OF_EACH
                 found = Part(1, max(1, -(-len(items) // size)), size, len(items))
             yield layout, found, found.of(items)
+
+
+def _fits(artifact: Artifact) -> bool:
+    """Whether all of it is shown at once."""
+    return sum(map(len, artifact.sections.values())) <= _MOST_WHOLE
 
 
 def items_of(artifact: Artifact, layout: Layout) -> list[Item]:
@@ -261,11 +274,10 @@ def _columns(artifact: Artifact, rows: Sequence[Item]) -> list[Document]:
 
 def address_of(view: View, item_id: str) -> str:
     """The address of an item in its artifact: on the page that shows it."""
-    total = sum(map(len, view.artifact.sections.values()))
     for layout in LAYOUT:
         ids = [item.id for item in items_of(view.artifact, layout)]
         if item_id in ids:
-            is_whole = total <= _MOST_WHOLE or ids.index(item_id) < _MOST_OF_EACH
+            is_whole = _fits(view.artifact) or ids.index(item_id) < _MOST_OF_EACH
             number = ids.index(item_id) // _MOST_ON_PAGE + 1
             asked = {} if is_whole else {"section": layout.section.id, "page": number}
             asked["version"] = view.scene.version
