@@ -11,10 +11,10 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.web import links
-from brenner.web.answering import respond
 from brenner.web.forms import read_form
 from brenner.web.page import Answer, Page
 from brenner.web.refused import diagnostic_page
+from brenner.web.responding import respond
 from brenner.web.site import Site
 from brenner.web.tries import wait_header
 from brenner.web.visit import Visit

@@ -60,13 +60,15 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/export/{{form}}": exports.page,
     }
 )
+# What these show depends on what a browser keeps for us; all others are the same for everybody
+PERSONAL: frozenset[PageFunction] = frozenset({versions.page, diff.page})
 
 
 def routes(site: Site) -> list[BaseRoute]:
     """All of them. Those of the lab exist only where it is on."""
     if site.is_lab and site.door is None:
         site = site._replace(door=Door(site.desk))
-    answering = Answering(site)
+    answering = Answering(site, PERSONAL)
     pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
     lab = lab_routes(site) if site.is_lab else []
     return [Route("/assets/{digest}/{name}", _asset), *pages, *lab, *entrance_routes(site)]

@@ -14,13 +14,13 @@ from starlette.routing import BaseRoute, Route
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.web import links
-from brenner.web.answering import respond, wants_json
 from brenner.web.forms import JSON, read_form, read_json
 from brenner.web.lab import acting, entering
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.actions import ACTIONS
 from brenner.web.page import Answer, Page, Redirect
 from brenner.web.refused import diagnostic_page, refusal_page
+from brenner.web.responding import respond, wants_json
 from brenner.web.site import Site
 from brenner.web.tries import seconds_to_wait, wait_header
 from brenner.web.visit import Visit
