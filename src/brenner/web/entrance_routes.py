@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
@@ -22,7 +23,6 @@ from brenner.web.visiting import visit_of
 
 _Work = Callable[[Visit, str], Answer]
 _MOST_AT_ONCE = 4
-_FORBIDDEN = 403
 
 
 def entrance_routes(site: Site) -> list[BaseRoute]:
@@ -57,7 +57,7 @@ def _answer(site: Site, work: _Work, request: Request, body: bytes) -> Response:
             visit = visit._replace(form=read_form(body))
         answer = work(visit, address)
     except BrennerError as error:
-        answer = diagnostic_page(error.diagnostic, _FORBIDDEN)
+        answer = diagnostic_page(error.diagnostic, HTTPStatus.FORBIDDEN)
     response = respond(answer, request, visit)
     if isinstance(answer, Page):
         response.headers.update(wait_header(answer.document.get("wait")))

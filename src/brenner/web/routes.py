@@ -1,5 +1,6 @@
 """Every address of the web page, and what answers there."""
 
+from http import HTTPStatus
 from types import MappingProxyType
 
 from starlette.exceptions import HTTPException
@@ -78,8 +79,8 @@ async def _asset(request: Request) -> Response:
     """A file under its digest; one of an earlier release is not there."""
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.digest != request.path_params["digest"]:
-        raise HTTPException(404)
+        raise HTTPException(HTTPStatus.NOT_FOUND)
     if takes_packed(request.headers.get("accept-encoding", "")):
         headers = {**_FOR_EVER, "Content-Encoding": PACKED}
-        return Response(asset.packed, 200, headers, asset.media_type)
-    return Response(asset.content, 200, _FOR_EVER, asset.media_type)
+        return Response(asset.packed, HTTPStatus.OK, headers, asset.media_type)
+    return Response(asset.content, HTTPStatus.OK, _FOR_EVER, asset.media_type)

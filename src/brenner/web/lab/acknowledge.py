@@ -1,5 +1,7 @@
 """To acknowledge a message, or all that is owed in a session."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.errors import BrennerError, Uncertain
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Debt
@@ -16,7 +18,6 @@ from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.acknowledge import RECEIVED, Acknowledged
 
-_WRONG = 422
 _MOST_SHOWN = 200
 _NOTHING_CHOSEN = "Choose at least one message."
 
@@ -40,7 +41,7 @@ def _form(visit: Visit, problem: str = "") -> Page:
         },
         "problem": problem,
     }
-    status = _WRONG if problem else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
     return Page("lab/acknowledge.html", "Acknowledge", document, status, is_live=False)
 
 

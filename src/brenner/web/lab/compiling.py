@@ -6,6 +6,7 @@ the form was opened is named by every preview of it.
 """
 
 from functools import partial
+from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
@@ -27,7 +28,6 @@ from brenner.workflows.void_version import check_operator
 
 _TICKS = ("strict", "reopen", "notify", "persist", *HOW)
 _POSITION, _SINCE = "position", "since"
-_WRONG = 422
 
 
 class Publishing(NamedTuple):
@@ -73,7 +73,9 @@ def do(kind: Publishing, visit: Visit) -> Done | Page:
     done = _compiled(kind, visit, position=position)
     if done.status is Status.REFUSED or _did_nothing(done):
         page = form(kind, visit)
-        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
+        return page._replace(
+            document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
     return _done(done)
 
 

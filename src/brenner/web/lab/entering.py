@@ -1,5 +1,6 @@
 """The pages at the door of the lab: to log in, to log out, and what waits inside."""
 
+from http import HTTPStatus
 from shlex import quote
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
@@ -12,7 +13,6 @@ from brenner.web.tries import WaitError, seconds_to_wait
 from brenner.web.visit import Visit
 
 _MOST_OWED = 100
-_WAIT, _REFUSED, _AWAY = 429, 401, 503
 
 
 def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
@@ -93,7 +93,11 @@ def _cookie(door: Door, value: str) -> Cookie:
 
 def _status(error: BrennerError | None) -> int:
     if error is None:
-        return 200
+        return HTTPStatus.OK
     if isinstance(error, WaitError):
-        return _WAIT
-    return _AWAY if isinstance(error, Unavailable) else _REFUSED
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return (
+        HTTPStatus.SERVICE_UNAVAILABLE
+        if isinstance(error, Unavailable)
+        else HTTPStatus.UNAUTHORIZED
+    )

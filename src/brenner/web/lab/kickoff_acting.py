@@ -5,6 +5,7 @@ part sends only what is missing, so the form of a kickoff that broke off can be 
 """
 
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
@@ -26,8 +27,6 @@ from brenner.web.lab.roster_form import changed, read_roster_form, roster_docume
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.started import Started, Status
-
-_WRONG = 422
 
 
 class Kickoffs(NamedTuple):
@@ -124,7 +123,9 @@ def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
 def _refused(kind: Kickoffs, visit: Visit, said: Said) -> Page:
     """The form with what is wrong at its head: nothing was sent."""
     page = _page(kind, visit, said)
-    return page._replace(document={**page.document, "says_first": True}, status=_WRONG)
+    return page._replace(
+        document={**page.document, "says_first": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+    )
 
 
 def _previewed(kind: Kickoffs, visit: Visit, said: Said) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """Persist the latest version in the lab: what will be written where, seen before it is."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.thread.counting import counted
@@ -24,7 +26,6 @@ from brenner.workflows.persist_latest import (
 
 _TITLE = "Persist"
 _VERSION = "version"
-_WRONG = 422
 _MOST_CHARACTERS = 40_000  # of a difference on a page
 
 
@@ -54,7 +55,9 @@ def _do(visit: Visit) -> Done | Page:
     options = persist_options(visit.form)
     if foresee(desk, latest, options).obstacle:
         page = _form(visit)
-        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
+        return page._replace(
+            document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
     try:
         done = persist_latest(desk, latest, options)
     except BrennerError as error:

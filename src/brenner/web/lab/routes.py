@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import urlencode
 
@@ -32,12 +33,12 @@ _LOGIN = links.lab("login")
 _HTMX, _HTML = "hx-request", "text/html"
 _STATUSES = MappingProxyType(
     {
-        codes.NOT_LOGGED_IN.id: 401,
-        codes.LOGIN_REFUSED.id: 401,
-        codes.FORGED_FORM.id: 403,
-        codes.FORM_UNKNOWN.id: 409,
-        codes.FORM_CHANGED.id: 409,
-        codes.TOO_MANY_ATTEMPTS.id: 429,
+        codes.NOT_LOGGED_IN.id: HTTPStatus.UNAUTHORIZED,
+        codes.LOGIN_REFUSED.id: HTTPStatus.UNAUTHORIZED,
+        codes.FORGED_FORM.id: HTTPStatus.FORBIDDEN,
+        codes.FORM_UNKNOWN.id: HTTPStatus.CONFLICT,
+        codes.FORM_CHANGED.id: HTTPStatus.CONFLICT,
+        codes.TOO_MANY_ATTEMPTS.id: HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
 
