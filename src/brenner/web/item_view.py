@@ -21,6 +21,7 @@ from brenner.delta.schema import (
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.mail.model import Trust
+from brenner.thread.wording import cut
 from brenner.web import links
 from brenner.web.page import Document
 from brenner.workflows.authorship import Row, item_rows, row_json
@@ -120,7 +121,7 @@ def _entry(scene: Scene, row: Row) -> Document:
     return document | {
         "key": row.path[1] if len(row.path) > 1 else None,
         "label": _key_label(row),
-        "replaced": _cut(document["replaced"]),
+        "replaced": _short(document["replaced"]),
         "before": before._asdict() if before else None,
         "changes": sum(1 for _ in change.history()) if change else 0,
     }
@@ -132,10 +133,8 @@ def _key_label(row: Row) -> str | None:
     return SCORE_LABELS.get(key, key) if key and row.path[0] == "score" else key
 
 
-def _cut(value: object) -> object:
-    if isinstance(value, str) and len(value) > _MOST_REPLACED:
-        return value[:_MOST_REPLACED] + " …"
-    return value
+def _short(value: object) -> object:
+    return cut(value, _MOST_REPLACED) if isinstance(value, str) else value
 
 
 def _conflict(conflict: Conflict) -> Document:
