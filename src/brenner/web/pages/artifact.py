@@ -27,7 +27,7 @@ from brenner.web.item_view import (
 )
 from brenner.web.mentioned import Places
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import Part, part, part_json
+from brenner.web.paging import Part, in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.source_text import readable_source
@@ -255,7 +255,7 @@ def _section(
         "empty": "None yet" if layout.least else NONE_REGISTERED,
         "columns": columns if len(columns) <= _MOST_COLUMNS else None,
         "items": [item_json(view.scene, section, item) for item in items],
-        "part": part_json(found, visit.thread_id, "artifact", asked),
+        "part": part_json(found, in_session(visit.thread_id, "artifact", asked)),
         "more": links.session(visit.thread_id, "artifact", **asked)
         if is_whole and found.pages > 1
         else None,

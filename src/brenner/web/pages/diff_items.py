@@ -13,7 +13,7 @@ from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.summary import changes, same_words, summary
 from brenner.web.item_view import by_item
-from brenner.web.paging import part, part_json
+from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.compare_versions import Side
@@ -30,7 +30,7 @@ def items_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
     conflicts = _conflicts(visit.session, new.number)
     bare = found._replace(items=())
     asked = {"from": old.number, "to": new.number}
-    where = part_json(which, visit.thread_id, "diff", asked)
+    where = part_json(which, in_session(visit.thread_id, "diff", asked))
     return diff_json(bare, old.artifact.metadata, new.artifact.metadata) | {
         "sentence": summary(found),
         "changes": changes(found),

@@ -27,7 +27,7 @@ from brenner.delta.schema import (
 from brenner.thread.wording import cut
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import Part, part, part_json
+from brenner.web.paging import Part, in_session, part, part_json
 from brenner.web.visit import Visit
 
 _TAB = "evidence"
@@ -62,8 +62,8 @@ def _evidence(visit: Visit, found: Matrix, asked: Mapping[str, object]) -> Docum
     return {
         "hypotheses": [_hypothesis(each) for each in rows.of(found.hypotheses)],
         "columns": [_column(each, found, rows) for each in columns.of(found.columns)],
-        "column_pages": part_json(columns, thread_id, _TAB, down),
-        "row_pages": part_json(rows, thread_id, _TAB, beside, "rows"),
+        "column_pages": part_json(columns, in_session(thread_id, _TAB, down)),
+        "row_pages": part_json(rows, in_session(thread_id, _TAB, beside, "rows")),
         "unseparated": [_unseparated(found, section) for section in _KINDS],
         "unkept": [
             {"id": each.item.id, "discriminates": cut(each.item.text("discriminates"), _MOST_TITLE)}
