@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from brenner.mail.mailbox import Mailbox
+from brenner.web.forms import ONCE, Form, read_json
 from brenner.web.lab import acting
 from brenner.web.lab.action import Action, Done
-from brenner.web.lab.forms import ONCE, Form, read_json
 from brenner.web.lab.logins import Login
 from brenner.web.page import Page
 from brenner.web.reading import Reading

@@ -159,8 +159,8 @@ def test_a_large_artifact_is_shown_in_parts(tmp_path: Path) -> None:
     view = artifact.view_of(visit_to(desk, "/", {"thread": THREAD}))
     assert view is not None
     place = f"/sessions/{THREAD}/artifact?section=anomaly_register&page=3#X81"
-    assert artifact.place_of(view, "X81") == place
-    assert artifact.place_of(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
+    assert artifact.address_of(view, "X81") == place
+    assert artifact.address_of(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
 
 
 def test_the_source_text_is_shown_at_its_section(desk: Desk) -> None:

@@ -16,12 +16,15 @@ def test_faults_are_noticed(browser: Browser, site: Show) -> None:
     """An inline script that the policy stops, and a request to elsewhere."""
     opened = window(browser, site.base)
     page = opened.open("/connect")
-    page.evaluate(
-        "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>');"
-        "document.body.append(Object.assign(document.createElement('img'),"
-        " {src: 'http://127.0.0.1:1/elsewhere.png'}))"
-    )
-    page.wait_for_timeout(300)
+    with (
+        page.expect_console_message(lambda said: "elsewhere.png" in said.text),
+        page.expect_console_message(lambda said: "inline" in said.text),
+    ):
+        page.evaluate(
+            "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>');"
+            "document.body.append(Object.assign(document.createElement('img'),"
+            " {src: 'http://127.0.0.1:1/elsewhere.png'}))"
+        )
     opened.context.close()
     told = " ".join(opened.wrong)
     assert "elsewhere.png" in told

@@ -1,7 +1,6 @@
 """The frame of a session's pages says what the status says, and stays small."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,8 @@ import pytest
 from brenner.session.status_words import PHASE_WORDS
 from brenner.web.frame import session_document
 from brenner.web.pages import agents, artifact
+from brenner.web.reading import Session
+from brenner.web.worked_out import AWhile
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import persistence_of
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
@@ -75,15 +76,22 @@ def test_a_missing_third_alternative_is_said(desk: Desk) -> None:
     assert '<strong class="attention">MISSING</strong>' in page_of(desk)
 
 
-def test_persistence_is_read_from_the_file_not_remembered_for_long(desk: Desk) -> None:
+def test_persistence_is_read_from_the_file_not_remembered_for_long(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = visit_to(desk, "/", {"thread": THREAD}).session
-    now = datetime.now(UTC)
-    assert session.persistence(now).status == "Draft"
-    file = desk.project.folder / session.persistence(now).path
+    assert status(session) == "Draft"
+    file = desk.project.folder / session.persistence.path
     file.parent.mkdir(exist_ok=True)
     file.write_text(session.text)
     assert persistence_of(desk.project, THREAD, session.text).status == "Pending"
-    assert session.persistence(now + timedelta(minutes=1)).status == "Pending"
+    assert status(session) == "Draft"
+    monkeypatch.setattr(AWhile, "seconds", 0)
+    assert status(session) == "Pending"
+
+
+def status(session: Session) -> str:
+    return session.persistence.status
 
 
 def test_the_text_is_that_of_the_latest_version(desk: Desk) -> None:

@@ -13,9 +13,9 @@ from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
 from brenner.web.lab.actions import ACTIONS
-from brenner.web.lab.entering import own_path
 from brenner.web.lab.logins import Login, Logins
-from brenner.web.lab.tries import Tries, place_of
+from brenner.web.links import own_path
+from brenner.web.tries import Tries, machine_at
 from brenner.workflows.identity import new_secret, renew
 from program import brenner
 from serving.running import Inside, Served, inside
@@ -214,10 +214,12 @@ def test_waits_grow_and_end() -> None:
 
 def test_where_somebody_is() -> None:
     """One network of IPv6 is one place; an IPv4 address is the same by both protocols."""
-    assert place_of("2001:db8::1") == place_of("2001:db8::ffff:2") != place_of("2001:db8:0:1::1")
-    assert place_of("::ffff:10.0.0.1") == place_of("10.0.0.1")
-    assert place_of("fe80::1%eth0") == place_of("fe80::2")
-    assert place_of("nowhere") == "nowhere"
+    assert (
+        machine_at("2001:db8::1") == machine_at("2001:db8::ffff:2") != machine_at("2001:db8:0:1::1")
+    )
+    assert machine_at("::ffff:10.0.0.1") == machine_at("10.0.0.1")
+    assert machine_at("fe80::1%eth0") == machine_at("fe80::2")
+    assert machine_at("nowhere") == "nowhere"
 
 
 # Other pages

@@ -17,9 +17,9 @@ from brenner.mail.model import Profile, Sent
 from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
+from brenner.web.forms import Form, read_form, read_json
 from brenner.web.lab import once as once_module
 from brenner.web.lab.action import Done
-from brenner.web.lab.forms import Form, read_form, read_json
 from brenner.web.lab.once import Once
 from brenner.web.page import Page
 from serving.running import Inside, inside

@@ -9,6 +9,7 @@ import pytest
 from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
 from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
 from brenner.thread.messages import Message
+from brenner.web.forms import read_form, read_json
 from brenner.web.lab import (
     acknowledge,
     acting,
@@ -21,7 +22,6 @@ from brenner.web.lab import (
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.actions import ACTIONS
 from brenner.web.lab.compiling import COMPILE, COMPLETE
-from brenner.web.lab.forms import read_form, read_json
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

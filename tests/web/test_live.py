@@ -2,18 +2,25 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from brenner.thread.messages import Message
+from brenner.thread.times import ago
 from brenner.web import links
 from mail.letters import post
 from serving.running import inside
 from web.browsing import DESKTOP, SETTINGS, THREAD, Show, Window, show, window
 
 AGENTS = links.session(THREAD, "agents")
+_HOUR, _DAY = 3600, 24 * 3600
+AGES = (
+    *(-2 * _DAY, -_HOUR, -20, 5, 70, 59 * 60, _HOUR + 5, 23 * _HOUR, _DAY + 5),
+    *(2 * _DAY - 90, 2 * _DAY + 5, 13 * _DAY, 14 * _DAY - 90, 14 * _DAY + 5, 400 * _DAY),
+)
 
 
 @pytest.fixture
@@ -158,6 +165,30 @@ def test_times_stay_true(stage: Show, opened: Window) -> None:
         said.append(page.locator("#probe").inner_text())
     assert said[:4] == ["1 min ago", "5 min ago", "1 h ago", "3 d ago"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", said[4])
+
+
+def test_times_have_the_words_of_the_server(opened: Window) -> None:
+    """On both sides of each of its bounds; the seconds in between are for slow machines."""
+    page = opened.open(AGENTS)
+    now = datetime.now(UTC)
+    told = page.evaluate(
+        """instants => instants.map(each => {
+          const time = document.createElement("time");
+          time.dateTime = each;
+          time.dataset.ago = "";
+          time.className = "probe";
+          document.body.append(time);
+        })""",
+        [(now - timedelta(seconds=each)).isoformat() for each in AGES],
+    )
+    assert len(told) == len(AGES)
+    expect(page.locator(".probe").last).not_to_be_empty(timeout=60_000)
+    said = page.locator(".probe").all_inner_texts()
+    since = datetime.now(UTC) - now
+    early = [ago(now - timedelta(seconds=each), now) for each in AGES]
+    late = [ago(now - timedelta(seconds=each), now + since) for each in AGES]
+    told_now = zip(said, early, late, strict=True)
+    assert [shown for shown, *words in told_now if shown not in words] == []
 
 
 def test_two_windows(browser: Browser, stage: Show) -> None:

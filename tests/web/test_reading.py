@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from brenner.artifact.merging.circles import Node
 from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.web import kept_sessions
+from brenner.web import kept_sessions, of_versions
 from brenner.web import reading as reading_module
 from brenner.web.place import Place, place_of, read_place
 from brenner.web.reading import Reading
-from brenner.web.worked_out import Few, once, worked_out
+from brenner.web.worked_out import AWhile, Few, once, worked_out
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledgers
@@ -107,7 +108,8 @@ def test_a_long_session_is_ready_before_anybody_looks(
     monkeypatch.setattr(reading_module, "_LONG", 2)
     reading.begin().join(30)
     session = reading.session(THREAD)
-    assert tuple(vars(session)["ledgers"].values()) == ledgers(desk, THREAD)
+    assert session.of_versions.has_ledgers
+    assert tuple(session.ledgers.values()) == ledgers(desk, THREAD)
 
 
 def test_one_visit_sees_one_moment(desk: Desk) -> None:
@@ -146,7 +148,7 @@ def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_older_versions_do_not_pile_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were looked at last stay; whoever has one keeps it."""
-    monkeypatch.setattr(reading_module, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(of_versions, "MOST_VERSIONS", 2)
     for name in ("Gradient", "Lineage", "Clock"):
         contribute(desk, ANN, add(name))
         compile_thread(desk, THREAD, CompileOptions())
@@ -266,3 +268,20 @@ def test_places_as_text() -> None:
 @pytest.mark.parametrize("text", ["", "-1", "1-", "1-XY", "1 ", "1\n", "٣", "1" * 16])
 def test_what_is_no_place(text: str) -> None:
     assert read_place(text) is None
+
+
+def test_what_refers_to_what_is_worked_out_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until there is mail; and files, which nobody tells us of, are read again after a while."""
+    reading = Reading(desk)
+    first = reading.references()
+    assert reading.references() is first
+    contribute(desk, ANN, add("Gradient"))
+    compile_thread(desk, THREAD, CompileOptions())
+    second = reading.references()
+    assert not first.has(Node(THREAD, "H1"))
+    assert second.has(Node(THREAD, "H1"))
+    assert reading.references() is second
+    monkeypatch.setattr(AWhile, "seconds", 0)
+    assert reading.references() is not second

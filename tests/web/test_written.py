@@ -15,7 +15,7 @@ from brenner.web.last_good import Asked, LastGood
 from brenner.web.page import Page
 from brenner.web.place import Place
 from brenner.web.store import Absence
-from brenner.web.written import LIFE, MOST_KEY, Cookies, Key, Text, Written, takes_packed
+from brenner.web.written import LIFE, MOST_KEY, Key, Text, Written, takes_packed
 from mail.letters import letter
 from serving.running import At
 from web.browsing import THREAD, Show, show
@@ -134,14 +134,6 @@ def test_one_writes_at_a_time() -> None:
     assert told.index("two begins") > told.index("one ends")
     assert told.index("three begins") < told.index("one ends")
     assert vars(kept)["_turns"] == {}
-
-
-def test_cookies_tell_that_they_were_read() -> None:
-    for look in (lambda c: c.get("a"), list, len, lambda c: "a" in c):
-        cookies = Cookies({"a": "1"})
-        assert not cookies.was_read
-        look(cookies)
-        assert cookies.was_read
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,11 @@ def text_html(text: str) -> str:
     return escape(spelled_out(text))
 
 
+def lines_html(text: str) -> str:
+    """A text of several lines, in the same way; its lines and tabs stay."""
+    return "\n".join("\t".join(map(text_html, line.split("\t"))) for line in text.split("\n"))
+
+
 def spelled_out(text: str) -> str:
     """Control and format characters spelled out; blanks and joiners are letters like others.
 

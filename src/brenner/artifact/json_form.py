@@ -83,7 +83,7 @@ def diff_json(diff: Diff, old: Metadata, new: Metadata) -> dict[str, object]:
         "sentence": summary(diff),
         "changes": changes(diff),
         "unchanged": diff.unchanged,
-        "items": [_item_change(change) for change in diff.items],
+        "items": [item_change_json(change) for change in diff.items],
         "metadata": [_field_change(change) for change in diff.metadata],
     }
 
@@ -96,7 +96,8 @@ def _version(metadata: Metadata) -> dict[str, object]:
     }
 
 
-def _item_change(change: ItemChange) -> dict[str, object]:
+def item_change_json(change: ItemChange) -> dict[str, object]:
+    """An item that changed, field by field."""
     rank = {"old": change.rank[0], "new": change.rank[1]} if change.rank else None
     return {
         "id": change.id,

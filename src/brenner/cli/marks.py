@@ -6,6 +6,7 @@ from zlib import crc32
 from brenner.cli.folding import PLAIN, Piece, Style
 from brenner.diagnostics.visible import visible
 from brenner.thread.subjects import parse_subject
+from brenner.thread.types import TYPES, ColourRole
 
 QUIET: Style = MappingProxyType({"dim": True})
 STRONG: Style = MappingProxyType({"bold": True})
@@ -15,18 +16,15 @@ ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
 _NOTICE: Style = MappingProxyType({"fg": "yellow"})
 
 # Green and yellow look alike to some: they differ in weight as well.
-STYLE_OF_TYPE: dict[str, Style] = {
-    "KICKOFF": _ACCENT,
-    "DELTA": STRONG,
-    "COMPILED": _POSITIVE,
-    "CRITIQUE": ATTENTION,
-    "BLOCKED": ATTENTION,
-    "QUESTION": _NOTICE,
-    "HANDOFF": _NOTICE,
-    "ACK": QUIET,
-    "CLAIM": QUIET,
-    "INFO": QUIET,
+_STYLES: dict[ColourRole, Style] = {
+    "accent": _ACCENT,
+    "strong": STRONG,
+    "positive": _POSITIVE,
+    "attention": ATTENTION,
+    "notice": _NOTICE,
+    "quiet": QUIET,
 }
+STYLE_OF_TYPE: dict[str, Style] = {row.name: _STYLES[row.colour] for row in TYPES.values()}
 # Of the 256 colours some that have a contrast of at least 4 on black and on white
 _TINTS = (30, 31, 62, 97, 130, 132)
 

@@ -17,11 +17,12 @@ from brenner.server.fields import NOTHING, Fields, kind_of
 from brenner.server.hosts import plain, without_port
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.web import links
+from brenner.web import forms, links
 from brenner.web.guests import GUEST, GUEST_UNTIL, entry_cookie, is_entry, threads_of_guest
+from brenner.workflows.credentials import SECRET_HEADER
 
-JSON, URLENCODED = b"application/json", b"application/x-www-form-urlencoded"
-_SECRET = b"brenner-secret"
+JSON, URLENCODED = forms.JSON.encode(), forms.URLENCODED.encode()
+_SECRET = SECRET_HEADER.lower().encode()
 _READ = ("GET", "HEAD")
 _DOORS = (links.ENTER, links.lab("login"))
 _MOST_OF_A_SECRET = 16 * 1024

@@ -16,8 +16,8 @@ from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS
-from brenner.web.answering import respond, wants_json
 from brenner.web.refused import diagnostic_page, refusal_page
+from brenner.web.responding import respond, wants_json
 from brenner.web.site import Site
 from brenner.web.visiting import visit_of
 

@@ -49,7 +49,7 @@ class Gate:
         self._browsers = Browsers(settings)
         self._grace = settings.grace_seconds
         self._checks = (
-            *(self._host, self._origin, self._browsers.forged, self._bearer, self._rate),
+            *(self._host, self._origin, self._browsers.forged, self._bearer),
             *(self._method, self._content_type, self._length),
         )
 
@@ -102,10 +102,14 @@ class Gate:
         return None
 
     def _bearer(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """Who may not come in is told so, but not as often as somebody likes to hear it."""
+        """Who may not come in is told so, but not as often as somebody likes to hear it.
+
+        Who has no token does not use up what others may ask.
+        """
+        address, port = _client(scope)
         if self._is_in(scope, fields):
-            return None
-        address, _ = _client(scope)
+            wait = self._turns.wait(address, port)
+            return _too_many(self._settings.requests_a_second, address, wait) if wait else None
         wait = self._turns.wait_as_stranger(address)
         if wait:
             return _too_many(self._turns.a_share, f"{address} without the token", wait)
@@ -129,14 +133,6 @@ class Gate:
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         is_right = hmac.compare_digest(token.strip(), self._token or b"")
         return is_right and scheme.lower() == b"bearer"
-
-    def _rate(self, scope: Scope, fields: Fields) -> Refusal | None:
-        """After the token: who has none does not use up what others may ask."""
-        if not self._is_in(scope, fields):
-            return None
-        address, port = _client(scope)
-        wait = self._turns.wait(address, port)
-        return _too_many(self._settings.requests_a_second, address, wait) if wait else None
 
     def _method(self, scope: Scope, _fields: Fields) -> Refusal | None:
         if scope["method"] in _METHODS:

@@ -18,7 +18,7 @@ from brenner.session.status import Refusal
 # the name of what is added to it
 Key = tuple[str, ...]
 _ITEM, _AS_WRITTEN = "item", "as written"
-Place = tuple[int, int]  # message and block
+BlockPlace = tuple[int, int]  # message and block
 
 
 def after_ledger(
@@ -33,7 +33,7 @@ def after_ledger(
     return tuple(taken.still_open.values())
 
 
-def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[Place, Place]:
+def corrections(ledgers: Iterable[Iterable[Entry]]) -> dict[BlockPlace, BlockPlace]:
     """Which block has corrected which refused one, over all ledgers of a thread, in their order."""
     taken = _Taken(())
     for ledger in ledgers:
@@ -46,8 +46,8 @@ class _Taken:
 
     def __init__(self, before: Sequence[Refusal]) -> None:
         self.still_open = {(each.message_id, each.block): each for each in before}
-        self.corrected: dict[Place, Place] = {}
-        self._places: dict[Key, list[Place]] = {}
+        self.corrected: dict[BlockPlace, BlockPlace] = {}
+        self._places: dict[Key, list[BlockPlace]] = {}
         for each in before:
             _note(each, self._places)
 
@@ -88,7 +88,7 @@ def refusal_of(entry: Entry, version: int | None) -> Refusal:
     )
 
 
-def _note(refusal: Refusal, places: dict[Key, list[Place]]) -> None:
+def _note(refusal: Refusal, places: dict[Key, list[BlockPlace]]) -> None:
     for key in dict.fromkeys(_keys(refusal)):
         places.setdefault(key, []).append((refusal.message_id, refusal.block))
 

@@ -8,7 +8,7 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.session.chain import Chain
 from brenner.session.letters import letters
 from brenner.session.rebuild import Filed
-from brenner.session.refused import Place, corrections
+from brenner.session.refused import BlockPlace, corrections
 from brenner.session.standing import uncorrected
 
 
@@ -28,7 +28,7 @@ class Settled(NamedTuple):
 
 def settled(
     chain: Chain, messages: Sequence[Filed], ledgers: Sequence[Sequence[Entry]]
-) -> dict[Place, Settled]:
+) -> dict[BlockPlace, Settled]:
     """The refused blocks that are not open any more, by message and block.
 
     `ledgers` are those of all versions in their order, and last what would become of the blocks

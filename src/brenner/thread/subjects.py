@@ -9,6 +9,7 @@ from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.limits import MOST_SUBJECT_CHARACTERS
+from brenner.thread.wording import cut
 
 # thread_subject_conventions, Role Shorthand for DELTA: shorthand and the program that runs it
 ROLE_SHORTHANDS = {
@@ -54,7 +55,7 @@ def compose_subject(subject_type: str, description: str, role: str | None = None
     words = visible(" ".join(description.split()))
     line = Subject(subject_type, role, words).render()
     most = MOST_SUBJECT_CHARACTERS
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return cut(line, most)
 
 
 def check_subject(text: str, line: int | None = None) -> list[Diagnostic]:

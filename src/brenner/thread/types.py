@@ -67,6 +67,10 @@ class SectionRule(NamedTuple):
         return f"{self.asks}, one of {', '.join(self.values)}" if self.values else self.asks
 
 
+# How it looks to people, in every front end
+ColourRole = Literal["accent", "strong", "positive", "attention", "notice", "quiet"]
+
+
 class MessageType(NamedTuple):
     """One message type: a row of the message document."""
 
@@ -78,6 +82,7 @@ class MessageType(NamedTuple):
     sections: tuple[SectionRule, ...]
     # Where a later round names the version it speaks of (publish document, Referencing Artifacts)
     version_field: str = ""
+    colour: ColourRole = "quiet"
 
 
 _REQUIRED = codes.MISSING_SECTION
@@ -111,6 +116,7 @@ URGENCIES = ("Blocking", "Soon", "Whenever")
 
 KICKOFF = MessageType(
     name="KICKOFF",
+    colour="accent",
     purpose="start a research session or a work item",
     title=placeholder("title of the session"),
     ack_required=True,
@@ -136,6 +142,7 @@ KICKOFF = MessageType(
 )
 DELTA = MessageType(
     name="DELTA",
+    colour="strong",
     purpose="contribute to the artifact",
     title="Delta Contribution",
     ack_required=False,
@@ -145,6 +152,7 @@ DELTA = MessageType(
 )
 COMPILED = MessageType(
     name="COMPILED",
+    colour="positive",
     purpose="publish a version of the artifact",
     title="Compiled Artifact v1",
     ack_required=False,
@@ -171,6 +179,7 @@ COMPILED = MessageType(
 )
 CRITIQUE = MessageType(
     name="CRITIQUE",
+    colour="attention",
     purpose="attack the current artifact",
     title="Critique: " + placeholder("title"),
     ack_required=True,
@@ -211,6 +220,7 @@ CLAIM = MessageType(
 )
 HANDOFF = MessageType(
     name="HANDOFF",
+    colour="notice",
     purpose="pass work to another agent",
     title="Work Handoff",
     ack_required=True,
@@ -227,6 +237,7 @@ HANDOFF = MessageType(
 )
 BLOCKED = MessageType(
     name="BLOCKED",
+    colour="attention",
     purpose="report a blocker",
     title="Work Blocked",
     ack_required=True,
@@ -241,6 +252,7 @@ BLOCKED = MessageType(
 )
 QUESTION = MessageType(
     name="QUESTION",
+    colour="notice",
     purpose="ask the operator or another agent",
     title="Question",
     ack_required=True,

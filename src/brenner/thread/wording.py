@@ -1,4 +1,4 @@
-"""Names as a sentence has them, and threads and agents as one types them behind a command."""
+"""Names as a sentence has them; texts cut to fit; threads and agents as a command has them."""
 
 from collections.abc import Iterable
 from shlex import quote
@@ -15,6 +15,11 @@ def joined(names: Iterable[str]) -> str:
         shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
     *most, last = shown or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters; one that goes on says so."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
 def as_option(actor: str, operator: str) -> str:

@@ -1,19 +1,16 @@
-"""From a request to an answer: a page function is run in a thread, and its page is written there.
+"""From a request to an answer: a page function runs in a thread, and its page is written there."""
 
-Every page is also there as JSON: with `?format=json`, or for who asks for `application/json`.
-"""
-
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import urlencode
 
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from brenner.diagnostics.codes.lab import MAIL_AWAY
 from brenner.diagnostics.errors import BrennerError, Unavailable
@@ -23,50 +20,35 @@ from brenner.web.from_files import from_files
 from brenner.web.guest_pages import check_guest
 from brenner.web.last_good import Asked, LastGood
 from brenner.web.looks import Moment, is_look, marked
-from brenner.web.page import Answer, Cookie, Download, Page, PageFunction, Redirect
+from brenner.web.page import Answer, Download, Page, PageFunction
 from brenner.web.place import Place
 from brenner.web.refused import refusal_page
-from brenner.web.rendering import html
+from brenner.web.responding import file_of, respond, response_of, set_cookie, text_of, wants_json
 from brenner.web.site import Site
 from brenner.web.store import Absence
 from brenner.web.visit import Visit
 from brenner.web.visiting import is_https, path_of, recognised, visit_of
-from brenner.web.written import PACKED, Cookies, Key, Text, Written, takes_packed
+from brenner.web.written import Key, Text, Written
 
 _MOST_AT_ONCE = 8
 _FILE_LIFE = 60.0  # seconds; a file says when it was made, and new mail makes another one
 _MOST_FILE = 16 * 1024 * 1024  # bytes of one that is kept
-_JSON = "application/json"
-_OK, _SEE_OTHER, _NOT_MODIFIED = 200, 303, 304
+_NO_COOKIES: Mapping[str, str] = MappingProxyType({})
 _NEEDS_NO_STORE = (links.CONNECT, links.HELP)
 STALE = "Brenner-Stale-Since"  # a page of an earlier time says so to scripts as well
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "Content-Security-Policy": POLICY,
-        "Cache-Control": "no-cache",
-        "Vary": "Accept, Accept-Encoding, Cookie",
-        "X-Frame-Options": "DENY",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    }
-)
 
 
 class Answering:
-    """Answers requests for pages of one site."""
+    """Answers requests for pages of one site. Of these only the `personal` ones see cookies."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, personal: Collection[PageFunction]) -> None:
         self._site = site
+        self._personal = personal
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
         self._lane = Lane()
         self._written = Written()
         self._files = Written(life=_FILE_LIFE)
         self._last_good = LastGood()
-        self._personal: set[PageFunction] = set()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a page that is only read."""
@@ -82,7 +64,7 @@ class Answering:
                 response = await self._shared(function, request, found)
             else:
                 made = await self._made(function, request, found)
-                response = made if isinstance(made, Response) else _response(made, request)
+                response = made if isinstance(made, Response) else response_of(made, request)
             _note_look(response, request, found.position)
             return response
 
@@ -110,11 +92,11 @@ class Answering:
             written, key = self._files, Key(path, guest_of=visit.guest_of)
         text = written.find(key, place)
         if text is not None:
-            return _response(text, request)
+            return response_of(text, request)
         async with written.turn(key):
             text = written.find(key, place)
             if text is not None:
-                return _response(text, request)
+                return response_of(text, request)
             now = await self._site.reading.store.place()
             if isinstance(now, Absence):
                 return await self._stale(function, request, now)
@@ -123,7 +105,7 @@ class Answering:
                 return made
             if written is not self._files or len(made.body) <= _MOST_FILE:
                 written.keep(key, now, made)
-            return _response(made, request)
+            return response_of(made, request)
 
     async def _made(
         self, function: PageFunction, request: Request, place: Place
@@ -152,7 +134,9 @@ class Answering:
                 visit = recognised(visit)
             check_guest(visit)
             if visit.login is not None:
-                return respond(self._kept(function(visit), request, visit), request, visit)
+                answer = function(visit)
+                self._remember(answer, request, visit)
+                return respond(answer, request, visit)
             return self._write(function, request, visit)
         except Unavailable as error:
             absence = visit.site.reading.store.lost(error)
@@ -161,31 +145,29 @@ class Answering:
             return respond(refusal_page(error), request, visit)
 
     def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
-        cookies = Cookies({} if is_file(visit) else visit.cookies)
-        answer = function(visit._replace(cookies=cookies))
+        is_personal = function in self._personal
+        # What a browser keeps for us cannot get to the others that are given the same page.
+        answer = function(visit if is_personal else visit._replace(cookies=_NO_COOKIES))
         if isinstance(answer, Download) and is_file(visit):
-            text = _file(answer)
+            text = file_of(answer)
             return text.with_packed() if len(text.body) <= _MOST_FILE else text
-        if not isinstance(answer, Page) or answer.status != _OK:
+        if not isinstance(answer, Page) or answer.status != HTTPStatus.OK:
             return respond(answer, request, visit)
-        is_personal = cookies.was_read or bool(answer.cookies)
         if not is_personal or not visit.cookies:
-            self._kept(answer, request, visit)
-        text = _text(answer, request, visit).with_packed()
+            self._remember(answer, request, visit)
+        text = text_of(answer, request, visit).with_packed()
         if not is_personal:
             return text
-        self._personal.add(function)
-        response = _response(text, request)
+        response = response_of(text, request)
         for cookie in answer.cookies:
             set_cookie(response, cookie, is_secure=is_https(request))
         return response
 
-    def _kept(self, answer: Answer, request: Request, visit: Visit) -> Answer:
-        """The answer, which is kept for while the store is away; the operator's are hers alone."""
-        if isinstance(answer, Page) and answer.status == _OK:
+    def _remember(self, answer: Answer, request: Request, visit: Visit) -> None:
+        """Keep a page for while the store is away; the operator's are hers alone."""
+        if isinstance(answer, Page) and answer.status == HTTPStatus.OK:
             place = visit.site.reading.place
             self._last_good.keep(_asked(request, visit), answer, visit.now, place)
-        return answer
 
     def _while_away(
         self, function: PageFunction, request: Request, visit: Visit, absence: Absence
@@ -212,10 +194,10 @@ class Answering:
 def _note_look(response: Response, request: Request, position: int) -> None:
     """Let the browser keep that a session was looked at, whoever else has got the same page."""
     thread_id = request.path_params.get("thread")
-    is_page = response.status_code == _NOT_MODIFIED or response.headers.get(
+    is_page = response.status_code == HTTPStatus.NOT_MODIFIED or response.headers.get(
         "content-type", ""
     ).startswith("text/html")
-    is_shown = response.status_code in (_OK, _NOT_MODIFIED) and is_page
+    is_shown = response.status_code in (HTTPStatus.OK, HTTPStatus.NOT_MODIFIED) and is_page
     if not thread_id or not is_shown or "content-disposition" in response.headers:
         return
     if is_look(request.headers) and not wants_json(request):
@@ -243,60 +225,3 @@ def _asked(request: Request, visit: Visit) -> Asked:
     asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
     address = f"{path_of(request)}?{urlencode(sorted(asked))}"
     return Asked(address, visit.guest_of, is_operator=visit.login is not None)
-
-
-def respond(answer: Answer, request: Request, visit: Visit) -> Response:
-    """The answer as it goes over the line."""
-    if isinstance(answer, Redirect):
-        response: Response = RedirectResponse(answer.to, _SEE_OTHER, _HEADERS)
-    elif isinstance(answer, Download):
-        response = _response(_file(answer), request)
-    else:
-        response = _response(_text(answer, request, visit), request, answer.status)
-    for cookie in () if isinstance(answer, Download) else answer.cookies:
-        set_cookie(response, cookie, is_secure=is_https(request))
-    return response
-
-
-def wants_json(request: Request) -> bool:
-    """Whether a script asks; a browser names `text/html` first."""
-    accepted = request.headers.get("accept", "")
-    return request.query_params.get("format") == "json" or accepted.startswith(_JSON)
-
-
-def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
-    """Give the browser something to keep, or take it away."""
-    response.set_cookie(
-        cookie.name,
-        cookie.value,
-        max_age=cookie.seconds if cookie.value else 0,
-        path=cookie.path,
-        secure=is_secure,
-        httponly=True,
-        samesite="strict" if cookie.is_strict else "lax",
-    )
-
-
-def _text(page: Page, request: Request, visit: Visit) -> Text:
-    if wants_json(request):
-        return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", _JSON)
-    return Text.of(html(page, visit), "text/html; charset=utf-8")
-
-
-def _response(text: Text, request: Request, status: int = _OK) -> Response:
-    """Who has the same already gets no more than that."""
-    headers = {**_HEADERS, "ETag": text.tag, **text.headers}
-    if text.tag in request.headers.get("if-none-match", "") and status == _OK:
-        return Response(status_code=304, headers=headers)
-    if text.packed and takes_packed(request.headers.get("accept-encoding", "")):
-        headers |= {"Content-Encoding": PACKED, "ETag": f"W/{text.tag}"}
-        return Response(text.packed, status, headers, media_type=text.media_type)
-    return Response(text.body, status, headers, media_type=text.media_type)
-
-
-def _file(answer: Download) -> Text:
-    headers = {"Content-Security-Policy": answer.policy or POLICY}
-    if answer.file_name:
-        how = "inline" if answer.is_shown else "attachment"
-        headers["Content-Disposition"] = f'{how}; filename="{answer.file_name}"'
-    return Text.of(answer.text, answer.media_type)._replace(headers=headers)

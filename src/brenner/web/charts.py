@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from brenner.delta.schema import MOST_SCORE, SCORE_PARTS
 from brenner.thread.counting import counted
+from brenner.thread.wording import cut
 from brenner.web.filters import plain
 
 _WIDTH = 360  # units; the style sheet lets one be about a pixel
@@ -50,16 +51,13 @@ class Scale(NamedTuple):
 _TITLE, _BAR, _GAP = 20, 20, 12
 
 
-def bars(title: str, rows: Sequence[Bar], scale: Scale, name: str = "bars") -> Markup:
-    """Horizontal bars, each with its name above it and its total behind it.
-
-    `name` is part of the ids in it: one for each chart of a page.
-    """
+def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
+    """Horizontal bars, each with its name above it and its total behind it."""
     unit = (_WIDTH - 60) / scale.whole
     step = _TITLE + _BAR + _GAP
     drawn = (_bar(row, place * step, unit, scale) for place, row in enumerate(rows))
     told = "; ".join(_told(row, scale) for row in rows)
-    return _chart(name, (title, told), max(step * len(rows) - _GAP, 1), Markup("").join(drawn))
+    return _chart("bars", (title, told), max(step * len(rows) - _GAP, 1), Markup("").join(drawn))
 
 
 def _told(row: Bar, scale: Scale) -> str:
@@ -70,7 +68,7 @@ def _told(row: Bar, scale: Scale) -> str:
 
 def _bar(row: Bar, top: int, unit: float, scale: Scale) -> Markup:
     shown = Markup('<text class="name{}" x="0" y="{}"><tspan class="mono">{}</tspan> {}</text>')
-    parts = [shown.format(" killed" * row.is_killed, top + 14, plain(row.id), _cut(row.name))]
+    parts = [shown.format(" killed" * row.is_killed, top + 14, plain(row.id), _short(row.name))]
     left, y = 0.0, top + _TITLE
     outline = Markup('<rect class="whole" x="0.5" y="{}" width="{}" height="{}"/>')
     parts.append(outline.format(y + 0.5, _figure(unit * scale.whole - 1), _BAR - 1))
@@ -141,7 +139,7 @@ def _course_told(row: Course, rounds: Sequence[str]) -> str:
 def _course(row: Course, top: int, width: float, most: int) -> Markup:
     base = top + _LABEL + _HIGH
     parts = [
-        Markup('<text class="name" x="0" y="{}">{}</text>').format(top + 12, _cut(row.name)),
+        Markup('<text class="name" x="0" y="{}">{}</text>').format(top + 12, _short(row.name)),
         Markup('<path class="axis" d="M0 {}.5H{}"/>').format(base, _WIDTH),
     ]
     high = (_HIGH - 12) / most
@@ -175,9 +173,8 @@ def _chart(name: str, words: tuple[str, str], height: float, drawn: Markup) -> M
     )
 
 
-def _cut(text: str) -> Markup:
-    short = text if len(text) <= _MOST_NAME else f"{text[: _MOST_NAME - 1]}…"
-    return plain(short)
+def _short(text: str) -> Markup:
+    return plain(cut(text, _MOST_NAME))
 
 
 def _figure(number: float) -> str:
@@ -194,7 +191,7 @@ def score_chart(tests: Sequence[Mapping[str, Any]]) -> Markup:
         Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"])
         for each in tests[:_MOST_BARS]
     ]
-    return bars("Tests by score", rows, Scale(words, MOST_SCORE), "scores")
+    return bars("Tests by score", rows, Scale(words, MOST_SCORE))
 
 
 def rounds_chart(agents: Sequence[Mapping[str, Any]], rounds: Sequence[int]) -> Markup:

@@ -4,17 +4,14 @@ who was given a link.
 
 import hmac
 from datetime import datetime
+from http import HTTPStatus
 
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.web import guests, links
-from brenner.web.lab.door import WaitError, seconds_to_wait
-from brenner.web.lab.entering import own_path
-from brenner.web.lab.tries import Clock, Tries
 from brenner.web.page import Cookie, Page, Redirect
+from brenner.web.tries import Clock, Tries, WaitError, seconds_to_wait
 from brenner.web.visit import Visit
-
-_TOO_MANY, _WRONG = 429, 401
 
 
 class Entrance:
@@ -27,9 +24,8 @@ class Entrance:
     def page(self, visit: Visit, error: BrennerError | None = None) -> Page:
         """The form that asks for the token."""
         fault = error.diagnostic.to_json() if error else None
-        status = 200 if error is None else _TOO_MANY if isinstance(error, WaitError) else _WRONG
         document = {"next": _next(visit), "fault": fault, "wait": seconds_to_wait(error)}
-        return Page("pages/enter.html", "Come in", document, status, is_live=False)
+        return Page("pages/enter.html", "Come in", document, _status(error), is_live=False)
 
     def enter(self, visit: Visit, address: str) -> Page | Redirect:
         """Look at the token; the browser keeps a proof of it, not the token."""
@@ -59,7 +55,14 @@ class Entrance:
 
 
 def _next(visit: Visit) -> str:
-    return own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
+    return links.own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
+
+
+def _status(error: BrennerError | None) -> HTTPStatus:
+    if error is None:
+        return HTTPStatus.OK
+    is_early = isinstance(error, WaitError)
+    return HTTPStatus.TOO_MANY_REQUESTS if is_early else HTTPStatus.UNAUTHORIZED
 
 
 def _left(until: datetime, now: datetime) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
@@ -11,18 +12,17 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.web import links
-from brenner.web.answering import respond
-from brenner.web.lab.door import wait_header
-from brenner.web.lab.forms import read_form
+from brenner.web.forms import read_form
 from brenner.web.page import Answer, Page
 from brenner.web.refused import diagnostic_page
+from brenner.web.responding import respond
 from brenner.web.site import Site
+from brenner.web.tries import wait_header
 from brenner.web.visit import Visit
 from brenner.web.visiting import visit_of
 
 _Work = Callable[[Visit, str], Answer]
 _MOST_AT_ONCE = 4
-_FORBIDDEN = 403
 
 
 def entrance_routes(site: Site) -> list[BaseRoute]:
@@ -57,7 +57,7 @@ def _answer(site: Site, work: _Work, request: Request, body: bytes) -> Response:
             visit = visit._replace(form=read_form(body))
         answer = work(visit, address)
     except BrennerError as error:
-        answer = diagnostic_page(error.diagnostic, _FORBIDDEN)
+        answer = diagnostic_page(error.diagnostic, HTTPStatus.FORBIDDEN)
     response = respond(answer, request, visit)
     if isinstance(answer, Page):
         response.headers.update(wait_header(answer.document.get("wait")))

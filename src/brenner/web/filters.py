@@ -14,11 +14,12 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from brenner.artifact.field_words import value_text
-from brenner.artifact.html_values import Known, part_html, prose, text_html
+from brenner.artifact.html_values import Known, lines_html, part_html, prose, text_html
 from brenner.artifact.model import Reference
 from brenner.delta.schema import SECTIONS, Field, FieldKind
 from brenner.thread.counting import counted
 from brenner.thread.times import ago, exact
+from brenner.thread.types import TYPES
 from brenner.thread.wording import thread_argument
 from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.markdown_html import markdown, parts
@@ -26,18 +27,6 @@ from brenner.web.message_text import formatted, own_part
 
 _TINTS = 12
 _INITIALS = 2
-# The colour role of each type of message, the same as in the terminal (look, Message types)
-_ROLES = MappingProxyType(
-    {
-        "KICKOFF": "accent",
-        "DELTA": "strong",
-        "COMPILED": "positive",
-        "CRITIQUE": "attention",
-        "BLOCKED": "attention",
-        "QUESTION": "notice",
-        "HANDOFF": "notice",
-    }
-)
 
 
 def plain(text: str) -> Markup:
@@ -52,14 +41,12 @@ def paragraphs(text: str) -> Markup:
 
 def verbatim(text: str) -> Markup:
     """A text of somebody else's with its lines and tabs, for `pre`."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return _escaped("\n".join("\t".join(map(text_html, line.split("\t"))) for line in lines))
+    return lines(text.replace("\r\n", "\n"))
 
 
 def lines(text: str) -> Markup:
     """A text of somebody else's with its lines and tabs, and nothing added or taken away."""
-    kept = ("\t".join(map(text_html, line.split("\t"))) for line in text.split("\n"))
-    return _escaped("\n".join(kept))
+    return _escaped(lines_html(text))
 
 
 def coded(text: str) -> Markup:
@@ -127,7 +114,7 @@ def initials(name: str) -> str:
 
 def role(message_type: str | None) -> str:
     """The colour role of a type of message."""
-    return _ROLES.get(message_type or "", "quiet")
+    return TYPES[message_type].colour if message_type in TYPES else "quiet"
 
 
 def words(name: str) -> str:

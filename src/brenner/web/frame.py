@@ -47,7 +47,7 @@ def session_document(visit: Visit) -> Document:
         "stands": _stands(status),
         "tabs": _tabs(session),
         "rail": session.once(rail),
-        "card": _card(session, visit),
+        "card": _card(session),
         "turns": _turns(status, visit),
         "waits": _waits(status),
         **needs_document(session, visit),
@@ -109,7 +109,7 @@ def _tab(thread_id: str, name: str, count: int | None) -> Mapping[str, object]:
     return {"name": name, "link": links.session(thread_id, tab), "count": count}
 
 
-def _card(session: Session, visit: Visit) -> Mapping[str, object] | None:
+def _card(session: Session) -> Mapping[str, object] | None:
     version, report = session.status.version, session.lint
     if version is None or report is None:
         return None
@@ -122,7 +122,7 @@ def _card(session: Session, visit: Visit) -> Mapping[str, object] | None:
         "status": version.status,
         "contributors": session.once(contributors),
         "conflicts": len(session.chain.state.conflicts),
-        "persistence": session.persistence(visit.now)._asdict(),
+        "persistence": session.persistence._asdict(),
         "since": list(since) if since else [],
     }
 

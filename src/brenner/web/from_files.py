@@ -1,5 +1,7 @@
 """A session while the store is away, as its file in `artifacts/` tells of it (dual-source rule)."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.memory import MemoryMailbox
 from brenner.web.last_good import stale
@@ -7,8 +9,6 @@ from brenner.web.page import Page, PageFunction
 from brenner.web.reading import Reading
 from brenner.web.store import Absence
 from brenner.web.visit import Visit
-
-_OK = 200
 
 
 def from_files(function: PageFunction, visit: Visit, absence: Absence) -> Page | None:
@@ -22,5 +22,5 @@ def from_files(function: PageFunction, visit: Visit, absence: Absence) -> Page |
         page = function(visit._replace(site=without))
     except BrennerError:
         return None
-    is_good = isinstance(page, Page) and page.status == _OK
+    is_good = isinstance(page, Page) and page.status == HTTPStatus.OK
     return stale(page, absence, None) if is_good and isinstance(page, Page) else None

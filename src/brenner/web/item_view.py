@@ -21,6 +21,7 @@ from brenner.delta.schema import (
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.mail.model import Trust
+from brenner.thread.wording import cut
 from brenner.web import links
 from brenner.web.page import Document
 from brenner.workflows.authorship import Row, item_rows, row_json
@@ -44,7 +45,6 @@ class Scene(NamedTuple):
     conflicts: Mapping[str, tuple[Conflict, ...]] = _NO_CONFLICTS
     findings: Mapping[str, tuple[Diagnostic, ...]] = _NO_FINDINGS
     trusts: Mapping[int, Trust | None] = MappingProxyType({})
-    with_history: bool = False
 
     def link(self, item_id: str) -> str:
         """The permanent address of an item, in this version."""
@@ -89,9 +89,9 @@ def _fields(scene: Scene, section: Section, item: Item, rows: list[Row]) -> Iter
     """The fields in the order of the layout. What was taken away only the history shows."""
     by_name: dict[str, list[Row]] = {}
     for row in rows:
-        if row.value is not None or scene.with_history:
+        if row.value is not None:
             by_name.setdefault(row.path[0], []).append(row)
-    hidden = {"killed", _heading(section)} if not scene.with_history else {"killed"}
+    hidden = {"killed", _heading(section)}
     labels = [name for name in LAYOUT_OF[section.id].labels if name in by_name]
     conflicts = scene.conflicts.get(item.id, ())
     for name in dict.fromkeys((*labels, *by_name)):
@@ -116,12 +116,12 @@ def _entry(scene: Scene, row: Row) -> Document:
     """A value with its margin note, under the keys of `artifact blame --json`."""
     row = row._replace(trusts=scene.trusts)
     change = row.change
-    document = row_json(row, with_history=scene.with_history)
+    document = row_json(row, with_history=False)
     before = change.before.source if change and change.before else None
     return document | {
         "key": row.path[1] if len(row.path) > 1 else None,
         "label": _key_label(row),
-        "replaced": document["replaced"] if scene.with_history else _cut(document["replaced"]),
+        "replaced": _short(document["replaced"]),
         "before": before._asdict() if before else None,
         "changes": sum(1 for _ in change.history()) if change else 0,
     }
@@ -133,10 +133,8 @@ def _key_label(row: Row) -> str | None:
     return SCORE_LABELS.get(key, key) if key and row.path[0] == "score" else key
 
 
-def _cut(value: object) -> object:
-    if isinstance(value, str) and len(value) > _MOST_REPLACED:
-        return value[:_MOST_REPLACED] + " …"
-    return value
+def _short(value: object) -> object:
+    return cut(value, _MOST_REPLACED) if isinstance(value, str) else value
 
 
 def _conflict(conflict: Conflict) -> Document:
@@ -144,11 +142,10 @@ def _conflict(conflict: Conflict) -> Document:
     return conflict.to_json() | {"key": ".".join(conflict.path[1:])}
 
 
-def changes_of(scene: Scene, items: Iterable[Item]) -> Iterator[Change]:
-    """The changes that the page tells of: those that set what some items say, or all of them."""
+def last_changes(scene: Scene, items: Iterable[Item]) -> Iterator[Change]:
+    """The changes that set what some items say now."""
     for item in items:
-        for last in scene.blame.get(item.id, {}).values():
-            yield from last.history() if scene.with_history else (last,)
+        yield from scene.blame.get(item.id, {}).values()
 
 
 def by_item(conflicts: Iterable[Conflict]) -> Mapping[str, tuple[Conflict, ...]]:

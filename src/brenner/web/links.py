@@ -1,5 +1,6 @@
 """The addresses of our pages: no page writes one itself."""
 
+import re
 from urllib.parse import quote, urlencode
 
 HOME, SEARCH, CONNECT, HELP, EVENTS = "/", "/search", "/connect", "/help", "/events"
@@ -7,6 +8,13 @@ LAB, ENTER, GUEST, ASSETS = "/lab", "/enter", "/guest", "/assets"
 SOURCE = "/source"
 # The pages of a session, in the order of their tabs; the first is the session's own address.
 TABS = ("artifact", "thread", "versions", "ledger", "evidence", "agents")
+# Our own paths and nothing that a browser could take for another host's
+_OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
+
+
+def own_path(text: str) -> str:
+    """Where to go on; home where it is none of our addresses."""
+    return text if text.isascii() and _OWN_PATH.fullmatch(text) else HOME
 
 
 def home(phase: str | None = None, page: int = 1) -> str:

@@ -8,6 +8,7 @@ event's id, so a browser that lost its connection says itself where to go on.
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -21,9 +22,9 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
 from brenner.web.feed import Feed, Viewer
 from brenner.web.guests import GUEST, GUEST_UNTIL
-from brenner.web.lab.tries import place_of as machine_at
 from brenner.web.place import Place, read_place
 from brenner.web.store import Store
+from brenner.web.tries import machine_at
 from brenner.web.watcher import Watcher
 
 MOST_VIEWERS = 500
@@ -57,12 +58,12 @@ class Live:
         client = client_of(request)
         share = self.most_of_this if client == _HERE else self.most_of_one
         if len(self.feed) >= self.most_viewers or self.feed.of(client) >= share:
-            return _refused(503, SERVER_BUSY.at())
+            return _refused(HTTPStatus.SERVICE_UNAVAILABLE, SERVER_BUSY.at())
         thread_id = request.query_params.get("thread") or None
         allowed = request.scope.get(GUEST)
         if allowed is not None and thread_id not in allowed:
             where = " or ".join(links.session(each) for each in sorted(allowed))
-            return _refused(403, GUESTS_STAY.at(session=where))
+            return _refused(HTTPStatus.FORBIDDEN, GUESTS_STAY.at(session=where))
         said = request.headers.get("last-event-id") or request.query_params.get("after", "")
         until = request.scope.get(GUEST_UNTIL, {}).get(thread_id)
         viewer = Viewer(read_place(said), thread_id, client, until)

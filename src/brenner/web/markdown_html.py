@@ -8,15 +8,15 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from html import escape
 from threading import Lock
 from typing import NamedTuple, cast
 
 from markupsafe import Markup
 
+from brenner.artifact.html_values import lines_html
 from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.web.allowed_html import PLACE, cleaned
-from brenner.web.markdown_parser import MOST_NESTING, Linked, TooDeep, lines_spelled, to_html
+from brenner.web.markdown_parser import MOST_NESTING, Linked, TooDeep, to_html
 from brenner.web.markdown_work import MOST_WORK, Account, TooMuchWork, weight
 
 MOST_TYPESET = 200_000  # characters; to parse more would take seconds
@@ -142,7 +142,7 @@ def _plain(text: str, why: str) -> Iterator[str]:
     """The text as it is, and the reason."""
     yield f'<p class="why-plain">Shown as plain text: {why}.</p>'
     shown = text[:MOST_SHOWN].replace("\r\n", "\n")
-    yield f"<pre><code>{escape(lines_spelled(shown))}</code></pre>"
+    yield f"<pre><code>{lines_html(shown)}</code></pre>"
     if len(text) > MOST_SHOWN:
         left = len(text) - MOST_SHOWN
         yield f'<p class="why-plain">Cut here: {left:,} more characters are in the raw text.</p>'

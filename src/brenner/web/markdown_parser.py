@@ -16,7 +16,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from brenner.artifact.html_values import spelled_out
+from brenner.artifact.html_values import lines_html, spelled_out
 from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.web import links
 from brenner.web.allowed_html import PLACE, is_link
@@ -76,11 +76,6 @@ def words_of(text: str) -> str:
     except TooMuchWork:
         return line
     return _renderer().renderInlineAsText(tokens[0].children, _parser().options, {})
-
-
-def lines_spelled(text: str) -> str:
-    """A text of several lines with hidden characters spelled out; its lines and tabs stay."""
-    return "\n".join("\t".join(map(spelled_out, line.split("\t"))) for line in text.split("\n"))
 
 
 @cache
@@ -148,13 +143,13 @@ def _with_addresses(children: list[Token]) -> list[Token]:
 def _text(token: Token, env: _Env) -> str:
     """Plain text; IDs in it are links."""
     if token.meta.get("is_in_link") or not env["known"]:
-        return escape(lines_spelled(token.content))
+        return lines_html(token.content)
     return _linked(token.content, env["thread_id"], env["known"])
 
 
 def _code(token: Token, _env: _Env) -> str:
     """Code in a line."""
-    return f"<code>{escape(lines_spelled(token.content))}</code>"
+    return f"<code>{lines_html(token.content)}</code>"
 
 
 def _fence(token: Token, env: _Env) -> str:
@@ -164,7 +159,7 @@ def _fence(token: Token, env: _Env) -> str:
         return f'<hr {PLACE}="{number}">\n'
     info = spelled_out(token.info.strip())
     attribute = f' data-info="{escape(info)}"' if info else ""
-    return f"<pre{attribute}><code>{escape(lines_spelled(token.content))}</code></pre>\n"
+    return f"<pre{attribute}><code>{lines_html(token.content)}</code></pre>\n"
 
 
 def _image(token: Token, env: _Env) -> str:
@@ -239,7 +234,7 @@ def _rule(write: Callable[[Token, _Env], str]) -> Callable[..., str]:
 
 
 def _address(text: str) -> str:
-    return f'<span class="address">{escape(lines_spelled(text))}</span>'
+    return f'<span class="address">{lines_html(text)}</span>'
 
 
 def _linked(text: str, thread_id: str, known: frozenset[str]) -> str:
@@ -247,7 +242,7 @@ def _linked(text: str, thread_id: str, known: frozenset[str]) -> str:
     parts, end = [], 0
     for match in ITEM_ID_IN_PROSE.finditer(text):
         if match[0] in known:
-            parts.append(escape(lines_spelled(text[end : match.start()])))
+            parts.append(lines_html(text[end : match.start()]))
             parts.append(f'<a class="id" href="{links.item(thread_id, match[0])}">{match[0]}</a>')
             end = match.end()
-    return "".join([*parts, escape(lines_spelled(text[end:]))])
+    return "".join([*parts, lines_html(text[end:])])

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from brenner.artifact.html_values import lines_html
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.thread.sections import find_section, sections
-from brenner.web.markdown_parser import lines_spelled, words_of
+from brenner.thread.wording import cut
+from brenner.web.markdown_parser import words_of
 
 _MOST_LINES, _MOST_CHARACTERS = 30, 2_400  # of a text that is not folded
 _EXCERPT = 240
@@ -40,7 +42,7 @@ def excerpt(found: list[Block]) -> str:
     within = told.contents if told else found
     paragraphs = (each.text for each in within if each.kind is Kind.PARAGRAPH and each.text.strip())
     words = words_of(next(paragraphs, "")[:_MOST_LOOKED_AT])
-    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"
+    return cut(words, _EXCERPT)
 
 
 def acknowledged(body: str) -> Acknowledged | None:
@@ -95,4 +97,4 @@ def own_part(body: str, first: str) -> str:
 def formatted(value: object) -> Markup:
     """A value as JSON that one can read, for `pre`."""
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    return Markup("{}").format(lines_spelled(text))
+    return Markup(lines_html(text))  # noqa: S704  (escaped)

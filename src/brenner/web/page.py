@@ -5,6 +5,7 @@ nothing can stand on a page that they do not get, and nobody has to keep the two
 """
 
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
 from brenner.web.visit import Visit
@@ -35,7 +36,7 @@ class Page(NamedTuple):
     template: str
     title: str
     document: Document
-    status: int = 200
+    status: int = HTTPStatus.OK
     cookies: tuple[Cookie, ...] = ()
     is_live: bool = True
 

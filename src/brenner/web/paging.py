@@ -1,6 +1,6 @@
 """Long lists a page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from brenner.web import links
@@ -24,21 +24,18 @@ class Part(NamedTuple):
         return entries[start : start + self.size]
 
 
-def part(visit: Visit, total: int, size: int, name: str = "page") -> Part:
-    """The page that was asked for; beyond the last one, the last."""
+def part(visit: Visit, total: int, size: int, name: str = "page", otherwise: int = 1) -> Part:
+    """The page that was asked for, or the usual one; beyond the last one, the last."""
     pages = max(1, -(-total // size))
-    return Part(min(max(visit.number(name) or 1, 1), pages), pages, size, total)
+    wanted = visit.number(name) or otherwise
+    return Part(min(max(wanted, 1), pages), pages, size, total)
 
 
-def part_json(
-    found: Part, thread_id: str, tab: str, asked: Mapping[str, object], name: str = "page"
-) -> Document:
+def part_json(found: Part, address: Callable[[int], str]) -> Document:
     """Where it stands, and the addresses of those beside it; None where there is none."""
 
     def at(number: int) -> str | None:
-        if not 1 <= number <= found.pages:
-            return None
-        return links.session(thread_id, tab, **{**asked, name: None if number == 1 else number})
+        return address(number) if 1 <= number <= found.pages else None
 
     first = (found.number - 1) * found.size + 1
     return {
@@ -50,3 +47,14 @@ def part_json(
         "previous": at(found.number - 1),
         "next": at(found.number + 1),
     }
+
+
+def in_session(
+    thread_id: str, tab: str, asked: Mapping[str, object], name: str = "page"
+) -> Callable[[int], str]:
+    """The addresses of the pages of a list of a session; the first is the list's own."""
+
+    def address(number: int) -> str:
+        return links.session(thread_id, tab, **{**asked, name: None if number == 1 else number})
+
+    return address

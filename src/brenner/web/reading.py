@@ -1,68 +1,56 @@
 """Sessions as pages read them: each as it stood at one moment, everything worked out once."""
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Self, TypeVar
 
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import Merge
-from brenner.artifact.render import render_artifact
 from brenner.diagnostics.errors import BrennerError
 from brenner.lint.report import LintReport
-from brenner.lint.run import lint
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of
-from brenner.session.chain import Chain
-from brenner.session.contributions import Survival, survivals
-from brenner.session.rebuild import text_hash
+from brenner.session.contributions import Survival
+from brenner.session.reference_graph import ReferenceGraph
 from brenner.session.refusal_replies import told_of_refusals
-from brenner.session.refused import Place
+from brenner.session.refused import BlockPlace
 from brenner.session.rounds import Round, rounds_of
 from brenner.session.settled import Settled, settled
 from brenner.session.standing import to_come
 from brenner.thread.posted import in_thread_order
 from brenner.web.kept_sessions import Kept
-from brenner.web.place import Place as MailPlace
-from brenner.web.place import place_of
+from brenner.web.of_versions import OfVersions
+from brenner.web.place import Place, place_of
 from brenner.web.store import Store
-from brenner.web.worked_out import Few, once, worked_out
+from brenner.web.worked_out import AWhile, Few, once, worked_out
+from brenner.workflows.check_references import load_graph
 from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import VersionLedger, gathered, ledgers_in
-from brenner.workflows.persist import Persistence, persistence_of, version_digest
+from brenner.workflows.ledgers import VersionLedger, gathered
+from brenner.workflows.persist import Persistence, persistence_of
 from brenner.workflows.session_status import Followed, load_status, with_news
 from brenner.workflows.sessions import Listing, listing
-from brenner.workflows.source_text import readable_source, source_of
-from brenner.workflows.version_texts import version_texts
-from brenner.workflows.versions import History, LoadedVersion, Target, history_of, load_version
+from brenner.workflows.versions import History, LoadedVersion, history_of
 
 _T = TypeVar("_T")
-_ASKED_AGAIN = timedelta(seconds=5)
 _LONG = 500  # messages
-MOST_VERSIONS = 4  # of a session, beside the latest
 
 
 class Session:
     """One session at one moment. What nobody asks for is not worked out."""
 
-    def __init__(self, desk: Desk, followed: Followed, before: "Session | None" = None) -> None:
+    def __init__(self, desk: Desk, followed: Followed, known: OfVersions | None = None) -> None:
         self.desk = desk
         self.followed = followed
         self.status = followed.status
         self.chain = followed.chain
         self.messages = followed.messages  # in the order in which they came in
-        self._versions: Few[LoadedVersion] = Few(MOST_VERSIONS)
+        self.of_versions = known or OfVersions(desk, followed)
         self._made: dict[object, object] = {}
-        self._lints: Few[LintReport] = Few(1)
-        self._passing: dict[object, object] = {}
-        self._persistence: tuple[datetime, Persistence] | None = None
-        if before is not None and _same_versions(before.chain, followed.chain):
-            kept = vars(before)
-            vars(self).update({name: kept[name] for name in _OF_VERSIONS if name in kept})
+        self._history: AWhile[History] = AWhile()
+        self._persistence: AWhile[Persistence] = AWhile()
 
     @property
     def thread_id(self) -> str:
@@ -79,43 +67,36 @@ class Session:
         """The messages as the mailbox has them, in the order of the thread (R9)."""
         return tuple(sorted(self.followed.stored, key=lambda each: in_thread_order(each.posted)))
 
-    @worked_out
+    @property
     def latest(self) -> LoadedVersion | None:
         """The latest version with who set what; None before the first."""
-        return self.version(self.chain.number) if self.chain.versions else None
+        return self.of_versions.latest
 
     def version(self, number: int) -> LoadedVersion:
         """A version with who set what; one that does not exist is refused."""
-        target = Target(self.thread_id, number)
-        return self._versions.get(number, lambda: load_version(self.desk, target, with_state=True))
+        return self.of_versions.version(number)
 
     @property
     def history(self) -> History:
         """All versions; files and git are asked again after some seconds."""
-        slot = int(time.monotonic() / _ASKED_AGAIN.total_seconds())
-        if slot not in self._passing:
-            self._passing = {slot: True}
-        return once(self._passing, "history", self._listed)
+        digests = self.of_versions.digests
+        return self._history.get(lambda: history_of(self.desk, self.chain, digests))
 
-    def _listed(self) -> History:
-        return history_of(self.desk, self.chain, self.digests)
+    @property
+    def persistence(self) -> Persistence:
+        """How far the latest version has come; git is asked again after some seconds."""
+        project, text = self.desk.project, self.text
+        return self._persistence.get(lambda: persistence_of(project, self.thread_id, text))
 
-    @worked_out
-    def digests(self) -> Mapping[int, bytes]:
-        """What stands for the text of each version, in files and in git."""
-        artifacts = {number: each.artifact for number, each in self.ledgers.items()}
-        return {
-            number: version_digest(render_artifact(artifact))
-            for number, artifact in artifacts.items()
-            if artifact is not None
-        }
+    @property
+    def text(self) -> str:
+        """The text of the latest version, also of one that is too large for its message."""
+        return self.of_versions.text
 
-    @worked_out
+    @property
     def ledgers(self) -> Mapping[int, VersionLedger]:
         """What became of the blocks that each version has read."""
-        operator = self.desk.project.operator
-        found = ledgers_in(self.thread_id, self.messages, operator)
-        return {each.number: each for each in found}
+        return self.of_versions.ledgers
 
     @worked_out
     def merged(self) -> Merge:
@@ -128,27 +109,20 @@ class Session:
         return self.merged.ledger
 
     @worked_out
-    def settled(self) -> Mapping[Place, Settled]:
+    def settled(self) -> Mapping[BlockPlace, Settled]:
         """The refused blocks that were corrected or dismissed since."""
         read = [self.ledgers[number].entries for number in sorted(self.ledgers)]
         return settled(self.chain, self.messages, [*read, self.expected])
 
-    @worked_out
+    @property
     def survivals(self) -> Mapping[str, Survival]:
         """What stands of everybody's work in the latest version."""
-        state = self.latest.state if self.latest else None
-        return survivals(state) if state else {}
+        return self.of_versions.survivals
 
     @property
     def lint(self) -> LintReport | None:
         """What the linter says of the latest version; the source text may have changed since."""
-        if not self.chain.versions:
-            return None
-        source = source_of(self.desk.project)
-        return self._lints.get(source if isinstance(source, str) else None, self._linted)
-
-    def _linted(self) -> LintReport:
-        return lint(self.chain.state.artifact, source=readable_source(self.desk.project))
+        return self.of_versions.lint
 
     @worked_out
     def rounds(self) -> tuple[Round, ...]:
@@ -161,41 +135,9 @@ class Session:
         """The messages whose authors have been mailed what is refused in them."""
         return told_of_refusals(self.messages)
 
-    @worked_out
-    def text(self) -> str:
-        """The text of the latest version, also of one that is too large for its message."""
-        latest = self.chain.latest
-        if latest is None:
-            return ""
-        text = render_artifact(self.chain.state.artifact)
-        if text_hash(text) == latest.artifact_sha256:
-            return text
-        return version_texts(self.desk.mailbox, self.chain, latest.operator)(latest.number) or ""
-
     def once(self, work: "Callable[[Session], _T]") -> _T:
         """What a page makes of this session, made once."""
         return once(self._made, work, lambda: work(self))
-
-    def persistence(self, now: datetime) -> Persistence:
-        """How far the latest version has come; git is asked again after some seconds."""
-        if self._persistence is None or now - self._persistence[0] > _ASKED_AGAIN:
-            found = persistence_of(self.desk.project, self.thread_id, self.text)
-            self._persistence = (now, found)
-        return self._persistence[1]
-
-
-# What follows from the versions alone: a message that is none of them changes nothing of it.
-_OF_VERSIONS = ("latest", "ledgers", "digests", "survivals", "text", "_versions", "_lints")
-
-
-def _same_versions(before: Chain, after: Chain) -> bool:
-    """Whether nothing has become a version since, nor claims to be one."""
-    return (
-        before.versions == after.versions
-        and before.spare == after.spare
-        and before.unrecorded == after.unrecorded
-        and before.broken == after.broken
-    )
 
 
 class Reading:
@@ -208,13 +150,14 @@ class Reading:
     def __init__(self, desk: Desk, store: Store | None = None) -> None:
         self.desk = desk
         self.store = store or Store(desk, store_of(desk.project).shown)
-        self.place: MailPlace | None = None
+        self.place: Place | None = None
         self.kept = Kept(desk, _with_news)
         self._listings: Few[Listing] = Few(2)  # of now, and of who began a moment ago
+        self._graphs: Few[AWhile[ReferenceGraph]] = Few(2)
         self._seen: dict[str, Session] = {}
         self._is_preparing = threading.Lock()
 
-    def at(self, place: MailPlace) -> Self:
+    def at(self, place: Place) -> Self:
         """The same, for one visit, with all mail up to there."""
         pinned = copy(self)
         vars(pinned).update(place=place, _seen={})
@@ -226,7 +169,7 @@ class Reading:
             return self.kept.get(thread_id, place_of(self.desk.mailbox))
         place = self.place
         session = once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
-        if session.position > _LONG and "ledgers" not in vars(session):
+        if session.position > _LONG and not session.of_versions.has_ledgers:
             _beside(partial(self._prepare, session))
         return session
 
@@ -254,6 +197,17 @@ class Reading:
         place = self.place or place_of(self.desk.mailbox)
         return self._listings.get(place, lambda: listing(self.desk, follow=self._followed))
 
+    def references(self) -> ReferenceGraph:
+        """Which item comes from which, over all sessions; files are read again after some seconds.
+
+        Most of it follows from the listing, and is kept as long.
+        """
+        place = self.place or place_of(self.desk.mailbox)
+        return self._graphs.get(place, AWhile).get(self._graph)
+
+    def _graph(self) -> ReferenceGraph:
+        return load_graph(self.desk, rows=self.listing().sessions).graph
+
     def _followed(self, _desk: Desk, thread_id: str) -> Followed:
         return self.kept.get(thread_id, self.place or place_of(self.desk.mailbox)).followed
 
@@ -273,16 +227,4 @@ def _with_news(
         return Session(desk, load_status(desk, thread_id))
     found: list[VersionLedger] = []
     followed = with_news(before.followed, news, desk.project.operator, gathered(found))
-    session = Session(desk, followed, before)
-    if "ledgers" not in vars(session) and "ledgers" in vars(before):
-        _hand_on(before.ledgers, found, session)
-    return session
-
-
-def _hand_on(known: Mapping[int, VersionLedger], found: list[VersionLedger], to: Session) -> None:
-    """The ledgers that were known, with those of new versions, where no other version is there."""
-    numbers = [version.number for version in to.chain.versions]
-    new = {each.number: each for each in found}
-    kept = {} if len(new) == len(numbers) else dict(known)  # all of them may have been rebuilt
-    if list({**kept, **new}) == numbers and not kept.keys() & new.keys():
-        vars(to)["ledgers"] = {**kept, **new}
+    return Session(desk, followed, before.of_versions.after(followed, found))

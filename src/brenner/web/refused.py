@@ -1,5 +1,6 @@
 """Pages for what cannot be shown: an unknown address, a refusal, a store that is away, a fault."""
 
+from http import HTTPStatus
 from types import MappingProxyType
 
 from brenner.diagnostics.codes import lab, mail, serving, versions
@@ -9,15 +10,16 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible_lines
 from brenner.web.page import Page
 
-_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 400, 403, 404, 503
 _STATUS = MappingProxyType(
     {
-        **dict.fromkeys((mail.UNKNOWN_THREAD.id, mail.UNKNOWN_MESSAGE.id), _NOT_FOUND),
-        **dict.fromkeys((mail.NOT_IN_THREAD.id, mail.NO_SUCH_AGENT.id), _NOT_FOUND),
-        **dict.fromkeys((versions.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), _NOT_FOUND),
-        serving.NO_SUCH_PAGE.id: _NOT_FOUND,
-        versions.NO_VERSION_YET.id: _NOT_FOUND,
-        **dict.fromkeys((lab.GUESTS_STAY.id, lab.LINK_BROKEN.id, lab.LINK_EXPIRED.id), _FORBIDDEN),
+        **dict.fromkeys((mail.UNKNOWN_THREAD.id, mail.UNKNOWN_MESSAGE.id), HTTPStatus.NOT_FOUND),
+        **dict.fromkeys((mail.NOT_IN_THREAD.id, mail.NO_SUCH_AGENT.id), HTTPStatus.NOT_FOUND),
+        **dict.fromkeys((versions.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), HTTPStatus.NOT_FOUND),
+        serving.NO_SUCH_PAGE.id: HTTPStatus.NOT_FOUND,
+        versions.NO_VERSION_YET.id: HTTPStatus.NOT_FOUND,
+        **dict.fromkeys(
+            (lab.GUESTS_STAY.id, lab.LINK_BROKEN.id, lab.LINK_EXPIRED.id), HTTPStatus.FORBIDDEN
+        ),
     }
 )
 
@@ -39,5 +41,5 @@ def diagnostic_page(found: Diagnostic, status: int, details: tuple[str, ...] = (
 
 def _status(error: BrennerError) -> int:
     if isinstance(error, Unavailable):
-        return _UNAVAILABLE
-    return _STATUS.get(error.diagnostic.id, _BAD_REQUEST)
+        return HTTPStatus.SERVICE_UNAVAILABLE
+    return _STATUS.get(error.diagnostic.id, HTTPStatus.BAD_REQUEST)

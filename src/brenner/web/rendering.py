@@ -1,7 +1,6 @@
 """Templates: every text is escaped, an unknown name is an error, and filters make the rest."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -60,8 +59,3 @@ def html(page: Page, visit: Visit) -> str:
         asked=visit.asked,
         now=visit.now,
     )
-
-
-def written(template: str, values: Mapping[str, object], now: datetime) -> str:
-    """A text from a template that is no page."""
-    return environment().get_template(template).render(**values, now=now)

@@ -96,7 +96,9 @@ def _head(visit: Visit) -> Iterator[str]:
 def _chapters(visit: Visit) -> Iterator[Chapter]:
     """Those that there is something in; before the first version there is the thread alone."""
     if visit.session.chain.versions:
-        yield Chapter("artifact", "Artifact", *_whole_artifact(visit), "artifact provenance")
+        document = artifact.whole_document(_asking(visit, provenance="1"))
+        css = "artifact provenance"
+        yield Chapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
         yield Chapter("evidence", "Evidence", *_page(evidence.page, visit))
     yield Chapter("versions", "Versions", "report/versions.html", versions_document(visit))
     yield Chapter("ledger", "Refused blocks", *_page(ledger.page, visit, outcome="refused"))
@@ -104,27 +106,14 @@ def _chapters(visit: Visit) -> Iterator[Chapter]:
     yield Chapter("thread", "Thread", "report/thread.html", thread_document(visit))
 
 
+def _asking(visit: Visit, **asked: str) -> Visit:
+    """One that asks for this, whatever else it asked."""
+    return visit._replace(asked=MappingProxyType(asked))
+
+
 def _page(function: Any, visit: Visit, **asked: str) -> tuple[str, Document]:
-    """A page as it is asked for, whatever this visit asked."""
-    answer = cast("Page", function(visit._replace(asked=MappingProxyType(asked))))
+    answer = cast("Page", function(_asking(visit, **asked)))
     return answer.template, answer.document
-
-
-def _whole_artifact(visit: Visit) -> tuple[str, Document]:
-    """The artifact's page with all items; of a large one, gathered section by section."""
-    template, document = _page(artifact.page, visit, provenance="1")
-    sections: Any = document["sections"]
-    whole, addresses = [], dict(cast("dict[str, object]", document["addresses"]))
-    for section in sections:
-        number, items = 1, section["items"]
-        while len(items) < section["part"]["total"]:
-            asked = {"section": section["id"], "page": str(number), "provenance": "1"}
-            more: Any = _page(artifact.page, visit, **asked)[1]
-            items = [*(items if number > 1 else ()), *more["sections"][0]["items"]]
-            addresses |= more["addresses"]
-            number += 1
-        whole.append({**section, "items": items, "more": None})
-    return template, {**document, "sections": whole, "addresses": addresses}
 
 
 # From a chapter to its text

@@ -1,5 +1,6 @@
 """Every address of the web page, and what answers there."""
 
+from http import HTTPStatus
 from types import MappingProxyType
 
 from starlette.exceptions import HTTPException
@@ -60,13 +61,15 @@ PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
         f"{_SESSION}/export/{{form}}": exports.page,
     }
 )
+# What these show depends on what a browser keeps for us; all others are the same for everybody
+PERSONAL: frozenset[PageFunction] = frozenset({versions.page, diff.page})
 
 
 def routes(site: Site) -> list[BaseRoute]:
     """All of them. Those of the lab exist only where it is on."""
     if site.is_lab and site.door is None:
         site = site._replace(door=Door(site.desk))
-    answering = Answering(site)
+    answering = Answering(site, PERSONAL)
     pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
     lab = lab_routes(site) if site.is_lab else []
     return [Route("/assets/{digest}/{name}", _asset), *pages, *lab, *entrance_routes(site)]
@@ -76,8 +79,8 @@ async def _asset(request: Request) -> Response:
     """A file under its digest; one of an earlier release is not there."""
     asset = assets().get(request.path_params["name"])
     if asset is None or asset.digest != request.path_params["digest"]:
-        raise HTTPException(404)
+        raise HTTPException(HTTPStatus.NOT_FOUND)
     if takes_packed(request.headers.get("accept-encoding", "")):
         headers = {**_FOR_EVER, "Content-Encoding": PACKED}
-        return Response(asset.packed, 200, headers, asset.media_type)
-    return Response(asset.content, 200, _FOR_EVER, asset.media_type)
+        return Response(asset.packed, HTTPStatus.OK, headers, asset.media_type)
+    return Response(asset.content, HTTPStatus.OK, _FOR_EVER, asset.media_type)

@@ -1,6 +1,7 @@
 """Values that are worked out when they are first asked for: by one thread, and the others wait."""
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar, overload
@@ -28,6 +29,14 @@ class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
             return self
         # What is in the dictionary of the object is found there, and this is not called again.
         return once(vars(instance), self.name, lambda: self._work(instance))
+
+    def known(self, instance: object) -> _T | None:
+        """What was worked out for that object already."""
+        return vars(instance).get(self.name)
+
+    def give(self, instance: object, value: _T) -> None:
+        """Let that object have a value that is known from elsewhere."""
+        vars(instance)[self.name] = value
 
 
 def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
@@ -72,3 +81,21 @@ class Few(Generic[_T]):
             with self._lock:
                 if name not in slot and self._slots.get(name) is slot:
                     del self._slots[name]
+
+
+class AWhile(Generic[_T]):
+    """A value that is worked out again once it is some seconds old: what changes without mail."""
+
+    seconds = 5.0
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: tuple[float, _T] | None = None
+
+    def get(self, work: Callable[[], _T]) -> _T:
+        """The value; one works it out, and the others wait."""
+        with self._lock:
+            now = time.monotonic()
+            if self._kept is None or now - self._kept[0] >= self.seconds:
+                self._kept = (now, work())
+            return self._kept[1]

@@ -9,7 +9,7 @@ What was made for one person alone is never kept.
 import gzip
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from types import MappingProxyType
@@ -66,26 +66,6 @@ def takes_packed(accepted: str) -> bool:
         if name == PACKED:
             return weight.strip("0.") != "" or not weight
     return False
-
-
-class Cookies(Mapping[str, str]):
-    """What a browser keeps for us; whether a page has looked at it makes it that person's page."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = given
-        self.was_read = False
-
-    def __getitem__(self, name: str) -> str:
-        self.was_read = True
-        return self._given[name]
-
-    def __iter__(self) -> Iterator[str]:
-        self.was_read = True
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        self.was_read = True
-        return len(self._given)
 
 
 class Key(NamedTuple):

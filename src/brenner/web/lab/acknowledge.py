@@ -1,6 +1,7 @@
 """To acknowledge a message, or all that is owed in a session."""
 
 from collections.abc import Sequence
+from http import HTTPStatus
 
 from brenner.diagnostics.errors import BrennerError, Uncertain
 from brenner.diagnostics.visible import visible
@@ -10,16 +11,15 @@ from brenner.mail.rules import check_recipient
 from brenner.thread.counting import counted
 from brenner.thread.types import ACK_STATUSES
 from brenner.web import links
+from brenner.web.forms import many
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
-from brenner.web.lab.forms import many
 from brenner.web.lab.letters import message_of
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
 from brenner.workflows.acknowledge import RECEIVED, Acknowledged
 
-_WRONG = 422
 _MOST_SHOWN = 200
 _NOTHING_CHOSEN = "Choose at least one message."
 
@@ -43,7 +43,7 @@ def _form(visit: Visit, problem: str = "") -> Page:
         },
         "problem": problem,
     }
-    status = _WRONG if problem else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
     return Page("lab/acknowledge.html", "Acknowledge", document, status, is_live=False)
 
 

@@ -5,22 +5,22 @@ it. Where nothing was done the form comes back with everything that was typed, a
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.web import links
+from brenner.web.forms import ONCE, Form, content_of
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import is_marked
-from brenner.web.lab.forms import ONCE, Form, content_of
 from brenner.web.lab.once import Once
 from brenner.web.lab.requests import DRY_RUN, is_dry_run, request_faults, would_be_refused
 from brenner.web.page import Document, Page, Redirect
 from brenner.web.visit import Visit
 
 _MOST_OF_A_KEY = 200
-_CONFLICT, _WRONG, _OK = 409, 422, 200
 
 
 def shown(action: Action, visit: Visit) -> Page:
@@ -71,7 +71,9 @@ def previewed(action: Action, visit: Visit, *, is_part: bool) -> Page:
 
 def again(action: Action, visit: Visit, error: BrennerError) -> Page:
     """The form with everything that was typed, and why nothing was done, or that nobody knows."""
-    status = 503 if isinstance(error, Unavailable) else _CONFLICT
+    status = (
+        HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, Unavailable) else HTTPStatus.CONFLICT
+    )
     try:
         page = action.form(visit)
     except BrennerError:  # not even the form can be shown as things stand
@@ -131,7 +133,7 @@ def _refused(action: Action, visit: Visit, faults: tuple[Diagnostic, ...]) -> Pa
     """A request that says something that nobody reads: nothing was done."""
     page = kept_page(visit, can_send=False)
     document = {**page.document, "violations": [each.to_json() for each in faults], "valid": False}
-    page = page._replace(document=document, status=_WRONG)
+    page = page._replace(document=document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     return dressed(page, action, visit, faults[0])
 
 
@@ -144,7 +146,7 @@ def _tried(action: Action, visit: Visit) -> Page:
         page = foresee(visit)
     except (Refused, Unavailable) as error:
         return again(action, visit, error)
-    status = _WRONG if would_be_refused(page.document) else page.status
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if would_be_refused(page.document) else page.status
     document = {**page.document, DRY_RUN: True, "done": False}
     return page._replace(document=document, status=status, is_live=False)
 
@@ -189,7 +191,7 @@ def done_json(done: Done) -> Document:
 
 def done_status(done: Done) -> int:
     """How a script is told at a glance."""
-    return _OK if done.is_done else _CONFLICT
+    return HTTPStatus.OK if done.is_done else HTTPStatus.CONFLICT
 
 
 def _once(visit: Visit) -> Once:

@@ -3,22 +3,17 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from brenner.artifact.diff import Diff, ItemChange
-from brenner.artifact.field_marks import item_marks
-from brenner.artifact.json_form import diff_json
-from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.ledger_words import block_words, outcome_words
-from brenner.artifact.model import Metadata
 from brenner.artifact.summary import summary
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
 from brenner.thread.counting import counted
 from brenner.thread.wording import joined
-from brenner.web.pages.diff_items import marks_json
+from brenner.web.pages.diff_items import changed_items
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.compiled_json import compiled_json
-from brenner.workflows.compiled_words import what_happened
+from brenner.workflows.compiled_words import refused_in, what_happened
 
 MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
 
@@ -29,7 +24,7 @@ def compiled_document(done: Compiled, *, is_done: bool, notify: bool = False) ->
     `notify` is whether authors of refused blocks will be told.
     """
     whole = compiled_json(done)
-    refused = [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
+    refused = refused_in(done)
     others = [entry for entry in done.ledger if entry.state is not Outcome.REFUSED]
     shown = [*refused, *others][:MOST_BLOCKS]
     del whole["artifact_markdown"]
@@ -38,7 +33,7 @@ def compiled_document(done: Compiled, *, is_done: bool, notify: bool = False) ->
         "would": _would(done, notify=notify),
         "can_act": _can_act(done, notify=notify),
         "summary_of_changes": summary(done.diff),
-        "items": list(_items(done.diff, done.ledger)),
+        "items": changed_items(done.diff.items[:MOST_ITEMS], done.ledger),
         "more_items": max(0, len(done.diff.items) - MOST_ITEMS),
         "ledger": [_block(entry, is_done=is_done) for entry in shown],
         "more_blocks": max(0, len(done.ledger) - MOST_BLOCKS),
@@ -70,7 +65,7 @@ _TELLS_OTHERS = " Authors of blocks that are still refused are told what is wron
 
 def _refuses(done: Compiled, *, notify: bool) -> str:
     """How many blocks will be refused, and who will be told."""
-    refused = [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
+    refused = refused_in(done)
     if not refused:
         return ""
     said = f" {counted(len(refused), 'block')} will be refused"
@@ -100,24 +95,6 @@ def _keeps(done: Compiled) -> str:
         does.append("pushes the branch")
     does.append("says so in the thread, in an INFO message")
     return f" Then it {joined(does)}."
-
-
-def _items(found: Diff, ledger: Sequence[Entry]) -> Iterable[dict[str, object]]:
-    """What changed, item by item, as the page of a difference shows it."""
-    shown = found._replace(items=found.items[:MOST_ITEMS])
-    listed = cast("list[dict[str, object]]", diff_json(shown, Metadata(), Metadata())["items"])
-    by: dict[str, dict[tuple[str, int], None]] = {}
-    for entry in ledger:
-        if entry.state is Outcome.APPLIED and entry.item_id:
-            by.setdefault(entry.item_id, {})[entry.agent, entry.message_id] = None
-    for each, change in zip(listed, shown.items, strict=True):
-        authors = [{"agent": agent, "message_id": m} for agent, m in by.get(change.id, {})]
-        yield each | _looks(change) | {"by": authors}
-
-
-def _looks(change: ItemChange) -> dict[str, object]:
-    marks = [{"label": label, "marks": marks_json(each)} for label, each in item_marks(change)]
-    return {"heading": LAYOUT_OF[change.section].heading, "marks": marks}
 
 
 def _block(entry: Entry, *, is_done: bool) -> dict[str, object]:

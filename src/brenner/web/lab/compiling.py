@@ -6,15 +6,16 @@ the form was opened is named by every preview of it.
 """
 
 from functools import partial
+from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.web import links
+from brenner.web.forms import is_ticked, number_in
 from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.compile_document import compiled_document, news_document
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import is_ticked, number_in
 from brenner.web.lab.hand_edits import edits_document
 from brenner.web.lab.persist_ticks import FILE, HOW, wanted
 from brenner.web.lab.requests import is_dry_run, takes
@@ -28,7 +29,6 @@ from brenner.workflows.void_version import check_operator
 
 _TICKS = ("strict", "reopen", "notify", "persist", *HOW)
 _POSITION, _SINCE, _SEEN = "position", "since", "seen"
-_WRONG = 422
 
 
 class Publishing(NamedTuple):
@@ -74,7 +74,9 @@ def do(kind: Publishing, visit: Visit) -> Done | Page:
     done = _compiled(kind, visit, position=position)
     if done.status is Status.REFUSED or _did_nothing(done):
         page = form(kind, visit)
-        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
+        return page._replace(
+            document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
     return _done(done)
 
 

@@ -1,5 +1,7 @@
 """To send a critique: which item, what is wrong with it, how bad that is."""
 
+from http import HTTPStatus
+
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 from brenner.thread.types import CRITIQUE, SEVERITIES, SectionRule
@@ -23,7 +25,6 @@ from brenner.web.visit import Visit
 from brenner.workflows.drafts import SUBJECT
 
 _MOST_ITEMS, _MOST_TITLE = 300, 120
-_WRONG = 422
 _OTHER = "other"
 _CHOOSE = "Choose the item, or write it into “Something else”."
 TARGET, SEVERITY = "Target", "Severity"
@@ -56,7 +57,7 @@ def _form(visit: Visit, checked: Checked | None = None) -> Page:
         },
         "violations": list(checked.violations) if checked else [],
     }
-    status = _WRONG if checked else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/critique.html", "Send a critique", document, status, is_live=False)
 
 

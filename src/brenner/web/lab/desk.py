@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Trust
-from brenner.web.lab.forms import ONCE
+from brenner.web.forms import ONCE
 from brenner.web.visit import Visit
 from brenner.workflows.acknowledge import RECEIVED, Acknowledged, Acknowledgement, send_ack
 from brenner.workflows.desk import Desk

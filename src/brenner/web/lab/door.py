@@ -11,34 +11,15 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.mail.abilities import Ability
-from brenner.web.lab.forms import TOKEN
+from brenner.web.forms import TOKEN
 from brenner.web.lab.logins import Login, Logins
-from brenner.web.lab.tries import Tries
+from brenner.web.tries import Tries, WaitError
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import digest_of, is_secret_of, operator_digest
 
-HEADER = "brenner-secret"
 _DIGITS = 8
-
-
-class WaitError(Refused):
-    """Too many have failed; so many seconds are to pass first."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(codes.TOO_MANY_ATTEMPTS.at(seconds=seconds))
-        self.seconds = seconds
-
-
-def seconds_to_wait(error: BrennerError | None) -> int | None:
-    """How long to wait before the next attempt, where that is what is wrong."""
-    return error.seconds if isinstance(error, WaitError) else None
-
-
-def wait_header(seconds: object) -> dict[str, str]:
-    """The header that says so to programs."""
-    return {"Retry-After": str(seconds)} if seconds else {}
 
 
 class Door:

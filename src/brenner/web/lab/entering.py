@@ -1,25 +1,18 @@
 """The pages at the door of the lab: to log in, to log out, and what waits inside."""
 
-import re
+from http import HTTPStatus
 from shlex import quote
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.web import links
 from brenner.web.lab.desk import is_marked
-from brenner.web.lab.door import Door, WaitError, seconds_to_wait
+from brenner.web.lab.door import Door
 from brenner.web.page import Cookie, Page, Redirect
+from brenner.web.tries import WaitError, seconds_to_wait
 from brenner.web.visit import Visit
 
-# Our own paths and nothing that a browser could take for another host's
-_OWN_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,2000}")
 _MOST_OWED = 100
-_WAIT, _REFUSED, _AWAY = 429, 401, 503
-
-
-def own_path(text: str) -> str:
-    """Where to go on; home where it is none of our addresses."""
-    return text if text.isascii() and _OWN_PATH.fullmatch(text) else links.HOME
 
 
 def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
@@ -91,7 +84,7 @@ def door_of(visit: Visit) -> Door:
 
 def _next(visit: Visit) -> str:
     given = visit.form.get("next") or visit.asked.get("next") or links.LAB
-    return own_path(given)
+    return links.own_path(given)
 
 
 def _cookie(door: Door, value: str) -> Cookie:
@@ -100,7 +93,11 @@ def _cookie(door: Door, value: str) -> Cookie:
 
 def _status(error: BrennerError | None) -> int:
     if error is None:
-        return 200
+        return HTTPStatus.OK
     if isinstance(error, WaitError):
-        return _WAIT
-    return _AWAY if isinstance(error, Unavailable) else _REFUSED
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return (
+        HTTPStatus.SERVICE_UNAVAILABLE
+        if isinstance(error, Unavailable)
+        else HTTPStatus.UNAUTHORIZED
+    )

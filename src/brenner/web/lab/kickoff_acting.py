@@ -5,13 +5,14 @@ part sends only what is missing, so the form of a kickoff that broke off can be 
 """
 
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
+from brenner.web.forms import is_ticked
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import is_ticked
 from brenner.web.lab.kickoff_form import (
     Said,
     Tried,
@@ -25,10 +26,7 @@ from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done, partly_sent
 from brenner.web.lab.roster_form import changed, read_roster_form, roster_document
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 from brenner.workflows.started import Started, Status
-
-_WRONG = 422
 
 
 class Kickoffs(NamedTuple):
@@ -66,7 +64,7 @@ def preview(kind: Kickoffs, visit: Visit) -> Page:
 def do(kind: Kickoffs, visit: Visit) -> Done | Page:
     """Send them; or do what another button of the form says, which sends nothing."""
     said, then = _read(kind, visit), visit.form.get("then", "")
-    after = changed(_desk(visit), said.roster, then)
+    after = changed(lab_desk(visit), said.roster, then)
     if after:
         return _page(kind, visit, said._replace(roster=after[0]), focus=after[1])
     faults = _faults(kind, said)
@@ -88,10 +86,6 @@ def _partly(kind: Kickoffs, visit: Visit, said: Said, started: Started) -> Page:
     if visit.sent is not None:
         document["violations"] = placed(started.diagnostics, said.roster)
     return page._replace(document=document, status=broken_off(started))
-
-
-def _desk(visit: Visit) -> Desk:
-    return lab_desk(visit)
 
 
 def _read(kind: Kickoffs, visit: Visit) -> Said:
@@ -118,7 +112,7 @@ def _tried(kind: Kickoffs, visit: Visit, said: Said) -> Tried:
 def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
     document: dict[str, object] = {
         "fields": dict(said.texts),
-        **roster_document(_desk(visit), said.roster),
+        **roster_document(lab_desk(visit), said.roster),
         **kind.about(visit),
         "focus": focus,
         "violations": [],
@@ -134,7 +128,9 @@ def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
 def _refused(kind: Kickoffs, visit: Visit, said: Said) -> Page:
     """The form with what is wrong at its head: nothing was sent."""
     page = _page(kind, visit, said)
-    return page._replace(document={**page.document, "says_first": True}, status=_WRONG)
+    return page._replace(
+        document={**page.document, "says_first": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+    )
 
 
 def _previewed(kind: Kickoffs, visit: Visit, said: Said) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """What is said of kickoffs that were sent: all of them, or some."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.errors import Unavailable
 from brenner.thread.counting import counted
 from brenner.thread.wording import joined, thread_argument
@@ -9,8 +11,6 @@ from brenner.web.page import Document
 from brenner.workflows.send_kickoffs import State
 from brenner.workflows.started import Started
 from brenner.workflows.started_json import started_json, what_became
-
-_AWAY, _CONFLICT = 503, 409
 
 
 def kickoffs_done(started: Started) -> Done:
@@ -29,9 +29,13 @@ def kickoffs_done(started: Started) -> Done:
     return Done(True, _says(started), document, "lab/kickoffs_done.html", to)
 
 
-def broken_off(started: Started) -> int:
+def broken_off(started: Started) -> HTTPStatus:
     """How a script is told at a glance that not all have got theirs, and what to do about it."""
-    return _AWAY if isinstance(started.failed, Unavailable) else _CONFLICT
+    return (
+        HTTPStatus.SERVICE_UNAVAILABLE
+        if isinstance(started.failed, Unavailable)
+        else HTTPStatus.CONFLICT
+    )
 
 
 def partly_sent(started: Started) -> Document:

@@ -16,9 +16,9 @@ from brenner.thread.messages import Message, render_message_file
 from brenner.thread.types import wants_ack
 from brenner.thread.wording import joined
 from brenner.web import links
+from brenner.web.forms import is_number, many
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk, lab_key
-from brenner.web.lab.forms import is_number, many
 from brenner.web.lab.kickoff_form import blank
 from brenner.web.page import Document
 from brenner.web.visit import Visit

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from brenner.diagnostics.model import Diagnostic
+from brenner.web.forms import number_in
 from brenner.web.lab import kickoff_acting
 from brenner.web.lab.action import Action, Guard
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import number_in
 from brenner.web.lab.kickoff_acting import Kickoffs
 from brenner.web.lab.kickoff_form import Said, not_together, seen_by
 from brenner.web.lab.requests import is_dry_run, takes

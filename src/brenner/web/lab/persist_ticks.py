@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from brenner.web.lab.forms import is_ticked
+from brenner.web.forms import is_ticked
 from brenner.workflows.persist import PersistOptions
 
 HOW = ("commit", "push", "archive", "force")

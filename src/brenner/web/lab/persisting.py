@@ -1,13 +1,15 @@
 """Persist the latest version in the lab: what will be written where, seen before it is."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.visible import visible
 from brenner.thread.counting import counted
 from brenner.web import links
+from brenner.web.forms import is_ticked, number_in
 from brenner.web.lab.action import Action, Done, Guard
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import is_ticked, number_in
 from brenner.web.lab.hand_edits import edits_document
 from brenner.web.lab.persist_ticks import FILE, HOW, persist_options
 from brenner.web.lab.requests import is_dry_run, takes
@@ -26,19 +28,19 @@ from brenner.workflows.persist_latest import (
 
 _TITLE = "Persist"
 _VERSION, _MESSAGE = "version", "message"
-_WRONG = 422
 _MOST_CHARACTERS = 40_000  # of a difference on a page
 
 
 def _form(visit: Visit) -> Page:
-    is_first = not visit.form
     fields = {name: is_ticked(visit.form, name) for name in HOW}
-    if is_first:
+    options = _tried(visit)
+    if not visit.form:  # a commit is offered
         fields["commit"] = True
+        options = PersistOptions(commit=True)
     document = {
         "thread_id": visit.thread_id,
         "fields": fields,
-        "preview": _seen(visit, PersistOptions(commit=True) if is_first else _tried(visit)),
+        "preview": _seen(visit, options),
     }
     return Page("lab/persist.html", _TITLE, document, is_live=False)
 
@@ -57,7 +59,9 @@ def _do(visit: Visit) -> Done | Page:
         raise obstacle  # the preview that comes back is of the file as it is now
     if obstacle:
         page = _form(visit)
-        return page._replace(document={**page.document, "is_undone": True}, status=_WRONG)
+        return page._replace(
+            document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
     try:
         done = persist_latest(desk, latest, options)
     except BrennerError as error:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.model import Stored
@@ -32,7 +33,6 @@ from brenner.workflows.drafts import answered_to
 
 _RE = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
 _ASKED = {"yes": True, "no": False}
-_WRONG = 422
 
 
 def _form(visit: Visit, checked: Checked | None = None) -> Page:
@@ -57,7 +57,7 @@ def _form(visit: Visit, checked: Checked | None = None) -> Page:
         "violations": list(checked.violations) if checked else [],
     }
     title = f"Reply to message {answered.id}" if answered else "Write to the session"
-    status = _WRONG if checked else 200
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if checked else HTTPStatus.OK
     return Page("lab/reply.html", title, document, status, is_live=False)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import urlencode
 
@@ -14,29 +15,30 @@ from starlette.routing import BaseRoute, Route
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.web import links
-from brenner.web.answering import respond, wants_json
+from brenner.web.forms import JSON, read_form, read_json
 from brenner.web.lab import acting, entering
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.actions import ACTIONS
-from brenner.web.lab.door import HEADER, seconds_to_wait, wait_header
-from brenner.web.lab.forms import JSON, read_form, read_json
 from brenner.web.page import Answer, Page, Redirect
 from brenner.web.refused import diagnostic_page, refusal_page
+from brenner.web.responding import respond, wants_json
 from brenner.web.site import Site
+from brenner.web.tries import seconds_to_wait, wait_header
 from brenner.web.visit import Visit
 from brenner.web.visiting import visit_of
+from brenner.workflows.credentials import SECRET_HEADER
 
 _MOST_AT_ONCE = 8  # of its own: who waits for an action keeps nobody from reading
 _LOGIN = links.lab("login")
 _HTMX, _HTML = "hx-request", "text/html"
 _STATUSES = MappingProxyType(
     {
-        codes.NOT_LOGGED_IN.id: 401,
-        codes.LOGIN_REFUSED.id: 401,
-        codes.FORGED_FORM.id: 403,
-        codes.FORM_UNKNOWN.id: 409,
-        codes.FORM_CHANGED.id: 409,
-        codes.TOO_MANY_ATTEMPTS.id: 429,
+        codes.NOT_LOGGED_IN.id: HTTPStatus.UNAUTHORIZED,
+        codes.LOGIN_REFUSED.id: HTTPStatus.UNAUTHORIZED,
+        codes.FORGED_FORM.id: HTTPStatus.FORBIDDEN,
+        codes.FORM_UNKNOWN.id: HTTPStatus.CONFLICT,
+        codes.FORM_CHANGED.id: HTTPStatus.CONFLICT,
+        codes.TOO_MANY_ATTEMPTS.id: HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
 
@@ -166,7 +168,7 @@ def _known(request: Request, visit: Visit) -> Visit:
     """The visit with who is logged in, if anybody is."""
     door = entering.door_of(visit)
     if _is_script(request):
-        return visit._replace(login=door.script(request.headers[HEADER], _address(request)))
+        return visit._replace(login=door.script(request.headers[SECRET_HEADER], _address(request)))
     return visit._replace(login=door.login_to_read(visit.cookies))
 
 
@@ -199,7 +201,7 @@ def _turned_away(request: Request, visit: Visit, error: BrennerError) -> Respons
 
 
 def _is_script(request: Request) -> bool:
-    return HEADER in request.headers
+    return SECRET_HEADER in request.headers
 
 
 def _address(request: Request) -> str:

@@ -4,14 +4,15 @@ The answer is what `brenner session start --json` writes.
 """
 
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.roster.json_form import read_stated, unread_keys
 from brenner.roster.model import Stated
+from brenner.web.forms import ONCE, TOKEN
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
-from brenner.web.lab.forms import ONCE, TOKEN
 from brenner.web.lab.kickoff_form import blank, not_together
 from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done
 from brenner.web.lab.requests import DRY_RUN, FLAG, NAMES, TEXT, unknown, wrong_kind
@@ -21,7 +22,6 @@ from brenner.workflows.rosters import RosterWish
 from brenner.workflows.start_session import Started, StartOptions, Status, start_session
 from brenner.workflows.started_json import started_json
 
-_WRONG, _OK = 422, 200
 _WHERE = "POST /lab/start"
 _SOURCE = "the request"
 _TEXTS = (
@@ -113,13 +113,19 @@ def _refused(found: tuple[Diagnostic, ...]) -> Page:
         "summary": Summary.of(found)._asdict(),
         "valid": False,
     }
-    return Page("lab/start.html", "Start a session", document, _WRONG, is_live=False)
+    return Page(
+        "lab/start.html",
+        "Start a session",
+        document,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        is_live=False,
+    )
 
 
 def _shown(started: Started) -> Page:
     """What would be sent, was refused, or broke off."""
     is_wrong = any(each.severity is ERROR for each in started.diagnostics)
-    status = _WRONG if is_wrong else _OK
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK
     if started.status is Status.INCOMPLETE:
         status = broken_off(started)
     return Page("lab/start.html", "Start a session", started_json(started), status, is_live=False)

@@ -18,7 +18,7 @@ from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.frame_card import deltas_sent
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import part, part_json
+from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 
@@ -43,7 +43,7 @@ def page(visit: Visit) -> Answer:
         "agents": [known.agent(name) for name in shown.of(names)],
         "rounds": list(range(max(1, last - _MOST_ROUNDS + 1), last + 1)),
         "following": session.chain.number + 1,
-        **part_json(shown, session.thread_id, _TAB, {}),
+        **part_json(shown, in_session(session.thread_id, _TAB, {})),
     }
     return Page("pages/agents.html", "Agents", document)
 

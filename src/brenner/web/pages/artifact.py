@@ -1,8 +1,9 @@
 """The artifact of a session: one version of it, whole or a section at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from brenner.artifact.blame import Change
 from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, Layout
 from brenner.artifact.model import Artifact, Item, order_of
 from brenner.artifact.ranking import shown
@@ -16,10 +17,17 @@ from brenner.thread.wording import thread_argument
 from brenner.web import links
 from brenner.web.comparing import before
 from brenner.web.frame import file_of, session_document, session_of
-from brenner.web.item_view import Scene, by_item, changes_of, findings_by_item, is_table, item_json
+from brenner.web.item_view import (
+    Scene,
+    by_item,
+    findings_by_item,
+    is_table,
+    item_json,
+    last_changes,
+)
 from brenner.web.mentioned import Places
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import Part, part, part_json
+from brenner.web.paging import Part, in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.source_text import readable_source
@@ -119,11 +127,17 @@ def _not_yet(visit: Visit) -> Document:
 # The version
 
 
-def _document(visit: Visit, view: View) -> Document:
+def whole_document(visit: Visit) -> Document:
+    """The document of the page with all items on it, however many there are."""
+    view = view_of(visit)
+    return _not_yet(visit) if view is None else _document(visit, view, is_whole=True)
+
+
+def _document(visit: Visit, view: View, *, is_whole: bool = False) -> Document:
     loaded, metadata = view.loaded, view.artifact.metadata
-    sections = list(_sections(visit, view))
+    sections = list(_sections(visit, view, is_whole=is_whole))
     items = [item for _, _, some in sections for item in some]
-    scene = with_trusts(visit, view.scene, items)
+    scene = with_trusts(visit, view.scene, last_changes(view.scene, items))
     here = {item.id for item in items}
     places = Places(visit, scene, ids_of(view.artifact), here)
     return {
@@ -166,9 +180,9 @@ def where_from(view: View) -> dict[str, object]:
     }
 
 
-def with_trusts(visit: Visit, scene: Scene, items: Sequence[Item]) -> Scene:
-    """With what is known of the senders of the messages that the page names."""
-    ids = {change.source.message_id for change in changes_of(scene, items)}
+def with_trusts(visit: Visit, scene: Scene, changes: Iterable[Change]) -> Scene:
+    """With what is known of the senders of the messages that made some changes."""
+    ids = {change.source.message_id for change in changes}
     return scene._replace(trusts=trusts_of(visit.site.desk.mailbox, ids))
 
 
@@ -195,19 +209,26 @@ def _wanted(visit: Visit) -> str | None:
 # Sections
 
 
-def _sections(visit: Visit, view: View) -> Iterator[tuple[Layout, Part, Sequence[Item]]]:
+def _sections(
+    visit: Visit, view: View, *, is_whole: bool
+) -> Iterator[tuple[Layout, Part, Sequence[Item]]]:
     """Each section with the items of it that the page shows."""
     wanted = _wanted(visit)
-    total = sum(map(len, view.artifact.sections.values()))
+    is_whole = is_whole or _fits(view.artifact)
     for layout in LAYOUT:
         if wanted in (None, layout.section.id):
             items = items_of(view.artifact, layout)
             if wanted:
                 found = part(visit, len(items), _MOST_ON_PAGE)
             else:
-                size = max(1, len(items)) if total <= _MOST_WHOLE else _MOST_OF_EACH
+                size = max(1, len(items)) if is_whole else _MOST_OF_EACH
                 found = Part(1, max(1, -(-len(items) // size)), size, len(items))
             yield layout, found, found.of(items)
+
+
+def _fits(artifact: Artifact) -> bool:
+    """Whether all of it is shown at once."""
+    return sum(map(len, artifact.sections.values())) <= _MOST_WHOLE
 
 
 def items_of(artifact: Artifact, layout: Layout) -> list[Item]:
@@ -234,7 +255,7 @@ def _section(
         "empty": "None yet" if layout.least else NONE_REGISTERED,
         "columns": columns if len(columns) <= _MOST_COLUMNS else None,
         "items": [item_json(view.scene, section, item) for item in items],
-        "part": part_json(found, visit.thread_id, "artifact", asked),
+        "part": part_json(found, in_session(visit.thread_id, "artifact", asked)),
         "more": links.session(visit.thread_id, "artifact", **asked)
         if is_whole and found.pages > 1
         else None,
@@ -251,13 +272,12 @@ def _columns(artifact: Artifact, rows: Sequence[Item]) -> list[Document]:
     ]
 
 
-def place_of(view: View, item_id: str) -> str:
+def address_of(view: View, item_id: str) -> str:
     """The address of an item in its artifact: on the page that shows it."""
-    total = sum(map(len, view.artifact.sections.values()))
     for layout in LAYOUT:
         ids = [item.id for item in items_of(view.artifact, layout)]
         if item_id in ids:
-            is_whole = total <= _MOST_WHOLE or ids.index(item_id) < _MOST_OF_EACH
+            is_whole = _fits(view.artifact) or ids.index(item_id) < _MOST_OF_EACH
             number = ids.index(item_id) // _MOST_ON_PAGE + 1
             asked = {} if is_whole else {"section": layout.section.id, "page": number}
             asked["version"] = view.scene.version

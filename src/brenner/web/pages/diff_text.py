@@ -8,7 +8,7 @@ from brenner.artifact.side_by_side import Columns, Pair, columns
 from brenner.artifact.unified import unified
 from brenner.web import links
 from brenner.web.pages.diff_items import marks_json
-from brenner.web.paging import part, part_json
+from brenner.web.paging import in_session, part, part_json
 from brenner.web.visit import Visit
 from brenner.workflows.compare_versions import Side
 
@@ -29,7 +29,7 @@ def columns_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
     rows = list(_rows(found))
     which = part(visit, len(rows), _MOST_ROWS)
     asked = {"from": old.number, "to": new.number, "form": "text"}
-    where = part_json(which, visit.thread_id, "diff", asked)
+    where = part_json(which, in_session(visit.thread_id, "diff", asked))
     return {
         "rows": [_row(found, row) for row in which.of(rows)],
         "skipped": found.skipped if which.number == which.pages else 0,

@@ -24,9 +24,10 @@ from brenner.delta.schema import (
     SCORE_PARTS,
     Section,
 )
+from brenner.thread.wording import cut
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import Part, part, part_json
+from brenner.web.paging import Part, in_session, part, part_json
 from brenner.web.visit import Visit
 
 _TAB = "evidence"
@@ -61,11 +62,11 @@ def _evidence(visit: Visit, found: Matrix, asked: Mapping[str, object]) -> Docum
     return {
         "hypotheses": [_hypothesis(each) for each in rows.of(found.hypotheses)],
         "columns": [_column(each, found, rows) for each in columns.of(found.columns)],
-        "column_pages": part_json(columns, thread_id, _TAB, down),
-        "row_pages": part_json(rows, thread_id, _TAB, beside, "rows"),
+        "column_pages": part_json(columns, in_session(thread_id, _TAB, down)),
+        "row_pages": part_json(rows, in_session(thread_id, _TAB, beside, "rows")),
         "unseparated": [_unseparated(found, section) for section in _KINDS],
         "unkept": [
-            {"id": each.item.id, "discriminates": _cut(each.item.text("discriminates"))}
+            {"id": each.item.id, "discriminates": cut(each.item.text("discriminates"), _MOST_TITLE)}
             for each in islice(_unkept(found), _PAIRS)
         ],
         "strangers": list(islice(_strangers(found), _PAIRS)),
@@ -77,7 +78,7 @@ def _hypothesis(item: Item) -> Document:
     killed = item.killed
     return {
         "id": item.id,
-        "name": _cut(item.title),
+        "name": cut(item.title, _MOST_TITLE),
         "third_alternative": item.fields.get("third_alternative") is True,
         "killed": killed._asdict() if killed else None,
     }
@@ -89,10 +90,10 @@ def _column(column: Column, found: Matrix, rows: Part) -> Document:
     return {
         "id": item.id,
         "kind": _KINDS[column.section],
-        "name": _cut(item.title),
+        "name": cut(item.title, _MOST_TITLE),
         "killed": item.killed._asdict() if item.killed else None,
         "score": total(item) if item.score else None,
-        "discriminates": _cut(item.text("discriminates")) or None,
+        "discriminates": cut(item.text("discriminates"), _MOST_TITLE) or None,
         "cells": [_cell(cell) for cell in rows.of(column.cells)],
         "groups": {
             letter: list(ids[:_PAIRS]) for letter, ids in groups(column, found.hypotheses).items()
@@ -101,7 +102,7 @@ def _column(column: Column, found: Matrix, rows: Part) -> Document:
 
 
 def _cell(cell: Cell) -> Document:
-    return {"outcome": _cut(cell.outcome, _MOST_OUTCOME), "letter": cell.letter or None}
+    return {"outcome": cut(cell.outcome, _MOST_OUTCOME), "letter": cell.letter or None}
 
 
 def _unseparated(found: Matrix, section: Section) -> Document:
@@ -128,7 +129,7 @@ def _strangers(found: Matrix) -> Iterator[Document]:
     """Outcomes for hypotheses that are not in the slate."""
     for column in found.columns:
         for name, outcome in column.strangers:
-            yield {"id": column.item.id, "hypothesis": name, "outcome": _cut(outcome)}
+            yield {"id": column.item.id, "hypothesis": name, "outcome": cut(outcome, _MOST_TITLE)}
 
 
 # Scores
@@ -147,12 +148,8 @@ def _tests(found: Matrix) -> Document:
 def _test(item: Item) -> Document:
     return {
         "id": item.id,
-        "name": _cut(item.title),
+        "name": cut(item.title, _MOST_TITLE),
         "killed": bool(item.killed),
         "total": total(item) if item.score else None,
         "score": {part: item.score.get(part) for part in SCORE_PARTS},
     }
-
-
-def _cut(text: str, most: int = _MOST_TITLE) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

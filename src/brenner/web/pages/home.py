@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
@@ -23,7 +24,7 @@ from brenner.session.status import Phase
 from brenner.session.status_words import PHASE_WORDS
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import part
+from brenner.web.paging import part, part_json
 from brenner.web.visit import Visit
 from brenner.workflows.session_files import only_in_files
 
@@ -133,16 +134,9 @@ def _phases(sessions: Sequence[Overview]) -> list[Document]:
 def _paged(sessions: Sequence[Overview], look: _Look, visit: Visit) -> Document:
     """One page of them. One that is no longer there is the last: rows move while one looks."""
     found = part(visit, len(sessions), _MOST_SHOWN)
-    shown = found.of(sessions)
-    start = (found.number - 1) * _MOST_SHOWN
-    has_more = found.number < found.pages
     return {
-        "sessions": [look.row(each) for each in shown],
-        "first": start + 1 if shown else 0,
-        "last": start + len(shown),
-        "total": len(sessions),
-        "previous": links.home(look.phase, found.number - 1) if found.number > 1 else None,
-        "next": links.home(look.phase, found.number + 1) if has_more else None,
+        "sessions": [look.row(each) for each in found.of(sessions)],
+        **part_json(found, partial(links.home, look.phase)),
     }
 
 

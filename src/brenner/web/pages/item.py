@@ -19,16 +19,22 @@ from brenner.thread.posted import iso
 from brenner.thread.types import CRITIQUE
 from brenner.web import links
 from brenner.web.frame import session_document, session_of
-from brenner.web.item_view import Scene, item_json
+from brenner.web.item_view import Scene, item_json, last_changes
 from brenner.web.mentioned import Places, named_in
 from brenner.web.page import Answer, Document, Page
-from brenner.web.pages.artifact import View, ids_of, items_of, place_of, view_of, where_from
+from brenner.web.pages.artifact import (
+    View,
+    address_of,
+    ids_of,
+    items_of,
+    view_of,
+    where_from,
+    with_trusts,
+)
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.authorship import item_rows, row_json
-from brenner.workflows.check_references import load_graph
 from brenner.workflows.part_of_artifact import part_of
-from brenner.workflows.trusting import trusts_of
 
 _MOST_NAMING, _MOST_CRITIQUES, _MOST_REFERENCES, _MOST_CHANGES = 50, 20, 50, 100
 
@@ -40,7 +46,8 @@ def page(visit: Visit) -> Answer:
         path = cross_reference(visit.thread_id).artifact_path
         raise Refused(NO_VERSION_YET.at(thread_id=visit.thread_id, path=path))
     section, item = _found(view, visit.named["item"])
-    scene = _scene(visit, view, item)
+    last = last_changes(view.scene, [item])
+    scene = with_trusts(visit, view.scene, (change for each in last for change in each.history()))
     naming = list(_naming(view, item))
     session = session_of(visit)
     document = {
@@ -51,7 +58,7 @@ def page(visit: Visit) -> Answer:
         "addresses": Places(visit, scene, ids_of(view.artifact)).of([item]),
         "section": section.id,
         "section_words": SECTION_WORDS[section.id],
-        "place": place_of(view, item.id),
+        "place": address_of(view, item.id),
         **_beside(view, section, item),
         "named_by": naming[:_MOST_NAMING],
         "named_by_count": len(naming),
@@ -65,13 +72,6 @@ def _found(view: View, wanted: str) -> tuple[Section, Item]:
     """The item; a research thread that says nothing is none."""
     meant = part_of(view.artifact, view.scene.thread_id, "", wanted).item_id
     return next((section, item) for section, item in view.artifact.all_items() if item.id == meant)
-
-
-def _scene(visit: Visit, view: View, item: Item) -> Scene:
-    """With the trust in every message that has ever set something of the item."""
-    changes = view.scene.blame.get(item.id, {}).values()
-    ids = {each.source.message_id for last in changes for each in last.history()}
-    return view.scene._replace(trusts=trusts_of(visit.site.desk.mailbox, ids))
 
 
 def _history(scene: Scene, section: Section, item: Item) -> Iterator[Document]:
@@ -142,8 +142,7 @@ def _critiques(session: Session, item: Item) -> Iterator[Document]:
 def _references(visit: Visit, item: Item) -> dict[str, object]:
     """What the item names is its own text. What names it is another's, and not for every guest."""
     node = Node(visit.thread_id, item.id)
-    rows = visit.site.reading.listing().sessions
-    graph = load_graph(visit.site.desk, rows=rows).graph
+    graph = visit.site.reading.references()
     named = [(Node(each.session, each.item), each.relation) for each in item.references]
     up = [
         _reference(there, relation, Direction.ANCESTORS, graph)

@@ -17,7 +17,7 @@ from brenner.thread.wording import thread_argument
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
-from brenner.web.paging import part, part_json
+from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 
@@ -54,7 +54,7 @@ def page(visit: Visit) -> Answer:
         "taken_as_read": list(session.once(taken_as_read)),
         "filters": _filters(session, wanted),
         "found": len(found),
-        **part_json(shown, session.thread_id, _TAB, wanted),
+        **part_json(shown, in_session(session.thread_id, _TAB, wanted)),
         "groups": list(_groups(session, shown.of(found))),
     }
     return Page("pages/ledger.html", "Ledger", document)

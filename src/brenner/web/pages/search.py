@@ -1,5 +1,7 @@
 """The page `/search`: messages by words, phrases and filters, the latest first."""
 
+from http import HTTPStatus
+
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.excerpt import Part, excerpt, marked
@@ -13,7 +15,6 @@ from brenner.web.visit import Visit
 from brenner.workflows.desk import Desk
 
 _MOST_SHOWN = 50
-_OK, _NOT_UNDERSTOOD = 200, 400
 _NOTHING = SearchPage((), has_more=False)
 
 
@@ -40,7 +41,7 @@ def _page(visit: Visit, text: str, found: Document) -> Page:
         **_document(_NOTHING, Query(), ""),
         **found,
     }
-    status = _OK if document["valid"] else _NOT_UNDERSTOOD
+    status = HTTPStatus.OK if document["valid"] else HTTPStatus.BAD_REQUEST
     title = f"Search: {text.strip()}" if text.strip() else "Search"
     return Page("pages/search.html", title, document, status, is_live=False)
 

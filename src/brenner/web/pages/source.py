@@ -5,6 +5,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.session.excerpt import Passage, passages_of
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
+from brenner.web.paging import part, part_json
 from brenner.web.visit import Visit
 from brenner.workflows.source_text import source_of
 
@@ -19,21 +20,15 @@ def page(visit: Visit) -> Answer:
         raise Refused(text)
     passages = list(passages_of(text or ""))
     wanted = visit.number("section")
-    pages = max(1, -(-len(passages) // _MOST_ON_PAGE))
     at = next((index for index, each in enumerate(passages) if each.number == wanted), None)
-    number = visit.number("page") or (at or 0) // _MOST_ON_PAGE + 1
-    number = min(max(number, 1), pages)
-    shown = passages[(number - 1) * _MOST_ON_PAGE : number * _MOST_ON_PAGE]
+    around = (at or 0) // _MOST_ON_PAGE + 1
+    which = part(visit, len(passages), _MOST_ON_PAGE, otherwise=around)
     document = {
         "path": project.source_text,
         "section": wanted if at is not None else None,
         "missing": wanted if at is None and passages else None,
-        "sections": [_passage(each) for each in shown],
-        "total": len(passages),
-        "page": number,
-        "pages": pages,
-        "previous": links.source(page=number - 1) if number > 1 else None,
-        "next": links.source(page=number + 1) if number < pages else None,
+        "sections": [_passage(each) for each in which.of(passages)],
+        **part_json(which, lambda number: links.source(page=number)),
     }
     return Page("pages/source.html", "Source text", document, is_live=False)
 

@@ -13,7 +13,7 @@ from brenner.web.frame import session_document
 from brenner.web.message_text import shared
 from brenner.web.message_view import ONE_OF_MANY, Messages, read_marks
 from brenner.web.page import Answer, Document, Page, Redirect
-from brenner.web.paging import Part
+from brenner.web.paging import part, part_json
 from brenner.web.reading import Session
 from brenner.web.thread_order import ON_A_PAGE, address, as_tree, by_number
 from brenner.web.visit import Visit
@@ -59,9 +59,10 @@ def page(visit: Visit) -> Answer:
     view = _view(visit, session)
     found = [each for each in _in_scope(session, view) if view.has(each)]
     ordered = list(as_tree(found)) if view.is_tree else [(each, 0) for each in found]
-    part = _part(visit, len(ordered))
+    last = -(-len(ordered) // ON_A_PAGE)  # where one that is opened without a round begins
+    which = part(visit, len(ordered), ON_A_PAGE, otherwise=1 if "round" in visit.asked else last)
     messages = Messages(session, visit, ONE_OF_MANY)
-    shown = [messages.document(each, depth) for each, depth in part.of(ordered)]
+    shown = [messages.document(each, depth) for each, depth in which.of(ordered)]
     _group_kickoffs(shown)
     document = {
         "session": session_document(visit),
@@ -74,7 +75,7 @@ def page(visit: Visit) -> Answer:
         "all": links.session(session.thread_id, "thread"),
         "fits": _fits(session),
         "no_read_marks": read_marks(visit.site.desk.mailbox),
-        **_part_json(part, view),
+        **part_json(which, lambda number: view.link(page=number)),
         "messages": shown,
         "items": list(messages.known),
     }
@@ -105,32 +106,6 @@ def _in_scope(session: Session, view: _View) -> Sequence[Stored]:
     stored = session.once(by_number)
     found = (each for each in session.rounds if each.number == view.round)
     return [stored[filed.posted.id] for each in found for filed in each.messages]
-
-
-def _part(visit: Visit, total: int) -> Part:
-    """The page that was asked for; of a thread that is opened without any, the last."""
-    pages = max(1, -(-total // ON_A_PAGE))
-    otherwise = 1 if "round" in visit.asked else pages
-    number = visit.number("page") or otherwise
-    return Part(min(number, pages), pages, ON_A_PAGE, total)
-
-
-def _part_json(part: Part, view: _View) -> Document:
-    """Where the page stands among those beside it. Each address says which it is."""
-
-    def at(number: int) -> str | None:
-        return view.link(page=number) if 1 <= number <= part.pages else None
-
-    first = (part.number - 1) * part.size + 1
-    return {
-        "page": part.number,
-        "pages": part.pages,
-        "first": min(first, part.total),
-        "last": min(first + part.size - 1, part.total),
-        "total": part.total,
-        "previous": at(part.number - 1),
-        "next": at(part.number + 1),
-    }
 
 
 def _group_kickoffs(shown: list[dict[str, object]]) -> None:

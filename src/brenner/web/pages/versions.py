@@ -7,7 +7,7 @@ from brenner.web import links, looks
 from brenner.web.comparing import before, look_document, numbers_of
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Page, Redirect
-from brenner.web.paging import part, part_json
+from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
 from brenner.workflows.versions import ListedVersion, verify
@@ -50,7 +50,7 @@ def history_document(visit: Visit) -> dict[str, object]:
     document = history_json(history._replace(versions=shown))
     listed = cast("list[dict[str, object]]", document["versions"])
     told = [each | _beside(session, version) for each, version in zip(listed, shown, strict=True)]
-    where = part_json(found, session.thread_id, "versions", {})
+    where = part_json(found, in_session(session.thread_id, "versions", {}))
     return document | {"versions": told, "part": where, "next": where["next"]}
 
 
