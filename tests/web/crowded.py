@@ -11,7 +11,7 @@ from web.browsing import LAB, Show, show
 from web.disputed import block
 from web.evening import asks, contributes, writes
 
-CROWDED = "RS-20261111-how-a-cell-knows-its-place-in-the-wing-of-a-fly"
+CROWDED = "RS-20261111-how-a-cell-knows-its-place-in-the-wing"
 QUESTION = "How does a cell know where it stands along the axis, when its neighbours are replaced?"
 PREDICTIONS, TESTS = 9, 8
 _WORDS = "Shifted by about two rows towards the source, and the border is sharper than it was"
