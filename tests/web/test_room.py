@@ -77,7 +77,7 @@ def test_three_sizes_of_text(browser: Browser, full: Show, tab: str) -> None:
 # What one reads begins early
 
 
-@pytest.mark.parametrize("size", [DESKTOP, TABLET, (768, 1000)], ids=str)
+@pytest.mark.parametrize("size", [TABLET, (768, 1000)], ids=str)
 def test_what_one_reads_begins_in_the_upper_half(
     browser: Browser, full: Show, size: tuple[int, int]
 ) -> None:
@@ -171,8 +171,10 @@ def test_fingers_hit_what_they_point_at(browser: Browser, full: Show) -> None:
     with touched(browser, full.base) as opened:
         page = opened.open(SESSION)
         for place in (".attentions a", ".lint summary", ".note > summary", ".tabs a"):
-            sizes = page.locator(place).filter(visible=True).evaluate_all(
-                "all => all.map(each => each.getBoundingClientRect().height)"
+            sizes = (
+                page.locator(place)
+                .filter(visible=True)
+                .evaluate_all("all => all.map(each => each.getBoundingClientRect().height)")
             )
             assert sizes
             assert min(sizes) >= FINGER, place
