@@ -125,6 +125,25 @@ def test_the_course_of_rounds_is_drawn(scene: Scene) -> None:
     assert "Round 3 is not compiled yet." in look(scene)[1]
 
 
+def test_what_is_said_of_the_chart_is_in_it(scene: Scene) -> None:
+    """Where nothing was refused, refusals are not explained."""
+    page = look(scene)[1]
+    assert "refused ones hollow; 2+1 are 2 applied and 1 refused." in page
+    assert ">2+1</text>" in page
+    calm = Scene()
+    calm.kickoff(ANN)
+    calm.delta(ANN, added("Gradient"))
+    assert "Blocks by round: applied ones solid. Round 1" in look(calm)[1]
+
+
+def test_of_each_only_what_there_is(scene: Scene) -> None:
+    """The table has the zeros; in words they would say nothing."""
+    ann = look(scene)[1].split('id="name-1"')[1].split("</section>")[0]
+    assert "<dt>Added</dt>" in ann
+    for word in ("Edited", "Killed", "Refused"):
+        assert f"<dt>{word}</dt>" not in ann
+
+
 def test_before_anybody_has_contributed() -> None:
     scene = Scene()
     scene.kickoff(ANN)

@@ -12,8 +12,8 @@ from brenner.web.page import Download
 from brenner.web.pages import diff, diff_items, diff_text
 from brenner.workflows.desk import Desk
 from mail_shell import Shell
-from session.desks import ANN, BEA, THREAD
-from web.disputed import NEW, disputed
+from session.desks import ANN, BEA, THREAD, contribute
+from web.disputed import NEW, block, compiled, disputed, outcomes
 from web.versions_desk import HOSTILE, a_session, a_visit, shown
 
 
@@ -155,3 +155,24 @@ def test_a_field_in_conflict_says_whose_value_stands(tmp_path: Path) -> None:
     assert page.count("In conflict</strong>") == 1
     _, first = shown(diff.page, a_visit(disputed_desk, from_="0", to="1"))
     assert "In conflict" not in first
+
+
+def test_who_killed_it_has_her_mark_and_the_time_is_one(tmp_path: Path) -> None:
+    _, page = shown(diff.page, a_visit(disputed(tmp_path / "lab"), from_="1", to="2"))
+    told = page.split("<dt>Killed by</dt>")[1].split("</dd>")[0]
+    assert '<span class="initials" aria-hidden="true">RS</span> RedSky' in told
+    assert "<time datetime=" in told
+
+
+def test_what_only_follows_from_a_kill_is_folded(tmp_path: Path) -> None:
+    """A killed hypothesis takes its outcomes along; what somebody did is seen first."""
+    desk = disputed(tmp_path / "lab")
+    contribute(desk, ANN, *(outcomes(H1="falls", H3=f"stays {n}") for n in range(3)))
+    compiled(desk)
+    kill = block("KILL", "hypothesis_slate", "H3", reason="Refuted")
+    contribute(desk, ANN, kill, base="v3")
+    compiled(desk)
+    _, page = shown(diff.page, a_visit(desk, from_="3", to="4"))
+    folded = page.split('<details class="folded">')[1].split("</details>")[0]
+    assert "<summary>4 items changed only to N/A for H3</summary>" in folded
+    assert folded.count('class="change modified"') == 4

@@ -162,7 +162,9 @@ def test_before_the_first_version_and_of_one_that_is_not_there() -> None:
     scene.kickoff(ANN)
     document, page = look(scene)
     assert document["version"] is None
-    assert "brenner compile" in page
+    assert f"brenner new DELTA --thread {THREAD}" in page
+    scene.delta(ANN, added("Memory"))
+    assert f"brenner compile {THREAD}" in look(scene)[1]
     with pytest.raises(Refused):
         look(scene_of(), version="7")
 
@@ -176,7 +178,8 @@ def test_tests_are_charted_by_score() -> None:
     assert [(each["id"], each["total"]) for each in document["tests"]] == [("T2", 12), ("T1", 1)]
     assert document["tests"][1]["score"]["speed"] is None
     assert "T1, 1 of 12: likelihood ratio 1, cost 0, speed not given" in page
-    assert 'role="img"' in page
+    assert 'role="group"' in page
+    assert f'<a href="/sessions/{THREAD}/items/T2"><text class="name"' in page
 
 
 # Charts
@@ -198,7 +201,7 @@ def test_whatever_is_in_a_name_a_chart_is_well_formed() -> None:
         named = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
         root = ET.fromstring(named)  # noqa: S314  we have written it
         assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-            *("svg", "title", "desc", "text", "tspan", "rect", "path"),
+            *("svg", "title", "desc", "g", "text", "tspan", "rect", "path"),
         }
         names = {name for each in root.iter() for name in each.attrib}
         assert not {name for name in names if name.startswith("on") or name in ("style", "href")}
@@ -218,7 +221,19 @@ def test_bars_are_as_long_as_their_parts() -> None:
 def test_only_the_best_are_drawn() -> None:
     score = dict.fromkeys(("likelihood_ratio", "cost", "speed", "ambiguity"), 1)
     tests = [{"id": f"T{n}", "name": "x", "score": score, "killed": False} for n in range(30)]
-    assert score_chart(tests).count('class="total"') == 12
+    assert score_chart(tests, "RS-1").count('class="total"') == 12
+
+
+def test_a_link_of_a_chart_is_one_address_whatever_is_in_it() -> None:
+    """A chart with links is no image: who does not see it can follow them."""
+    score = dict.fromkeys(("likelihood_ratio", "cost", "speed", "ambiguity"), 1)
+    for text in HOSTILE:
+        svg = score_chart([{"id": text, "name": text, "score": score, "killed": False}], "RS-1")
+        root = ET.fromstring(str(svg).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" '))  # noqa: S314
+        [link] = root.iter(f"{SVG}a")
+        assert link.attrib.keys() == {"href"}
+        assert link.attrib["href"].startswith("/sessions/RS-1/items/")
+        assert root.attrib["role"] == "group"
 
 
 # In a browser

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.session.status_words import PHASE_WORDS
 from brenner.web.frame import session_document
-from brenner.web.pages import agents, artifact
+from brenner.web.pages import agents, artifact, message
 from brenner.web.reading import Session
 from brenner.web.worked_out import AWhile
 from brenner.workflows.desk import Desk
@@ -160,6 +160,11 @@ def test_tabs_have_counts_and_say_where_one_is(desk: Desk) -> None:
     }
     here = f'<a href="/sessions/{THREAD}" data-tab="1" aria-current="page">'
     assert here in page_of(desk)
+
+
+def test_a_message_stands_in_the_thread(desk: Desk) -> None:
+    page = looked(message.page, visit_to(desk, "/messages/1", {"message": "1"}))[1]
+    assert 'data-tab="2" aria-current="true">Thread' in page
 
 
 def test_what_needs_the_operator_stands_first(desk: Desk) -> None:

@@ -29,7 +29,7 @@ def test_the_sheet_opens_and_closes(browser_page: Window) -> None:
         page.keyboard.press(closing)
         expect(dialog).to_have_count(0)
         expect(link).to_be_focused()
-    page.get_by_role("link", name="Keys: ?").click()
+    page.get_by_role("link", name="Help: ?").click()
     page.get_by_role("button", name="Close").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert page.url.endswith("/connect")
@@ -147,7 +147,7 @@ def test_without_scripts(browser: Browser, site: Show) -> None:
     """The sheet is a page; the switch that would do nothing is not shown."""
     with Window(browser, site.base, {"java_script_enabled": False}) as opened:
         page = opened.open("/connect")
-        page.get_by_role("link", name="Keys: ?").click()
+        page.get_by_role("link", name="Help: ?").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Help")
         expect(page.get_by_role("checkbox")).to_have_count(0)
 

@@ -184,6 +184,7 @@ def test_before_the_first_block() -> None:
     document, page = look(scene)
     assert document["groups"] == []
     assert "No DELTA has come in yet" in page
+    assert f"brenner new DELTA --thread {THREAD}" in page
 
 
 def test_a_block_in_a_message_of_another_type_is_told() -> None:

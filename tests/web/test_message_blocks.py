@@ -60,6 +60,8 @@ def test_blocks_after_the_compile(scene: Scene) -> None:
     assert (second["state"], second["settled"]) == ("refused", None)
     assert '<span class="outcome applied">applied as H1</span>' in page
     assert f'<p class="note">See <a class="id" href="/sessions/{THREAD}/items/H1">H1</a> in' in page
+    assert page.count(">See <") == 1  # where a block is refused there is nothing of it to be seen
+    assert '<span class="mono">ADD hypothesis slate</span>' in page
     assert message(document, number + 1)["blocks"][0]["state"] == "duplicate"
     corrected = scene.delta(ANN, added("Wrong"))
     _, page = look(scene, round="1")

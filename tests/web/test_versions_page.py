@@ -37,6 +37,8 @@ def test_what_became_of_the_blocks(desk: Desk) -> None:
         {"applied": 3, "refused": 1, "duplicate": 0},
     ]
     assert '<span class="attention">1 refused</span>' in page
+    assert "0 refused" not in page
+    assert '<span class="attention">not valid</span>: ' in page
     assert [each["before"] for each in document["versions"]] == [2, 1, 0]
     assert [each["lint"] is None for each in document["versions"]] == [False, True, True]
 

@@ -1,8 +1,8 @@
 """Small charts as SVG: from figures to markup, every text of others escaped.
 
 They are read without colour as well: parts differ in lightness, and their figures stand in them.
-A chart is one image to who does not see it, and says in words what it shows; the figures stand in
-a table beside it, which is the page's.
+A chart is one image to who does not see it, or a group of links, and says in words what it shows;
+the figures stand in a table beside it, which is the page's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ from markupsafe import Markup
 from brenner.delta.schema import MOST_SCORE, SCORE_PARTS
 from brenner.thread.counting import counted
 from brenner.thread.wording import cut
+from brenner.web import links
 from brenner.web.filters import plain
 
 _WIDTH = 360  # units; the style sheet lets one be about a pixel
@@ -29,11 +30,17 @@ class Bar(NamedTuple):
     name: str
     parts: tuple[int | None, ...]
     is_killed: bool = False
+    link: str = ""
 
     @property
     def total(self) -> int:
         """The sum of what was given."""
         return sum(part or 0 for part in self.parts)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anybody has given anything of it."""
+        return any(part is not None for part in self.parts)
 
 
 class Scale(NamedTuple):
@@ -49,6 +56,7 @@ class Scale(NamedTuple):
 
 
 _TITLE, _BAR, _GAP = 20, 20, 12
+_NONE = "none given"
 
 
 def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
@@ -57,18 +65,21 @@ def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
     step = _TITLE + _BAR + _GAP
     drawn = (_bar(row, place * step, unit, scale) for place, row in enumerate(rows))
     told = "; ".join(_told(row, scale) for row in rows)
-    return _chart("bars", (title, told), max(step * len(rows) - _GAP, 1), Markup("").join(drawn))
+    high = max(step * len(rows) - _GAP, 1)
+    role = "group" if any(row.link for row in rows) else "img"
+    return _chart("bars", (title, told), high, Markup("").join(drawn), role)
 
 
 def _told(row: Bar, scale: Scale) -> str:
+    if not row.is_given:
+        return f"{row.id}, {_NONE}"
     given = zip(scale.parts, row.parts, strict=True)
     parts = ", ".join(f"{word} {'not given' if n is None else n}" for (word, _), n in given)
     return f"{row.id}, {row.total} of {scale.whole}: {parts}"
 
 
 def _bar(row: Bar, top: int, unit: float, scale: Scale) -> Markup:
-    shown = Markup('<text class="name{}" x="0" y="{}"><tspan class="mono">{}</tspan> {}</text>')
-    parts = [shown.format(" killed" * row.is_killed, top + 14, plain(row.id), _short(row.name))]
+    parts: list[Markup] = []
     left, y = 0.0, top + _TITLE
     outline = Markup('<rect class="whole" x="0.5" y="{}" width="{}" height="{}"/>')
     parts.append(outline.format(y + 0.5, _figure(unit * scale.whole - 1), _BAR - 1))
@@ -77,9 +88,18 @@ def _bar(row: Bar, top: int, unit: float, scale: Scale) -> Markup:
         if width:
             parts.append(_piece(number, (left, y, width), f"{letter}{size}"))
         left += width
-    total = Markup('<text class="total" x="{}" y="{}">{}/{}</text>')
-    parts.append(total.format(_figure(unit * scale.whole + 8), y + 15, row.total, scale.whole))
-    return Markup("").join(parts)
+    total = Markup('<text class="total" x="{}" y="{}">{}</text>')
+    said = f"{row.total}/{scale.whole}" if row.is_given else _NONE  # which is not the worst one
+    parts.append(total.format(_figure(unit * scale.whole + 8), y + 15, said))
+    drawn = Markup('<g aria-hidden="true">{}</g>').format(Markup("").join(parts))
+    return _name(row, top + 14) + drawn
+
+
+def _name(row: Bar, y: int) -> Markup:
+    """What it is, which leads there."""
+    shown = Markup('<text class="name{}" x="0" y="{}"><tspan class="mono">{}</tspan> {}</text>')
+    text = shown.format(" killed" * row.is_killed, y, plain(row.id), _short(row.name))
+    return Markup('<a href="{}">{}</a>').format(row.link, text) if row.link else text
 
 
 def _piece(number: int, place: tuple[float, float, float], label: str) -> Markup:
@@ -161,14 +181,16 @@ def _course(row: Course, top: int, width: float, most: int) -> Markup:
     return Markup("").join(parts)
 
 
-def _chart(name: str, words: tuple[str, str], height: float, drawn: Markup) -> Markup:
-    """The image: `words` are its title and what it shows."""
+def _chart(
+    name: str, words: tuple[str, str], height: float, drawn: Markup, role: str = "img"
+) -> Markup:
+    """The image: `words` are its title and what it shows; one with links in it is a group."""
     title, told = words
     return Markup(
-        '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-labelledby="{}-title {}-desc">'
+        '<svg class="chart" viewBox="0 0 {} {}" role="{}" aria-labelledby="{}-title {}-desc">'
         '<title id="{}-title">{}</title><desc id="{}-desc">{}</desc>{}</svg>'
     ).format(
-        *(_WIDTH, _figure(height), name, name),
+        *(_WIDTH, _figure(height), role, name, name),
         *(name, plain(title), name, plain(told), drawn),
     )
 
@@ -184,12 +206,13 @@ def _figure(number: float) -> str:
 # From the documents of pages
 
 
-def score_chart(tests: Sequence[Mapping[str, Any]]) -> Markup:
-    """The best tests by score, as the page of the evidence has them."""
+def score_chart(tests: Sequence[Mapping[str, Any]], thread_id: str) -> Markup:
+    """The best tests by score, as the page of the evidence has them; each leads to its item."""
     words = tuple((part.replace("_", " "), part[0].upper()) for part in SCORE_PARTS)
     rows = [
-        Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"])
+        Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"], link)
         for each in tests[:_MOST_BARS]
+        for link in [links.item(thread_id, each["id"])]
     ]
     return bars("Tests by score", rows, Scale(words, MOST_SCORE))
 
