@@ -242,6 +242,21 @@ def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
         assert page.evaluate("() => window.was === document.getElementById('main')")
 
 
+def test_what_a_browser_keeps_does_not_keep_a_page_from_being_shown(tmp_path: Path) -> None:
+    """The history tells since when one has looked: that is left out, and the rest is shown."""
+    with show(tmp_path) as stage:
+        client, path = Client(stage.server), links.session(DEMO, "versions")
+        for _ in range(2):  # the second time with what the first has left in the browser
+            assert client.get(path).status == 200
+        folder = tmp_path / ".brenner"
+        folder.rename(folder.with_name("aside"))
+        for someone in (client, Client(stage.server)):
+            away = someone.get(path)
+            assert (away.status, STALE.lower() in away.headers) == (200, True)
+            assert "Since you looked" not in away.text
+        folder.with_name("aside").rename(folder)
+
+
 def test_the_operator_goes_on_reading(lab: Show) -> None:
     """Who is logged in keeps the pages that she has seen; nobody else is shown them."""
     secret = renew(lab.mailbox, lab.project.operator)

@@ -167,13 +167,28 @@ def test_a_place_that_this_store_never_had(desk: Desk, seen: str) -> None:
         assert (told.kind, told.id) == ("reset", first.last)
 
 
-@pytest.mark.parametrize("seen", ["", "-1", "x", "1e3", "٣", "9" * 40, "3-xyz", "3-ab\x00"])
-def test_what_is_no_place_is_from_now_on(tmp_path: Path, seen: str) -> None:
+def test_who_has_seen_nothing_looks_from_now_on(tmp_path: Path) -> None:
+    with served(MEMORY, tmp_path) as desk:
+        desk.send(3)
+        with Looking(desk.server, after="") as looking:
+            assert looking.settle().startswith("3-")
+            assert desk.send() == looking.mail(1)
+
+
+@pytest.mark.parametrize("seen", ["-1", "x", "1e3", "٣", "9" * 40, "3-xyz", "3-ab\x00"])
+def test_who_has_seen_what_is_no_place_begins_anew(tmp_path: Path, seen: str) -> None:
+    """Nobody knows what she has missed: she is not left with a gap."""
     with served(MEMORY, tmp_path) as desk:
         desk.send(3)
         with Looking(desk.server, after=seen) as looking:
-            assert looking.settle().startswith("3-")
+            assert next(looking.events()).kind == "reset"
             assert desk.send() == looking.mail(1)
+
+
+def test_who_asks_for_the_head_only_takes_no_place(tmp_path: Path) -> None:
+    with served(MEMORY, tmp_path) as desk:
+        got = desk.server.ask("HEAD", "/events")
+        assert (got.status, got.headers["content-type"]) == (200, "text/event-stream")
 
 
 def test_a_page_may_be_ahead_of_the_watcher(tmp_path: Path) -> None:

@@ -183,6 +183,11 @@ def test_a_guest_is_told_where_to_go(served: Inside) -> None:
     assert 'href="/lab' not in page
 
 
+def test_a_long_question_about_news_is_refused_like_any_other(served: Inside) -> None:
+    client = guest(served)
+    assert client.get(f"/events?{'a=1&' * 150}thread={MINE}").status == FORBIDDEN
+
+
 def test_two_links(served: Inside) -> None:
     """Who has links to two sessions sees both."""
     client = guest(served)

@@ -244,6 +244,24 @@ def test_a_form_is_sent_once(operator: Operator) -> None:
     assert [each.envelope.trust for each in _stored(operator.desk)] == ["verified", "verified"]
 
 
+def test_who_was_asked_before_and_is_not_in_the_roster_any_more_is_named(
+    operator: Operator,
+) -> None:
+    """More agents are asked; the roster that is told last is the session's own."""
+    operator.done(ACTION, TYPED)
+    one = {name: value for name, value in TYPED.items() if not name.startswith("agent.")}
+    more = one | {"agent.1.name": "GreenDog", "agent.1.role": "adversarial_critic"}
+    seen = operator.preview(ACTION, more)
+    found = {each["id"]: each for each in cast("list[dict[str, Any]]", seen["violations"])}
+    told = found["LEFT_OUT_OF_ROSTER"]
+    assert "has asked BlueLake and RedSky before" in told["message"]
+    whole = TYPED | {"agent.3.name": "GreenDog", "agent.3.role": "adversarial_critic"}
+    found = operator.preview(ACTION, whole)["violations"]  # type: ignore[assignment]
+    assert "LEFT_OUT_OF_ROSTER" not in [each["id"] for each in found]
+    assert operator.done(ACTION, whole).document["status"] == "sent"
+    assert len(mail(operator.desk)) == 3
+
+
 def test_a_thread_that_somebody_else_has_taken_meanwhile_is_shown_first(
     operator: Operator,
 ) -> None:

@@ -57,6 +57,17 @@ def test_it_does_not_last() -> None:
     assert kept.find(ROOT, HERE) is None
 
 
+def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
+    """What has more mail is for who began a moment ago, also where it is kept for a minute."""
+    clock = Clock()
+    kept = Written(clock, life=60)
+    kept.keep(ROOT, HERE, Text.of("A file.", "text/html"))
+    assert kept.find(ROOT, Place(11, "bb"))
+    clock.now += LIFE
+    assert kept.find(ROOT, HERE)
+    assert kept.find(ROOT, Place(11, "bb")) is None
+
+
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(written, "_MOST_BYTES", 25_000)
     clock = Clock()

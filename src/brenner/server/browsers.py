@@ -32,6 +32,7 @@ _PORTS = MappingProxyType({"http": 80, "https": 443})
 _OPEN = (f"{links.ASSETS}/", f"{links.GUEST}/")
 # Guests get no further than these, and there only to their own session
 _OF_GUESTS = ("/sessions/", "/messages/")
+_MOST_FIELDS = 100
 _TOLD_GUESTS = (links.HOME, links.SEARCH, links.CONNECT, links.HELP)
 
 
@@ -135,6 +136,10 @@ class Browsers:
 def _is_for_guests(scope: Scope, threads: frozenset[str]) -> bool:
     path: str = scope["path"]
     if path == links.EVENTS:
-        asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=100)
+        given = scope.get("query_string", b"").decode("latin-1")
+        try:
+            asked = parse_qs(given, max_num_fields=_MOST_FIELDS)
+        except ValueError:
+            return False
         return len(asked.get("thread", ())) == 1 and asked["thread"][0] in threads
     return path in _TOLD_GUESTS or path.startswith(_OF_GUESTS)

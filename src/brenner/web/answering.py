@@ -153,8 +153,7 @@ class Answering:
             return text.with_packed() if len(text.body) <= _MOST_FILE else text
         if not isinstance(answer, Page) or answer.status != HTTPStatus.OK:
             return respond(answer, request, visit)
-        if not is_personal or not visit.cookies:
-            self._remember(answer, request, visit)
+        self._remember(_for_anybody(answer) if is_personal else answer, request, visit)
         text = text_of(answer, request, visit).with_packed()
         if not is_personal:
             return text
@@ -165,7 +164,8 @@ class Answering:
 
     def _remember(self, answer: Answer, request: Request, visit: Visit) -> None:
         """Keep a page for while the store is away; the operator's are hers alone."""
-        if isinstance(answer, Page) and answer.status == HTTPStatus.OK:
+        is_since = "since" in visit.asked  # which is another page for everybody
+        if isinstance(answer, Page) and answer.status == HTTPStatus.OK and not is_since:
             place = visit.site.reading.place
             self._last_good.keep(_asked(request, visit), answer, visit.now, place)
 
@@ -189,6 +189,12 @@ class Answering:
             response.headers[STALE] = absence.since.isoformat()
         response.headers["Cache-Control"] = "no-store"
         return response
+
+
+def _for_anybody(page: Page) -> Page:
+    """A page without what only this browser has seen."""
+    document = {name: None if name == "look" else each for name, each in page.document.items()}
+    return page._replace(document=document)
 
 
 def _note_look(response: Response, request: Request, position: int) -> None:

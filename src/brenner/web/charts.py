@@ -56,7 +56,7 @@ class Scale(NamedTuple):
 
 
 _TITLE, _BAR, _GAP = 20, 20, 12
-_NONE = "none given"
+_NONE = "none"
 
 
 def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
@@ -72,7 +72,7 @@ def bars(title: str, rows: Sequence[Bar], scale: Scale) -> Markup:
 
 def _told(row: Bar, scale: Scale) -> str:
     if not row.is_given:
-        return f"{row.id}, {_NONE}"
+        return f"{row.id}: {_NONE} given"
     given = zip(scale.parts, row.parts, strict=True)
     parts = ", ".join(f"{word} {'not given' if n is None else n}" for (word, _), n in given)
     return f"{row.id}, {row.total} of {scale.whole}: {parts}"

@@ -55,6 +55,8 @@ class Live:
 
     async def endpoint(self, request: Request) -> Response:
         """The stream for one viewer."""
+        if request.method == "HEAD":
+            return Response(headers=_HEADERS)
         client = client_of(request)
         share = self.most_of_this if client == _HERE else self.most_of_one
         if len(self.feed) >= self.most_viewers or self.feed.of(client) >= share:
@@ -67,7 +69,9 @@ class Live:
         said = request.headers.get("last-event-id") or request.query_params.get("after", "")
         until = request.scope.get(GUEST_UNTIL, {}).get(thread_id)
         viewer = Viewer(read_place(said), thread_id, client, until)
-        return _Stream(self, viewer, await self._is_foreign(viewer.place))
+        # Who says that she has seen something, and nobody knows what, begins anew.
+        is_unread = bool(said) and viewer.place is None
+        return _Stream(self, viewer, is_unread or await self._is_foreign(viewer.place))
 
     def close_streams(self) -> None:
         """The server is about to end."""

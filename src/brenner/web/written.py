@@ -100,9 +100,12 @@ class Written:
     def find(self, key: Key, place: Place) -> Text | None:
         """What was written under that key, if it has all mail up to that place."""
         kept = self._kept.get(key)
-        if kept is None or self._clock() - kept.at >= self._life or not kept.place.has(place):
+        age = self._clock() - kept.at if kept else 0.0
+        if kept is None or age >= self._life or not kept.place.has(place):
             return None
-        return kept.text
+        # Who began a moment ago may be given more. Later on it is a store that was put back.
+        is_ahead = kept.place.position > place.position
+        return None if is_ahead and age >= LIFE else kept.text
 
     def keep(self, key: Key, place: Place, text: Text) -> None:
         """For whoever asks next; what is old goes, and then what is oldest."""

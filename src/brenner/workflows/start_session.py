@@ -31,6 +31,7 @@ from brenner.workflows.started import (
     changed_roles,
     check_as_seen,
     digest_of,
+    left_out,
     once,
     send_all,
     tried,
@@ -86,6 +87,7 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
         messages = compose_kickoffs(plan)
         kickoffs = [each for message in messages for each in addressed(message, thread, roster)]
         found += (*about_messages(messages), *changed_roles(kickoffs, roster))
+        found += left_out(thread, kickoffs, roster)
         beginning = beginning_of(thread, has_outputs=bool(options.outputs.strip()))
         for message in messages[:1]:
             found += told_otherwise(beginning, message, kickoffs)

@@ -6,12 +6,17 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE, ROLE_CHANGED
+from brenner.diagnostics.codes.kickoff import (
+    KICKOFF_INCOMPLETE,
+    LEFT_OUT_OF_ROSTER,
+    ROLE_CHANGED,
+)
 from brenner.diagnostics.codes.previews import KICKOFFS_OVERTAKEN
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Profile
 from brenner.roster.model import Roster
+from brenner.thread.wording import joined
 from brenner.workflows.asking_thread import AskingThread
 from brenner.workflows.desk import Desk
 from brenner.workflows.send_kickoffs import Addressed, State, role_told, send_missing
@@ -58,6 +63,16 @@ def changed_roles(kickoffs: Iterable[Addressed], roster: Roster) -> Iterator[Dia
             if each.stored and each.role != role:
                 before, now = each.role or "one of all", role or "one of all"
                 yield ROLE_CHANGED.at(name=name, id=each.stored.id, before=before, role=now)
+
+
+def left_out(
+    thread: AskingThread, kickoffs: Iterable[Addressed], roster: Roster
+) -> list[Diagnostic]:
+    """Those who were asked before, and whom the roster that is about to be told has not."""
+    if all(each.stored for each in kickoffs):  # nothing is told
+        return []
+    names = [name for name in thread.reached() if name not in roster.names]
+    return [LEFT_OUT_OF_ROSTER.at(names=joined(names))] if names else []
 
 
 def digest_of(kickoffs: Iterable[Addressed], base: int = 0) -> str:

@@ -108,6 +108,22 @@ ROLE_CHANGED = Code(
         "brenner session start --to BlueLake --role test_designer …",
     ),
 )
+LEFT_OUT_OF_ROSTER = Code(
+    id="LEFT_OUT_OF_ROSTER",
+    severity=WARNING,
+    title="Somebody who was asked is not in the roster any more",
+    message="This session has asked {names} before, and the roster of these kickoffs does not name "
+    "them. The latest roster counts: later rounds will not ask them.",
+    fix="Name them as well, each with the role that it had. Nobody gets a second kickoff.",
+    why="A kickoff tells the whole roster, so the one that is sent last is the session's own.",
+    spec="R15",
+    example=Example(
+        "text",
+        "brenner session start --to RedSky --role test_designer …\n(BlueLake was asked before)",
+        "brenner session start --to BlueLake --role hypothesis_generator "
+        "--to RedSky --role test_designer …",
+    ),
+)
 INVALID_SECTIONS = Code(
     id="INVALID_SECTIONS",
     severity=ERROR,
@@ -273,6 +289,7 @@ CODES = (
     KICKOFF_INCOMPLETE,
     RECIPIENTS_NOT_REGISTERED,
     ROLE_CHANGED,
+    LEFT_OUT_OF_ROSTER,
     INVALID_SECTIONS,
     UNKNOWN_SECTION_NUMBER,
     EXCERPT_TOO_LONG,

@@ -27,6 +27,8 @@ _FIXES: Mapping[str, str] = MappingProxyType(
         "PRESET_RECIPIENT_COUNT": "Name as many agents as the preset has places, or choose the "
         "roles row by row.",
         "UNKNOWN_PRESET": "Choose one of the menu “Preset”.",
+        "LEFT_OUT_OF_ROSTER": "Add a row for each, with the role that it had. Nobody gets a second "
+        "kickoff.",
         "LEFT_OUT_OF_ROUND": "To ask them as well, add a row for each.",
         "ROSTER_PASSED_OVER": "Look whether the rows name the right agents and roles. The kickoffs "
         "of this round tell the roster to everybody.",
@@ -41,7 +43,8 @@ _FIXES: Mapping[str, str] = MappingProxyType(
         "NO_SOURCE_TEXT": "Write into “Passages”. Or name a source text: a Markdown file whose "
         'headings carry the numbers, as `source_text = "FILE.md"` in `brenner.toml`.',
         "ROUND_WITHOUT_VERSION": "Once deltas have come in, compile: that publishes v1. To ask "
-        "more agents in its first round, start a session with the same “Thread ID” and question.",
+        "more agents in its first round, start a session with the same “Thread ID” and question "
+        "and a row for everybody: nobody gets a second kickoff.",
         "ROUND_WITHOUT_QUESTION": "Fill in “Question”, under “More”: the next version takes it "
         "from the kickoff.",
         "ROUND_BEFORE_COMPILE": "To start the round from a version that has them, compile first.",
