@@ -64,6 +64,9 @@ def test_nothing_sticks_out(browser: Browser, full: Show, width: int) -> None:
         report = opened.context.request.get(links.export(CROWDED, "html")).text()
         alone = opened.context.new_page()
         alone.set_content(report)
+        needs = alone.locator(".report-head .attentions").inner_text()
+        assert "leg disc?" in needs
+        assert "?." not in needs
         assert sticks_out(alone) == ""
 
 
