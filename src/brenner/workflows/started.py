@@ -71,7 +71,7 @@ def left_out(
     """Those who were asked before, and whom the roster that is about to be told has not."""
     if all(each.stored for each in kickoffs):  # nothing is told
         return []
-    names = [name for name in thread.reached() if name not in roster.names]
+    names = sorted(name for name in thread.reached() if name not in roster.names)
     return [LEFT_OUT_OF_ROSTER.at(names=joined(names))] if names else []
 
 
