@@ -19,7 +19,7 @@ from brenner.web.filters import plain
 
 _WIDTH = 360  # units; the style sheet lets one be about a pixel
 _MOST_NAME = 44
-_MOST_BARS = 12
+MOST_BARS = 12  # or strips
 _LETTER_TINTS = 6
 
 
@@ -211,7 +211,7 @@ def score_chart(tests: Sequence[Mapping[str, Any]], thread_id: str) -> Markup:
     words = tuple((part.replace("_", " "), part[0].upper()) for part in SCORE_PARTS)
     rows = [
         Bar(each["id"], each["name"], tuple(each["score"].values()), each["killed"], link)
-        for each in tests[:_MOST_BARS]
+        for each in tests[:MOST_BARS]
         for link in [links.item(thread_id, each["id"])]
     ]
     return bars("Tests by score", rows, Scale(words, MOST_SCORE))
@@ -220,7 +220,7 @@ def score_chart(tests: Sequence[Mapping[str, Any]], thread_id: str) -> Markup:
 def rounds_chart(agents: Sequence[Mapping[str, Any]], rounds: Sequence[int]) -> Markup:
     """Applied and refused blocks of agents in some rounds, as the page of the agents has them."""
     rows = []
-    for each in [agent for agent in agents if agent["blocks"]][:_MOST_BARS]:
+    for each in [agent for agent in agents if agent["blocks"]][:MOST_BARS]:
         of = {found["round"]: found for found in each["rounds"]}
         counts = [of.get(number, {"applied": 0, "refused": 0}) for number in rounds]
         done, refused = (tuple(found[key] for found in counts) for key in ("applied", "refused"))

@@ -27,6 +27,8 @@ _TYPES: Mapping[str, str] = MappingProxyType(
 )
 _NO_COMMAND = (Does.READ, Does.WATCH)
 _NOTHING = "Nothing to do now: what comes in is shown here by itself."
+# What somebody waits for; the rest can wait itself
+_PRESSING = ("stopped", "blocked", "question", "overdue", "refused")
 
 
 def needs_document(session: Session, visit: Visit) -> dict[str, object]:
@@ -34,7 +36,12 @@ def needs_document(session: Session, visit: Visit) -> dict[str, object]:
     found = attention(session.status, visit.now, visit.site.desk.project.ack_deadline)
     return {
         "attention": [
-            {"kind": each.kind, "text": each.text, "link": _leads_to(session, each)}
+            {
+                "kind": each.kind,
+                "text": each.text,
+                "link": _leads_to(session, each),
+                "is_pressing": each.kind in _PRESSING,
+            }
             for each in found
         ],
         "next_step": None if visit.guest_of is not None else _next(session, visit),

@@ -15,6 +15,7 @@ from brenner.session.status_json import open_ack_json
 from brenner.session.status_words import turn_words
 from brenner.thread.posted import iso
 from brenner.web import links
+from brenner.web.charts import MOST_BARS
 from brenner.web.frame import session_document
 from brenner.web.frame_card import deltas_sent
 from brenner.web.page import Answer, Document, Page
@@ -43,6 +44,7 @@ def page(visit: Visit) -> Answer:
         "agents": [known.agent(name) for name in shown.of(names)],
         "rounds": list(range(max(1, last - _MOST_ROUNDS + 1), last + 1)),
         "following": session.chain.number + 1,
+        "most_charted": MOST_BARS,
         **part_json(shown, in_session(session.thread_id, _TAB, {})),
     }
     return Page("pages/agents.html", "Agents", document)

@@ -25,6 +25,7 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.thread.wording import cut
+from brenner.web.charts import MOST_BARS
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import Part, in_session, part, part_json
@@ -140,6 +141,7 @@ def _tests(found: Matrix) -> Document:
     return {
         "tests": [_test(each) for each in tests[:_TABLED]],
         "number_of_tests": len(tests),
+        "most_charted": MOST_BARS,
         "parts": [{"part": part, "label": SCORE_LABELS[part]} for part in SCORE_PARTS],
         "most_score": MOST_SCORE * len(SCORE_PARTS),
     }
