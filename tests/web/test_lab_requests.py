@@ -1,5 +1,6 @@
 """JSON requests of scripts to the lab: what is not understood does nothing, and says so."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -59,6 +60,20 @@ START = {
     "thread_id": "RS-20261116-other",
     "excerpt": "§42: the cells count.",
 }
+
+
+_ROW = re.compile(r"\| `/lab/sessions/THREAD/(\w+)` \| (.*) \|")
+
+
+def test_the_documentation_has_every_key() -> None:
+    """Of every action that scripts can ask for."""
+    text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
+    rows = {name: set(re.findall(r"`([\w.]+)`", keys)) for name, keys in _ROW.findall(text)}
+    assert rows["complete"] == set()  # "the same"
+    rows["complete"] = rows["compile"]
+    rows["persist"].remove("message_id")  # as the answer calls it
+    taken = {each.name: each.takes for each in ACTIONS if each.takes}
+    assert rows == {name: set(takes.known) - {"once", "dry_run"} for name, takes in taken.items()}
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def publishing(name: str, kind: Publishing) -> Action:
         partial(form, kind),
         partial(do, kind),
         partial(preview, kind),
-        takes=takes(numbers=(_POSITION,), texts=(_SEEN,), flags=_TICKS),
+        takes=takes(numbers=(_POSITION,), texts=(_SEEN, FILE), flags=_TICKS),
         guard=Guard(_POSITION, lambda seen: seen.get(_POSITION)),
     )
 
