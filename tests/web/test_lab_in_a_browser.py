@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
@@ -117,6 +117,26 @@ def test_boxes_change_the_preview_and_what_is_sent_is_the_preview(tabs: Window, 
     page.get_by_role("button", name="Publish the version").click()
     page.wait_for_url("**/lab/done/*")
     assert (lab.project.folder / "artifacts" / f"{THREAD}.md").exists()
+
+
+def test_a_preview_that_comes_after_the_button_changes_nothing(tabs: Window, lab: Show) -> None:
+    """She has ticked a box and pressed at once; the server is slow to answer."""
+    contribute(lab.mailbox)
+    page = tabs.open(f"/lab/sessions/{THREAD}/compile")
+    shown = page.locator("input[name=position]").input_value()
+
+    def slowly(route: Route) -> None:
+        page.wait_for_timeout(2_000)
+        route.continue_()
+
+    page.route("**/health/liveness", slowly)
+    page.get_by_label("Strict").check()
+    page.get_by_role("button", name="Publish the version").click()
+    late = contribute(lab.mailbox, "GreenDog")
+    expect(page.locator("#fault")).to_contain_text("PREVIEW_OVERTAKEN")
+    expect(page.locator("#came")).to_contain_text(f"message {late.id}")
+    assert int(page.locator("input[name=position]").input_value()) > int(shown)
+    tabs.forgive("status of 409")
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -84,6 +84,10 @@
   });
   document.addEventListener("htmx:after:request", (event) => {
     if (!isPreview(event)) return;
+    if (isAsking) {
+      event.preventDefault(); // what is being sent is what was shown when the button was pressed
+      return;
+    }
     const {response, text} = event.detail.ctx;
     isFailed = false;
     if (response.status < 400) return;
