@@ -1,10 +1,14 @@
 """Several processes that persist at once: every commit is made, each once, nothing is mixed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brenner.persist import commit, git_process
 from brenner.persist.artifact_file import plain
+from brenner.persist.git_process import Done
+from brenner.workflows.persist import PersistOptions
 from mail.processes import answered, release, start
 from session.persist_work import persist_at_once
 from session.repositories import Bench, bench, git, settings, text_of, untouched
@@ -87,6 +91,27 @@ def test_beside_the_operator_s_own_commits(bench: Bench) -> None:
     made += committed_by_hand(bench, made)  # what was added before, perhaps in vain
     assert [answer[0] for child in children for answer in answered(child)] == ["Committed"] * 4
     assert len(bench.log()) == 1 + 4 + made
+    assert bench.git("status", "--porcelain") == ""
+
+
+def test_an_index_that_another_git_has_written_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit of a single file by hand puts back the index that it had read: ours is announced
+    there once more.
+    """
+    run = git_process.run
+    times: list[int] = []
+
+    def after_another(top: Path, *arguments: str, **options: Any) -> Done:
+        if "commit" in arguments and not times:
+            times.append(1)
+            bench.git("rm", "--quiet", "--cached", "--", f"artifacts/{bench.thread_id}.md")
+        return run(top, *arguments, **options)
+
+    monkeypatch.setattr(commit, "run", after_another)
+    assert bench.persist(1, PersistOptions(commit=True)).words == "Committed"
+    assert times
     assert bench.git("status", "--porcelain") == ""
 
 

@@ -103,7 +103,14 @@ class _Commit:
         if done.code and hook:
             found = codes.HOOK_FAILED.at(hook=hook, reason=in_short(done))
             raise GitFailed(found, done.said)
+        if done.code and self._is_forgotten(paths):
+            return False
         return self._is_done(done, "commit")
+
+    def _is_forgotten(self, paths: list[str]) -> bool:
+        """Whether another git has written the index since, without what was announced there."""
+        is_time = time.monotonic() <= self.deadline
+        return is_time and bool(set(paths) - set(self.repository.staged(paths)))
 
     def _change(self, *arguments: str) -> bool:
         return self._is_done(run(self.repository.top, *arguments), *arguments)
