@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from brenner.web.lab.compiling import COMPILE
 from brenner.web.lab.persisting import ACTION
 from brenner.web.page import Page
 from brenner.workflows.compile import CompileOptions, compile_thread
@@ -180,6 +181,21 @@ def test_only_what_was_seen_is_written_over(operator: Operator) -> None:
     assert file.read_text("utf-8") == edited
     assert "-Handwork." in seen(page)["difference"]
     assert operator.done(ACTION, fields | {"file": str(seen(page)["file"])}).is_done
+
+
+def test_a_compile_writes_over_only_what_was_seen(operator: Operator) -> None:
+    """The same for a version that is published and kept at once: then nothing is published."""
+    operator.done(ACTION, {"version": "1"})
+    contribute(operator.desk, ANN, add("Clock"))
+    shown = operator.preview(COMPILE, {"persist": "yes", "force": "yes"})
+    file = file_of(operator.desk)
+    edited = f"{file.read_text('utf-8')}\nHandwork.\n"
+    file.write_text(edited, "utf-8")
+    marks = {name: str(shown[name]) for name in ("position", "seen", "file")}
+    page = operator.again(COMPILE, {"persist": "yes", "force": "yes"} | marks)
+    assert cast("Json", page.document["fault"])["id"] == "FILE_OVERTAKEN"
+    assert file.read_text("utf-8") == edited
+    assert seen(operator.form(ACTION))["version"] == 1
 
 
 def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -> None:
