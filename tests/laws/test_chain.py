@@ -11,7 +11,7 @@ from brenner.session.chain import Chain, advance, replay
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
 from brenner.session.rebuild import Filed
 from brenner.session.record import render_record
-from brenner.session.void import Void, compose_void
+from brenner.session.void import compose_void
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from chains import OPERATOR, advanced, chain_of, compiled, file, foreign, record_in
@@ -197,7 +197,7 @@ def test_a_void_version_gives_back_what_it_had_read(messages: list[Filed]) -> No
     at = messages[-1].posted.at + timedelta(minutes=1)
     for sender in (OPERATOR, "RedSky"):
         blank = Message(THREAD_ID, sender, ("BlueLake",), "", "")
-        said = compose_void(blank, Void(last.content_hash, last.number), last.message_id, "x")
+        said = compose_void(blank, last.number, last.message_id, [last.content_hash], "x")
         news = file(Posted(950, at, said))
         after = chain_of([*messages, news])
         assert seen(after)[:3] == (
@@ -223,7 +223,7 @@ def test_what_is_built_on_a_void_version_is_void_with_it(
     void = data.draw(st.sampled_from(chain.versions))
     at = max(each.posted.at for each in messages) + timedelta(minutes=1)
     blank = Message(THREAD_ID, OPERATOR, ("BlueLake",), "", "")
-    said = compose_void(blank, Void(void.content_hash, void.number), void.message_id, "x")
+    said = compose_void(blank, void.number, void.message_id, [void.content_hash], "x")
     news = file(Posted(950, at, said))
     after = chain_of([*messages, news])
     assert after.versions == chain.versions[: void.number - 1]

@@ -16,7 +16,7 @@ from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import blocks
-from brenner.session.void import Void, compose_void
+from brenner.session.void import compose_void
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
@@ -135,11 +135,11 @@ def test_check_thread() -> None:
     ):
         mailbox.send(message)
     assert _sequence_codes(mailbox) == [(3, "AP-002"), (4, "AP-009")]
-    second = posted(2, "COMPILED: v2 y").message
     both = _sequence_codes(mailbox)
+    hashes = [mailbox.message(number).content_hash for number in (2, 3)]
     for sender, expected in (("Ann", both), ("Operator", both[1:])):
         from_whom = Message(THREAD_ID, sender, ("Bob",), "", "")
-        mailbox.send(compose_void(from_whom, Void(content_hash(second), 2), 2, "It does not fit."))
+        mailbox.send(compose_void(from_whom, 2, 2, hashes, "It does not fit."))
         assert _sequence_codes(mailbox) == expected
     mailbox.send(posted(7, "COMPILED: v2 again").message)
     assert _sequence_codes(mailbox) == both[1:]

@@ -18,7 +18,7 @@ from brenner.session.route import Route, Step
 from brenner.session.routing import ROUTES, route
 from brenner.session.routing_evidence import evidence_of
 from brenner.session.standing import standing
-from brenner.session.void import Void, compose_void
+from brenner.session.void import compose_void
 from brenner.thread.messages import Message
 from brenner.workflows.chains import filed
 from mail.homes import Clock
@@ -312,10 +312,10 @@ def test_a_void_is_said_as_such_and_heard_only_from_the_operator(thread: Thread)
     thread.take(thread.compiled())
     version = thread.last
     blank = Message(THREAD, BEA, (ANN,), "", "")
-    void = Void(version.content_hash, 1)
-    vain = thread.take(compose_void(blank, void, version.posted.id, ""))
+    void = (1, version.posted.id, [version.content_hash], "")
+    vain = thread.take(compose_void(blank, *void))
     assert vain.words.startswith("says that v1 is void, which changes nothing")
-    heard = thread.take(compose_void(blank._replace(sender=OPERATOR), void, version.posted.id, ""))
+    heard = thread.take(compose_void(blank._replace(sender=OPERATOR), *void))
     assert heard.words.startswith("v1 is void: there is no version now")
 
 

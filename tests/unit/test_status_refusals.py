@@ -6,7 +6,7 @@ from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.session.chain import Chain
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
-from brenner.session.dismissal import FENCE
+from brenner.session.declarations import DISMISSAL_FENCE
 from brenner.session.rebuild import Filed
 from brenner.session.standing import status_of
 from chains import OPERATOR
@@ -188,7 +188,7 @@ def test_only_an_operator_dismisses(sitting: Sitting) -> None:
     sitting.send(OPERATOR, "INFO: x", quoted)
     sitting.send(OPERATOR, "CLAIM: x", one)
     for wrong in ("{", "[]", '{"block":1}', '{"block":true,"content_hash":"' + "0" * 64 + '"}'):
-        sitting.send(OPERATOR, "INFO: x", f"```{FENCE}\n{wrong}\n```\n")
+        sitting.send(OPERATOR, "INFO: x", f"```{DISMISSAL_FENCE}\n{wrong}\n```\n")
     assert sitting.refused() == [(stored.id, 1)]
     sitting.send(OPERATOR, "INFO: x", one)
     assert sitting.refused() == []

@@ -16,7 +16,7 @@ from brenner.session.needs import Need, needs_of
 from brenner.session.overview_of import overview_of
 from brenner.session.standing import standing, status_of
 from brenner.session.status import Phase, Turn
-from brenner.session.void import Void, compose_void
+from brenner.session.void import compose_void
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.workflows.adopt_thread import adopt_thread
@@ -163,7 +163,7 @@ def test_a_void_version_opens_its_round_again() -> None:
     assert sitting.compile()
     last = sitting.chain().versions[-1]
     blank = Message(THREAD_ID, OPERATOR, AGENTS, "", "")
-    void = compose_void(blank, Void(last.content_hash, last.number), last.message_id, "no")
+    void = compose_void(blank, last.number, last.message_id, [last.content_hash], "no")
     sitting.send(OPERATOR, void.subject, void.body)
     after = sitting.status()
     assert (after.round, after.phase) == (before.round, before.phase)

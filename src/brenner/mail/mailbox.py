@@ -42,7 +42,13 @@ EVERYTHING = InboxFilter()
 
 
 class Mailbox(Protocol):
-    """The mail of one project."""
+    """The mail of one project.
+
+    `operator` is the name whose decisions count from now on; `open_mailbox` sets it. Where it is
+    None, or the store cannot keep what was settled, decisions count by the sender's name.
+    """
+
+    operator: str | None
 
     @property
     def lacks(self) -> Lacks:

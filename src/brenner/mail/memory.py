@@ -56,6 +56,7 @@ class MemoryMailbox(MemoryAgents):
     def __init__(self, clock: Clock = system_clock, lacks: Lacks = NOTHING_LACKS) -> None:
         super().__init__(clock)
         self.lacks = lacks
+        self.operator: str | None = None
         self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
         self._kept: dict[str, str] = {}
         self._last_time: datetime | None = None
@@ -88,7 +89,9 @@ class MemoryMailbox(MemoryAgents):
                 rules.check_reply(self.message(reply_to), message)
             rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
             at = rules.next_time(self._clock(), self._last_time)
-            stored = self._stored(message, new_id, at, reply_to)._replace(envelope=envelope)
+            stored = self._stored(message, new_id, at, reply_to)._replace(
+                envelope=envelope, decides=rules.decides(message, self.operator)
+            )
             self._add(stored)
             self._last_time = stored.at
             if key is not None:

@@ -73,7 +73,9 @@ class Stored(NamedTuple):
     `arrival` counts the messages of the store in the order in which they came in. `origin_id` is
     the id that it had where it was first stored; only import makes it differ. `acknowledges` are
     the messages whose debts it settled when it came in. A message that was imported is not local:
-    its ids are those of another store.
+    its ids are those of another store. `decides` is whether a decision counts as the operator's,
+    settled when it was stored; None for a message that decides nothing, and where the store was
+    not told who the operator is: there decisions count by the sender's name.
     """
 
     id: int
@@ -86,6 +88,7 @@ class Stored(NamedTuple):
     acknowledges: tuple[int, ...] = ()
     is_local: bool = True
     envelope: Envelope = PLAIN
+    decides: bool | None = None
 
     @property
     def posted(self) -> Posted:

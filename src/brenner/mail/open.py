@@ -185,7 +185,14 @@ def open_mailbox(project: Project, *, create: bool, needs_operator: bool = True)
     store = store_of(project)
     if create:
         _check_operator(store, project, needs_operator)
-        return _with_operator(store.create(), project, store, needs_operator)
+    mailbox = _opened(store, create=create)
+    mailbox.operator = project.operator
+    return _with_operator(mailbox, project, store, needs_operator) if create else mailbox
+
+
+def _opened(store: Store, *, create: bool) -> Mailbox:
+    if create:
+        return store.create()
     if store.is_there():
         return store.open()
     from brenner.mail.memory import MemoryMailbox  # only a project without mail needs it

@@ -11,6 +11,7 @@ from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
 from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Stored, Trust
 from brenner.mail.query import Query
+from brenner.session.declarations import is_decision
 from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
 
@@ -120,6 +121,16 @@ def check_reply(reply_to: Stored, message: Message) -> None:
     if reply_to.message.thread_id != message.thread_id:
         thread = reply_to.message.thread_id
         raise Refused(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
+
+
+def decides(message: Message, operator: str | None) -> bool | None:
+    """Return whether a decision counts, now that it is stored; None where there is none.
+
+    Settled here, it does not depend on what the operator is called later.
+    """
+    if operator is None or not is_decision(message):
+        return None
+    return message.sender == operator
 
 
 def check_same(

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.state import State, Version, empty_state
-from brenner.diagnostics.codes.publish import RECORD_MISMATCH, VOID_VERSION
+from brenner.diagnostics.codes.publish import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.chain_messages import (
     Aside,
@@ -26,6 +26,7 @@ from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, che
 from brenner.session.record import CompiledMessage, VersionRecord
 from brenner.session.refused import after_ledger
 from brenner.session.status import Refusal
+from brenner.session.void import Void, names
 from brenner.thread.posted import in_thread_order
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
@@ -45,15 +46,23 @@ class Published(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A COMPILED message whose record does not rebuild. It stops the next compile."""
+    """A COMPILED message that stops the next compile: its record does not rebuild, or, where
+    `is_gap`, it is built on versions that are not in the thread.
+    """
 
     candidate: Candidate
     difference: str
+    is_gap: bool = False
 
     @property
     def number(self) -> int:
         """The version that it says it is."""
         return self.candidate.number
+
+    @property
+    def id(self) -> int:
+        """The id of the message."""
+        return self.candidate.filed.posted.id
 
 
 class Chain(NamedTuple):
@@ -98,14 +107,18 @@ class Chain(NamedTuple):
 
     @property
     def stopped(self) -> Diagnostic | None:
-        """Why the next version cannot be: the one before it does not rebuild (R10)."""
+        """Why the next version cannot be published (R10)."""
         if self.broken is None:
             return None
-        found = mismatch(self.thread_id, self.broken.number, self.broken.difference)
-        return found._replace(message_id=self.broken.candidate.filed.posted.id)
+        number, difference, message = self.broken.number, self.broken.difference, self.broken.id
+        found = mismatch(self.thread_id, number, difference)
+        if self.broken.is_gap:
+            words = {"version": str(number), "thread_id": self.thread_id, "reason": difference}
+            found = VERSION_MISSING.at(None, **words, id=message)
+        return found._replace(message_id=message)
 
     def is_void(self, candidate: Candidate) -> bool:
-        """Whether the operator declared it void, or another message of its number after it.
+        """Whether the operator declared it void.
 
         What is built on a void version hangs in the air, and is void with it. That happens where
         somebody compiles in the very moment of the declaration, and no home keeps them apart.
@@ -116,16 +129,26 @@ class Chain(NamedTuple):
 
     def is_declared_void(self, candidate: Candidate) -> bool:
         """Whether the operator herself said so."""
-        place = _order(candidate.filed)
+        number, filed = candidate.number, candidate.filed
+        about = [each for each in self.declared if each.void.version == number]
+        if not about:
+            return False
+        equal = [each.filed for each in self.spare if each.number == number]
+        before = sum(
+            each.content_hash == filed.content_hash and each.posted.id < filed.posted.id
+            for each in equal
+        )
+        exact: dict[int, list[Void]] = {}
+        for each in about:
+            exact.setdefault(each.id, []).append(each.void)
+        if any(names(voids, filed.content_hash, number, before) for voids in exact.values()):
+            return True
         hashes = {
             each.void.content_hash
-            for each in self.declared
-            if each.void.version == candidate.number and place < (each.at, each.id)
+            for each in about
+            if not each.void.is_exact and _order(filed) < (each.at, each.id)
         }
-        return bool(hashes) and any(
-            each.number == candidate.number and each.filed.content_hash in hashes
-            for each in self.spare
-        )
+        return any(each.content_hash in hashes for each in equal)
 
     def void_base(self, candidate: Candidate) -> Candidate | None:
         """The void message that it is built on; None where it is built on a version, or nothing."""
@@ -279,7 +302,26 @@ def settled(chain: Chain, watch: Watch = unwatched) -> Chain:
             return chain._replace(broken=Broken(candidate, str(error)))
         watch(candidate, rebuilt)
         chain = chain.with_version(candidate, rebuilt)
-    return chain
+    return chain._replace(broken=_gap(chain))
+
+
+def _gap(chain: Chain) -> Broken | None:
+    """Return the first message that is built on versions which are not in the thread.
+
+    Its number, and those between, were published once and must not be reused in silence (R10).
+    """
+    later = [each for each in chain.spare if each.number > chain.number and not _adopted(each)]
+    found = [each for each in later if not chain.is_void(each)]
+    if not found:
+        return None
+    candidate = min(found, key=lambda each: (each.number, _by_id(each)))
+    base = candidate.record.base if candidate.record else None
+    if base and all(base.content_hash != each.content_hash for each in compiled_messages(chain)):
+        reason = f"it is built on v{base.version}, which is not in this thread"
+    else:
+        latest = f"is v{chain.number}" if chain.versions else "does not exist yet"
+        reason = f"it says v{candidate.number}, and the latest version before it {latest}"
+    return Broken(candidate, reason, is_gap=True)
 
 
 def _next(chain: Chain) -> Candidate | None:
@@ -312,7 +354,7 @@ def _adopted(candidate: Candidate) -> CompiledMessage | None:
 
 def _may_adopt(chain: Chain, candidate: Candidate) -> bool:
     """Only the operator takes over what another program made: it counts deltas as read."""
-    return candidate.filed.posted.message.sender in chain.operators
+    return candidate.filed.counts_for(chain.operators)
 
 
 def compiled_messages(chain: Chain) -> list[Filed]:

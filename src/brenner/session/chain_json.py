@@ -19,7 +19,7 @@ from brenner.session.rebuild import Candidate, Filed
 from brenner.session.status import Refusal
 from brenner.thread.posted import iso
 
-_FORMAT = 3
+_FORMAT = 4
 _DIGEST = 64
 
 

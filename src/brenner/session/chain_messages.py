@@ -12,12 +12,12 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import blocks
 from brenner.session.rebuild import Candidate, Filed
 from brenner.session.record import UnreadableRecordError, read_record, was_record
+from brenner.session.declarations import changes_versions
 from brenner.session.void import Void, voided_by
 from brenner.thread.compiled_body import read_compiled
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import DELTA, INFO
 
-_ADOPTION = '{"adopted":{"'  # how a record that adopts something begins
 _NO_TYPE = "message without a valid prefix"
 
 
@@ -67,16 +67,15 @@ def candidate_of(filed: Filed) -> Candidate | Diagnostic:
 
 def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...]:
     """The versions that a message declares void; only an operator can."""
-    message = filed.posted.message
-    if message.sender not in operators or type_of(filed) != INFO.name:
+    if not filed.counts_for(operators) or type_of(filed) != INFO.name:
         return ()
-    return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voided_by(message))
+    voids = voided_by(filed.posted.message)
+    return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voids)
 
 
 def is_decision(filed: Filed) -> bool:
     """Whether a message says that it voids or adopts something: then it matters who may."""
-    message = filed.posted.message
-    return bool(voided_by(message)) or _ADOPTION in message.body
+    return changes_versions(filed.posted.message)
 
 
 def asides_of(filed: Filed) -> Iterator[Aside]:

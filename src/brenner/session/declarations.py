@@ -1,6 +1,7 @@
 """Records that the operator posts in INFO messages: about a message, by its content's hash.
 
-Each is a fenced block of canonical JSON with that hash and one number.
+Each is a fenced block of canonical JSON with that hash, one number, and a format number from the
+second format on.
 """
 
 import json
@@ -9,8 +10,22 @@ from collections.abc import Iterator, Mapping
 
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.fencing import fenced
+from brenner.thread.messages import Message
 
+VOID_FENCE = "brenner-void"
+DISMISSAL_FENCE = "brenner-dismiss"
+_ADOPTION = '{"adopted":{"'  # how a record of a version that adopts something begins
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+def is_decision(message: Message) -> bool:
+    """Return whether a message says that it voids, adopts or dismisses something."""
+    return changes_versions(message) or any(declared(message.body, DISMISSAL_FENCE, "block"))
+
+
+def changes_versions(message: Message) -> bool:
+    """Return whether a message says that it voids or adopts something."""
+    return _ADOPTION in message.body or any(declared(message.body, VOID_FENCE, "version"))
 
 
 def declaration(values: Mapping[str, object], fence: str) -> str:
@@ -18,8 +33,8 @@ def declaration(values: Mapping[str, object], fence: str) -> str:
     return fenced(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
 
 
-def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int]]:
-    """The hash and the number `key` of each such record; what is none is passed over."""
+def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
+    """Yield hash, number `key` and format of each such record; skip what is none."""
     if fence not in body:
         return
     for block in blocks(body):
@@ -29,7 +44,7 @@ def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int]]:
                 yield found
 
 
-def _read(text: str, key: str) -> tuple[str, int] | None:
+def _read(text: str, key: str) -> tuple[str, int, int] | None:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -37,5 +52,5 @@ def _read(text: str, key: str) -> tuple[str, int] | None:
     content_hash = value.get("content_hash") if isinstance(value, dict) else None
     if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
         return None
-    number = value.get(key)
-    return (content_hash, number) if type(number) is int else None
+    number, form = value.get(key), value.get("format", 1)
+    return (content_hash, number, form) if type(number) is type(form) is int else None

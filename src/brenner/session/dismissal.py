@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.markdown.fencing import one_paragraph
-from brenner.session.declarations import declaration, declared
+from brenner.session.declarations import DISMISSAL_FENCE, declaration, declared
 from brenner.session.letters import Letter
 from brenner.session.status import Refusal
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 from brenner.thread.types import INFO
 
-FENCE = "brenner-dismiss"
 _MOST_NUMBERS = 10
 
 
@@ -30,7 +29,7 @@ def compose_dismissal(
     which = _named(numbers)
     why = one_paragraph(reason) or "The operator gave no reason."
     dismissals = (Dismissal(content_hash, each) for each in numbers)
-    records = "\n".join(declaration(each._asdict(), FENCE) for each in dismissals)
+    records = "\n".join(declaration(each._asdict(), DISMISSAL_FENCE) for each in dismissals)
     them, are = ("them", "they are") if len(numbers) > 1 else ("it", "it is")
     body = (
         f"# Refused, and Dismissed\n\n"
@@ -53,7 +52,10 @@ def _named(numbers: list[int]) -> str:
 
 def dismissed_by(message: Message) -> tuple[Dismissal, ...]:
     """What a message dismisses."""
-    return tuple(Dismissal(*each) for each in declared(message.body, FENCE, "block"))
+    return tuple(
+        Dismissal(content_hash, block)
+        for content_hash, block, _ in declared(message.body, DISMISSAL_FENCE, "block")
+    )
 
 
 class Dismissals:
@@ -68,7 +70,7 @@ class Dismissals:
         self._last = {
             dismissal: (each.at, each.id)
             for each in self._letters.values()
-            if each.type == INFO.name and each.message.sender in may
+            if each.type == INFO.name and each.filed.counts_for(may)
             for dismissal in dismissed_by(each.message)
         }
 

@@ -18,7 +18,7 @@ from brenner.session.status import Phase, Turn
 from brenner.thread.ids import ThreadKind
 from brenner.thread.posted import iso
 
-_FORMAT = f"3 {__version__}"
+_FORMAT = f"4 {__version__}"
 _DIGEST = 16
 _TO_CORRECT = Overview._fields.index("to_correct")
 _KIND, _PHASE, _AWAITED, _OWED = map(Overview._fields.index, ("kind", "phase", "awaited", "owed"))

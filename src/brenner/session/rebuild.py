@@ -1,6 +1,6 @@
 """A version rebuilt from its record and the messages of the thread, byte for byte (R10)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import zip_longest
@@ -29,7 +29,8 @@ class Filed(NamedTuple):
 
     `origin_id` is the id where it was first stored, `arrival` its place in the order of coming in
     here. One that was imported is not local. `acknowledges` are the messages whose debts it settled
-    when it came in.
+    when it came in. `decides` is whether it counts as the operator's decision, settled when it was
+    stored; None for a message that decides nothing, and where the store does not keep it.
     """
 
     posted: Posted
@@ -39,6 +40,13 @@ class Filed(NamedTuple):
     is_local: bool = True
     acknowledges: tuple[int, ...] = ()
     reply_to: int | None = None
+    decides: bool | None = None
+
+    def counts_for(self, operators: Collection[str]) -> bool:
+        """Return whether a decision in this message counts; by its sender's name where the store
+        has not settled it.
+        """
+        return self.posted.message.sender in operators if self.decides is None else self.decides
 
 
 class Candidate(NamedTuple):

@@ -4,34 +4,56 @@ The operator declares a version void (R10). A compiler whose message is none, be
 quicker, tells the thread (R17); that one only says what the thread shows.
 """
 
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from brenner.markdown.fencing import one_paragraph
-from brenner.session.declarations import declaration, declared
+from brenner.session.declarations import VOID_FENCE, declaration, declared
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 
-FENCE = "brenner-void"
+# From this format on a declaration covers the messages that it names and no other. Before it, one
+# named message stood for all messages of its number that were older by the store's clock.
+_EXACT = 2
 
 
 class Void(NamedTuple):
-    """The COMPILED message that is declared void, and the version that it was."""
+    """A COMPILED message that is declared void, and the version that it was."""
 
     content_hash: str
     version: int
+    is_exact: bool = True
 
 
-def compose_void(message: Message, void: Void, message_id: int, reason: str) -> Message:
-    """The declaration; `message` gives thread, sender and recipients."""
+def compose_void(
+    message: Message, version: int, message_id: int, hashes: Collection[str], reason: str
+) -> Message:
+    """Compose the declaration; `message` gives thread, sender and recipients.
+
+    `hashes` are those of all messages of that number in the store, `message_id` the one that was
+    the version. Two messages with equal content are two records.
+    """
     why = one_paragraph(reason) or "The operator gave no reason."
-    body = (
-        f"# Version v{void.version} Is Void\n\n"
-        f"Message {message_id} is no version any more, and no other message before this one is "
-        f"v{void.version} either. What only it had read counts as unread.\n\n"
-        f"## Reason\n{why}\n\n## Record\n{declaration(void._asdict(), FENCE)}"
+    records = "\n".join(
+        declaration({"content_hash": each, "format": _EXACT, "version": version}, VOID_FENCE)
+        for each in sorted(hashes)
     )
-    subject = compose_subject("INFO", f"v{void.version} (message {message_id}) is void")
+    body = (
+        f"# Version v{version} Is Void\n\n"
+        f"Message {message_id} is no longer v{version}. {_others(len(hashes) - 1)}"
+        f"The version number will be reused. "
+        f"Messages that only this version included become unread.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{records}"
+    )
+    subject = compose_subject("INFO", f"v{version} (message {message_id}) is void")
     return message._replace(subject=subject, body=body)
+
+
+def _others(count: int) -> str:
+    if not count:
+        return ""
+    which = "1 other message" if count == 1 else f"{count} other messages"
+    return f"The declaration also covers {which} with that number. "
 
 
 def compose_withdrawal(message: Message, version: int, message_id: int, reason: str) -> Message:
@@ -51,4 +73,15 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
 
 def voided_by(message: Message) -> tuple[Void, ...]:
     """What a message declares void."""
-    return tuple(Void(*each) for each in declared(message.body, FENCE, "version"))
+    found = declared(message.body, VOID_FENCE, "version")
+    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found)
+
+
+def names(voids: Iterable[Void], content_hash: str, version: int, copies_before: int) -> bool:
+    """Return whether the exact records of one declaration cover a message.
+
+    `copies_before` is how many messages of that version have the same content and a lower id. A
+    copy that was posted after the declaration has no record in it.
+    """
+    wanted = Void(content_hash, version)
+    return sum(each == wanted for each in voids) > copies_before

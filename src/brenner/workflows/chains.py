@@ -24,6 +24,7 @@ def filed(stored: Stored) -> Filed:
         stored.is_local,
         stored.acknowledges,
         stored.reply_to,
+        stored.decides,
     )
 
 

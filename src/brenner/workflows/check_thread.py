@@ -11,10 +11,11 @@ from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread
-from brenner.session.void import voided_by
+from brenner.session.void import Void, voided_by
 from brenner.thread.compiled_body import subject_version
 from brenner.thread.ids import check_thread_id
 from brenner.thread.types import INFO
+from brenner.workflows.chains import filed
 
 
 class CheckedMessage(NamedTuple):
@@ -64,10 +65,23 @@ def _voided(messages: Sequence[Stored], operator: str) -> set[int]:
         number = subject_version(stored.message.subject)
         if number is not None:
             earlier.setdefault(number, []).append(stored.id)
-        elif stored.type == INFO.name and stored.message.sender == operator:
-            for void in voided_by(stored.message):
-                voided.update(earlier.get(void.version, ()))
+        elif stored.type == INFO.name and filed(stored).counts_for({operator}):
+            voids = voided_by(stored.message)
+            voided |= _named(messages, voids)
+            for void in voids:
+                if not void.is_exact:
+                    voided.update(earlier.get(void.version, ()))
     return voided
+
+
+def _named(messages: Sequence[Stored], voids: Sequence[Void]) -> set[int]:
+    """Return the ids of the messages that the exact records of a declaration name."""
+    copies: dict[Void, list[int]] = {}
+    for stored in sorted(messages, key=lambda each: each.id):
+        number = subject_version(stored.message.subject)
+        if number is not None:
+            copies.setdefault(Void(stored.content_hash, number), []).append(stored.id)
+    return {each for void in voids for each in copies.get(void, ())[: voids.count(void)]}
 
 
 def _report(stored: Stored, names: set[str], of_versions: list[Diagnostic]) -> Report:

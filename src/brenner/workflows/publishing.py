@@ -48,8 +48,8 @@ class OvertakenError(Exception):
 
 def check_sound(chain: Chain) -> None:
     """A version that does not rebuild stops everything that would build on it (R10)."""
-    if chain.broken:
-        raise Refused(mismatch(chain.thread_id, chain.broken.number, chain.broken.difference))
+    if chain.stopped:
+        raise Refused(chain.stopped)
 
 
 def recipients_of(desk: Desk, chain: Chain, artifact: Artifact) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate
-from brenner.session.void import Void, compose_void
+from brenner.session.void import compose_void
 from brenner.thread.messages import Message
 from brenner.workflows.attempts import MOST_TRIES
 from brenner.workflows.chains import check_usable, load_chain
@@ -46,10 +46,10 @@ def void_version(desk: Desk, thread_id: str, number: int, reason: str) -> Voided
     check_operator(desk, "void a version")
     for _ in range(MOST_TRIES):
         chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-        message_id, content_hash = _voidable(chain, number)
+        message_id = _voidable(chain, number)
         to = recipients_of(desk, chain, chain.state.artifact)
         blank = Message(thread_id, desk.actor, to, "", "")
-        message = compose_void(blank, Void(content_hash, number), message_id, reason)
+        message = compose_void(blank, number, message_id, _hashes(chain, number), reason)
         try:
             stored = desk.mailbox.send(message, position=chain.position).stored
         except Refused as refused:
@@ -66,12 +66,6 @@ def _afterwards(desk: Desk, thread_id: str, done: Voided) -> Voided:
         chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
     except Unavailable as error:
         return done._replace(failed=error)
-    if any(each.message_id == done.void_message_id for each in chain.versions):
-        reason = (
-            f"message {done.message.id} says so, but the store's clock was set back, and puts it "
-            f"before message {done.void_message_id}"
-        )
-        raise _refused(chain, done.version, reason)
     notes = (each for each in chain.others() if each.message_id in _hanging(chain, done))
     return done._replace(unread=len(chain.unread), latest=chain.number, notes=tuple(notes))
 
@@ -86,15 +80,20 @@ def _id(candidate: Candidate | None) -> int | None:
     return candidate.filed.posted.id if candidate else None
 
 
-def _voidable(chain: Chain, number: int) -> tuple[int, str]:
-    """The message that is that version, or says so and does not rebuild: its id and hash."""
+def _voidable(chain: Chain, number: int) -> int:
+    """Return the id of the message that is that version, or says so and does not rebuild."""
     if chain.broken and chain.broken.number == number:
-        compiled = chain.broken.candidate.filed
-        return compiled.posted.id, compiled.content_hash
+        return chain.broken.candidate.filed.posted.id
     latest = chain.latest
     if latest and latest.number == number:
-        return latest.message_id, latest.content_hash
+        return latest.message_id
     raise _refused(chain, number, _why(chain, number))
+
+
+def _hashes(chain: Chain, number: int) -> list[str]:
+    """Return the content hash of each message of that number, of copies each."""
+    found = [each.content_hash for each in chain.versions if each.number == number]
+    return found + [each.filed.content_hash for each in chain.spare if each.number == number]
 
 
 def _refused(chain: Chain, number: int, reason: str) -> Refused:

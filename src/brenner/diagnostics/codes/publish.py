@@ -210,6 +210,25 @@ RECORD_MISMATCH = Code(
         "brenner session void RS-20251230-cell-fate@v2\nbrenner compile RS-20251230-cell-fate",
     ),
 )
+VERSION_MISSING = Code(
+    id="VERSION_MISSING",
+    severity=ERROR,
+    title="A version is missing from the thread",
+    message="v{version} (message {id}) does not follow from the versions in this store: {reason}.",
+    fix="Import an archive that has the missing message: `brenner mail import FILE "
+    "--accept-decisions`. If it is lost, keep v{version} as it is with `brenner session adopt "
+    "{thread_id}`, or discard it with `brenner session void {thread_id}@v{version}`. Until then "
+    "nothing is compiled.",
+    why="Each version is built on the one before it. A compile without the missing one would reuse "
+    "its number, and two artifacts would have the same version.",
+    spec="R10",
+    example=Example(
+        "text",
+        "brenner compile RS-20251230-cell-fate\n(the store has v1 and v3, but not v2)",
+        "brenner mail import cell-fate.jsonl --accept-decisions\n"
+        "brenner compile RS-20251230-cell-fate",
+    ),
+)
 VOID_VERSION = Code(
     id="VOID_VERSION",
     severity=WARNING,
@@ -291,6 +310,7 @@ CODES = (
     INVALID_COMPILED_AT,
     COMPILED_WITHOUT_RECORD,
     RECORD_MISMATCH,
+    VERSION_MISSING,
     VOID_VERSION,
     SESSION_CLOSED,
     NO_VERSION_TO_CLOSE,

@@ -81,6 +81,7 @@ class AgentMailMailbox:
     def __init__(self, client: Client, identity: Identity, own: Path | None = None) -> None:
         self._client = client
         self._view = View(client, identity, Tokens(own, client.where, identity.key))
+        self.operator: str | None = None  # the server cannot keep what follows from it
 
     @classmethod
     def is_there(cls, address: AgentMailAddress, token: str | None) -> bool:

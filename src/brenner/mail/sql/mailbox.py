@@ -47,6 +47,7 @@ class SqlMailbox(ABC, Generic[D]):
 
     def __init__(self, database: D) -> None:
         self.database = database
+        self.operator: str | None = None
 
     @abstractmethod
     def _now(self) -> datetime:
@@ -116,7 +117,8 @@ class SqlMailbox(ABC, Generic[D]):
                 now_there = reading.thread_position(self.database, message.thread_id)
                 rules.check_position(message.thread_id, position, now_there)
             stored = writing.new_message(self.database, message, self._now(), reply_to, sender)
-            stored = stored._replace(envelope=envelope)
+            decides = rules.decides(message, self.operator)
+            stored = stored._replace(envelope=envelope, decides=decides)
             writing.add(self.database, stored, known)
             if key is not None:
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))

@@ -16,10 +16,10 @@ ALL = 2**62  # more than any store has
 COLUMNS = """
     m.id, m.at, m.thread_id, m.sender, m.recipients, m.subject, m.body, m.ack_required,
     m.hash, m.arrival, m.origin_id, m.reply_to, m.acknowledges, m.is_local,
-    m.importance, m.cc, m.trust
+    m.importance, m.cc, m.trust, m.decides
 """
 SELECT = f"SELECT {COLUMNS} FROM messages m"
-COLUMN_COUNT = 17
+COLUMN_COUNT = 18
 
 
 def microseconds(at: datetime) -> int:
@@ -74,6 +74,7 @@ def stored_of(row: Row) -> Stored:
         acknowledges=tuple(map(int, filter(None, str(row[12]).split(",")))),
         is_local=bool(row[13]),
         envelope=_envelope(row),
+        decides=None if row[17] is None else bool(row[17]),
     )
 
 

@@ -80,13 +80,14 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
     thread = _thread_with(database, stored, at)
     sender = numbers[message.sender]
     database.execute(
-        "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(stored.arrival, stored.id, at, thread, message.thread_id, message.sender),
             *(joined(message.recipients), message.subject, message.body, message.ack_required),
             *(bytes.fromhex(stored.content_hash), stored.origin_id, stored.reply_to),
             *(joined(stored.acknowledges), stored.is_local),
             *(stored.envelope.importance, joined(stored.envelope.cc), stored.envelope.trust),
+            stored.decides,
         ),
     )
     name = type_of(message)
