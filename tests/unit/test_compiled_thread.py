@@ -17,7 +17,6 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import blocks
 from brenner.session.void import compose_void
-from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
 from brenner.workflows.check_thread import check_thread

@@ -199,12 +199,16 @@ class Record(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What an import did. `renumbered` pairs the id in the archive with the one given here."""
+    """What an import did. `renumbered` pairs the id in the archive with the one given here.
+
+    `accepted` counts the messages that lead or decide in threads which were here before.
+    """
 
     added: int
     skipped: int
     renumbered: tuple[tuple[int, int], ...]
     new_agents: tuple[str, ...]
+    accepted: int = 0
 
 
 class Reservation(NamedTuple):

@@ -10,9 +10,9 @@ from brenner.diagnostics.codes.publish import COMPILED_WITHOUT_RECORD
 from brenner.diagnostics.codes.versions import RECORD_UNREADABLE
 from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import blocks
+from brenner.session.declarations import changes_versions
 from brenner.session.rebuild import Candidate, Filed
 from brenner.session.record import UnreadableRecordError, read_record, was_record
-from brenner.session.declarations import changes_versions
 from brenner.session.void import Void, voided_by
 from brenner.thread.compiled_body import read_compiled
 from brenner.thread.subjects import parse_subject

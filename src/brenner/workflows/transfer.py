@@ -1,19 +1,35 @@
 """Export a mailbox to an archive, and import one: all of it or nothing, where a home can do so."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from itertools import chain
-from typing import IO, Literal
+from typing import IO, Literal, NamedTuple
 
+from brenner.diagnostics.codes.archive import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
+from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import HOPELESS
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Agent, Record, Restored
+from brenner.mail.model import Agent, Record, Restored, Stored
+from brenner.mail.rules import SMOOTHED
+from brenner.session.chain_messages import candidate_of
+from brenner.session.declarations import is_decision
+from brenner.session.rebuild import Candidate
+from brenner.session.void import voided_by
+from brenner.thread.types import COMPILED, KICKOFF
+from brenner.workflows.chains import filed
 
 Form = Literal["jsonl", "mbox"]
 _PORTION = 64 * 1024
+_MOST_NAMED = 20
+_FINISH = (
+    "Once the server answers again, repeat the command with `--accept-decisions`: part of the "
+    "archive is there now. It goes on where it stopped, and sends nothing twice."
+)
 
 
 # Export
@@ -64,15 +80,29 @@ def begins_archive(line: bytes) -> bool:
     return not all(isinstance(each, Diagnostic) and each.code in HOPELESS for each in found)
 
 
-def import_archive(
-    mailbox: Mailbox, lines: Iterable[bytes], form: Form, name: str, where: str = "the store"
-) -> Restored | tuple[Diagnostic, ...]:
-    """Take an archive in, or say everything that is wrong with it.
+class ImportOptions(NamedTuple):
+    """How to import. `where` is what the store is called, should the import break off.
 
-    `where` is how the home is called, should it take messages one by one and break off.
+    `operator` is whose decisions count. `now` bounds the times of messages; None takes any time.
     """
+
+    where: str = "the store"
+    operator: str | None = None
+    accept_decisions: bool = False
+    now: datetime | None = None
+
+
+def import_archive(
+    mailbox: Mailbox,
+    lines: Iterable[bytes],
+    form: Form,
+    name: str,
+    options: ImportOptions = ImportOptions(),  # noqa: B008  a frozen value
+) -> Restored | tuple[Diagnostic, ...]:
+    """Take an archive in, or say everything that is wrong with it."""
     decode = mbox.decode if form == "mbox" else jsonl.decode
-    entries = decode(lines, name)
+    entries = decode(lines, name, options.now and options.now + SMOOTHED)
+    gate = _Gate(mailbox, options)
     faults: list[Diagnostic] = []
     agents: list[Agent] = []
     rest: Iterator[Agent | Record | Diagnostic] = iter(())
@@ -85,9 +115,12 @@ def import_archive(
         else:
             faults.append(entry)
     try:
+        records = _sound(rest, faults, gate)
         if Ability.AS_THEY_WERE in mailbox.lacks:
-            return _sent_anew(mailbox, agents, list(_sound(rest, faults)), where)
-        return mailbox.restore(agents, _sound(rest, faults))
+            restored = _sent_anew(mailbox, agents, list(records), options.where)
+        else:
+            restored = mailbox.restore(agents, records)
+        return restored._replace(accepted=gate.accepted)
     except _Stopped as stop:
         if stop.__cause__ is not None:
             raise stop.__cause__ from None
@@ -104,7 +137,98 @@ def _sent_anew(
     known = paired(tuple(seen(records)), tuple(seen(mailbox.records())))
     new = [record for record in records if record.stored.id not in known]
     to = Anew(mailbox, where, must_go_on=False, step=lambda _: None)
-    return send_anew(to, agents, new, len(known)).restored
+    try:
+        return send_anew(to, agents, new, len(known)).restored
+    except Unavailable as failure:
+        if failure.diagnostic.code is COPY_BROKE_OFF:
+            failure.diagnostic = failure.diagnostic._replace(fix=_FINISH)
+        raise
+
+
+class _Gate:
+    """Decides which messages of an archive may lead or decide in their thread.
+
+    All of them, where the archive brings a thread that is not here yet. Into a thread that is here
+    they come only where the operator accepts them: else a line in a file could void a version.
+    """
+
+    def __init__(self, mailbox: Mailbox, options: ImportOptions) -> None:
+        self._mailbox = mailbox
+        self._options = options
+        self._is_here: dict[str, bool] = {}
+        self._known: dict[str, Counter[tuple[int, str]]] = {}
+        self._operators: dict[str, str] = {}
+        self._refused: dict[str, list[str]] = {}
+        self.accepted = 0
+
+    def passed(self, record: Record) -> Record:
+        """Return the record as it is to be stored: with whether its decision counts."""
+        stored = record.stored
+        thread_id, candidate = stored.message.thread_id, _version_in(stored)
+        if candidate and candidate.record:
+            self._operators.setdefault(thread_id, candidate.record.operator)
+        if thread_id not in self._is_here:  # before the first message of it is taken in
+            self._is_here[thread_id] = self._mailbox.thread(thread_id, limit=1).position > 0
+        what = _leads(stored, candidate)
+        if what and self._is_here[thread_id] and self._is_new(stored):
+            self.accepted += 1
+            named = f"message {stored.id} ({stored.message.sender} {what})"
+            self._refused.setdefault(thread_id, []).append(named)
+        return record._replace(stored=stored._replace(decides=self._decides(stored)))
+
+    def refusals(self) -> Iterator[Diagnostic]:
+        """Yield what was not accepted, by thread."""
+        if self._options.accept_decisions:
+            return
+        for thread_id, found in self._refused.items():
+            left = len(found) - _MOST_NAMED
+            named = ", ".join(found[:_MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
+            yield DECISIONS_IN_ARCHIVE.at(thread_id=thread_id, named=named)
+
+    def _is_new(self, stored: Stored) -> bool:
+        """Whether the message is not here yet; a copy of one that is here is new."""
+        thread_id = stored.message.thread_id
+        if thread_id not in self._known:
+            here = self._mailbox.thread_arrivals(thread_id, 0)
+            self._known[thread_id] = Counter(map(self._key, here))
+        self._known[thread_id][self._key(stored)] -= 1
+        return self._known[thread_id][self._key(stored)] < 0
+
+    def _key(self, stored: Stored) -> tuple[int, str]:
+        """By what the store knows a message: by its content alone where ids are new."""
+        is_anew = Ability.AS_THEY_WERE in self._mailbox.lacks
+        return 0 if is_anew else stored.origin_id, stored.content_hash
+
+    def _decides(self, stored: Stored) -> bool | None:
+        """Return what the archive says; of an older one, whether the operator sent the message."""
+        operator = self._options.operator
+        if not is_decision(stored.message):
+            return None
+        if stored.decides is not None or operator is None:
+            return stored.decides
+        return stored.message.sender in (operator, self._operators.get(stored.message.thread_id))
+
+
+def _version_in(stored: Stored) -> Candidate | None:
+    found = candidate_of(filed(stored)) if stored.type == COMPILED.name else None
+    return found if isinstance(found, Candidate) else None
+
+
+def _leads(stored: Stored, candidate: Candidate | None) -> str | None:
+    """Say what a message does to its session; None for one that only contributes."""
+    if stored.type == KICKOFF.name:
+        return "asks for a round"
+    if stored.type == COMPILED.name:
+        record = candidate.record if candidate else None
+        if record and record.adopted:
+            return f"adopts an artifact as v{record.version}"
+        if record and record.status == "closed":
+            return f"closes the session with v{record.version}"
+        return f"publishes v{candidate.number}" if candidate else "publishes a version"
+    voided = sorted({each.version for each in voided_by(stored.message)})
+    if voided:
+        return f"voids {', '.join(f'v{number}' for number in voided[:_MOST_NAMED])}"
+    return "dismisses rejected blocks" if is_decision(stored.message) else None
 
 
 class _Stopped(Exception):
@@ -112,7 +236,7 @@ class _Stopped(Exception):
 
 
 def _sound(
-    entries: Iterable[Agent | Record | Diagnostic], faults: list[Diagnostic]
+    entries: Iterable[Agent | Record | Diagnostic], faults: list[Diagnostic], gate: _Gate
 ) -> Iterator[Record]:
     """The records; at the end, whether there was anything wrong."""
     try:
@@ -123,8 +247,9 @@ def _sound(
                 message = f"the agent {entry.name} came after a message, and would be lost"
                 raise TypeError(message)
             elif not faults:
-                yield entry
+                yield gate.passed(entry)
     except OSError as error:  # it is the archive's, not the store's
         raise _Stopped from error
+    faults += gate.refusals()
     if faults:
         raise _Stopped

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import IO, get_args
 
 import click
@@ -22,6 +23,7 @@ from brenner.mail.model import Restored
 from brenner.mail.open import store_of
 from brenner.workflows.transfer import (
     Form,
+    ImportOptions,
     archive_lines,
     begins_archive,
     import_archive,
@@ -42,15 +44,22 @@ _KEPT_IN_MEMORY = 8 * 1024 * 1024
     type=click.Choice(get_args(Form)),
     help="JSON lines or mbox; else as the file begins.",
 )
+@click.option(
+    "--accept-decisions",
+    is_flag=True,
+    help="Also import KICKOFF and COMPILED messages and decisions for threads that are here.",
+)
 @common_options
-def take(settings: Settings, file: str, form: Form | None) -> int:
+def take(settings: Settings, file: str, form: Form | None, accept_decisions: bool) -> int:
     """Take in the mail of an archive: all of it or nothing.
 
     Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
-    wrote imported mail is not verified, and it is shown as imported. What comes through a pipe is
-    read to its end first. To an Agent Mail server messages are sent anew, one by one; an import
-    that breaks off there is finished by repeating it. Exit code 1: something in the archive is
-    wrong; 2: it cannot be read, or is no archive.
+    wrote imported mail is not verified, and it is shown as imported. An archive that leads or
+    decides (KICKOFF, COMPILED, a void, a dismissal) in a thread which is here already is refused,
+    unless you accept that. What comes through a pipe is read to its end first. To an Agent Mail
+    server messages are sent anew, one by one; to finish an import that breaks off there, repeat it
+    with --accept-decisions. Exit code 1: something in the archive is wrong; 2: it cannot be read,
+    or is no archive.
     """
     source = _open(file)
     if isinstance(source, Diagnostic):
@@ -60,8 +69,13 @@ def take(settings: Settings, file: str, form: Form | None) -> int:
             with _at_hand(source) as archive:
                 form = form or _form_of(archive)
                 lines = watched(archive_lines(archive), "Importing")
-                where = store_of(here.project).shown
-                result = import_archive(here.mailbox, lines, form, shown_name(file), where)
+                options = ImportOptions(
+                    store_of(here.project).shown,
+                    here.project.operator,
+                    accept_decisions,
+                    datetime.now(UTC),
+                )
+                result = import_archive(here.mailbox, lines, form, shown_name(file), options)
         except OSError as error:  # the file; the store's own are translated
             return _write_unreadable(_unreadable(file, error), file, settings)
     if not isinstance(result, Restored):
@@ -156,6 +170,7 @@ def _document(restored: Restored) -> dict[str, object]:
         "skipped": restored.skipped,
         "renumbered": [{"from": old, "to": new} for old, new in restored.renumbered],
         "new_agents": list(restored.new_agents),
+        "accepted": restored.accepted,
     }
 
 
@@ -163,6 +178,13 @@ def _write(restored: Restored) -> None:
     added, skipped = restored.added, restored.skipped
     here = f"; {skipped} {'was' if skipped == 1 else 'were'} here already" if skipped else ""
     say(f"Imported {added} message{'s' * (added != 1)}{here}.")
+    if restored.accepted:
+        which = (
+            "1 of them leads or decides"
+            if restored.accepted == 1
+            else (f"{restored.accepted} of them lead or decide")
+        )
+        advise(f"{which} in a thread that was here before.")
     if restored.new_agents:
         advise(f"New here: {joined(restored.new_agents)}.")
     if restored.renumbered:

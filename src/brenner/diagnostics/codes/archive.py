@@ -64,6 +64,23 @@ HASH_MISMATCH = Code(
         "mail.jsonl as it was exported",
     ),
 )
+DECISIONS_IN_ARCHIVE = Code(
+    id="DECISIONS_IN_ARCHIVE",
+    severity=ERROR,
+    title="An archive leads or decides in a thread that is here already",
+    message="The archive leads or decides in `{thread_id}`, a thread that this store already has: "
+    "{named}. Nothing was imported.",
+    fix="Look at these messages. If you trust the archive, run the command again with "
+    "`--accept-decisions`: then they are imported, and they count.",
+    why="The sender of imported mail is not verified. A line in a file could otherwise void a "
+    "version, publish another one, or close the session.",
+    spec="R10, R17; rulings, Small decisions",
+    example=Example(
+        "text",
+        "brenner mail import laptop.jsonl    (message 40 voids v2 of a session that is here)",
+        "brenner mail import laptop.jsonl --accept-decisions",
+    ),
+)
 SAME_STORE = Code(
     id="SAME_STORE",
     severity=ERROR,
@@ -226,6 +243,7 @@ CODES = (
     ARCHIVE_TOO_NEW,
     INVALID_RECORD,
     HASH_MISMATCH,
+    DECISIONS_IN_ARCHIVE,
     SAME_STORE,
     NO_MAIL_TO_COPY,
     SOURCE_NOT_VERIFIED,

@@ -7,6 +7,7 @@ them: one object on each line. Without the closing line nobody could tell that s
 import json
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import NoReturn
 
 from brenner.diagnostics.codes import archive as codes
@@ -55,15 +56,18 @@ def _line(fields: Fields) -> str:
     return text + "\n"
 
 
-def decode(lines: Iterable[bytes], name: str) -> Iterator[Item]:
-    """What each line holds, or what is wrong with it. `name` is what the archive is called."""
+def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) -> Iterator[Item]:
+    """What each line holds, or what is wrong with it. `name` is what the archive is called.
+
+    A message that is newer than `latest` is wrong.
+    """
     filled = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
     number, first = next(filled, (1, b""))
     refusal = _check_header(first.removeprefix(_BYTE_ORDER_MARK), number, name)
     if refusal:
         yield refusal
         return
-    archive = _Archive()
+    archive = _Archive(latest)
     item: Item | None = None
     for number, line in filled:
         if archive.is_closed:
@@ -102,9 +106,9 @@ def _other_form(line: bytes) -> str:
 class _Archive:
     """Takes the lines after the header one by one, and sees whether all of them are there."""
 
-    def __init__(self) -> None:
+    def __init__(self, latest: datetime | None) -> None:
         self.is_closed = False
-        self._reader = Reader()
+        self._reader = Reader(latest)
         self._messages = 0
         self._is_sound = True
 

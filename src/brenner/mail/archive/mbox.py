@@ -8,7 +8,7 @@ told. Mail of other programs is told too, not guessed at.
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import format_datetime
 from hashlib import sha256
 from itertools import chain
@@ -92,6 +92,7 @@ def _headers(record: Record, place: str) -> dict[str, str | None]:
         "X-Brenner-Ack-Required": _NAMES_OF_FLAGS[message.ack_required],
         "X-Brenner-In-Reply-To": None if stored.reply_to is None else str(stored.reply_to),
         "X-Brenner-Acknowledges": _folded(map(str, stored.acknowledges)),
+        "X-Brenner-Decides": _NAMES_OF_FLAGS[stored.decides],
         "X-Brenner-Read": _folded(f"{_local(name)} {iso(at)}" for name, at in record.read_at),
         **_envelope_headers(stored.envelope),
     }
@@ -137,9 +138,12 @@ def _message_id(message: Message, number: int) -> str:
 # Reading
 
 
-def decode(lines: Iterable[bytes], name: str) -> Iterator[Item]:
-    """What each mail holds, or what is wrong with it. `name` is what the archive is called."""
-    archive = _Archive(name)
+def decode(lines: Iterable[bytes], name: str, latest: datetime | None = None) -> Iterator[Item]:
+    """What each mail holds, or what is wrong with it. `name` is what the archive is called.
+
+    A message that is newer than `latest` is wrong.
+    """
+    archive = _Archive(name, latest)
     start, item = 0, None
     for start, mail in _mails(lines):
         if archive.is_closed:
@@ -180,10 +184,10 @@ def _mails(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 class _Archive:
     """Takes the mails one by one, and sees whether all of them are there, in their order."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, latest: datetime | None) -> None:
         self.is_closed = False
         self._name = name
-        self._reader = Reader()
+        self._reader = Reader(latest)
         self._next_place: int | None = 1  # None after a mail whose place cannot be read
 
     def take(self, mail: bytes, start: int) -> Item:
@@ -247,7 +251,8 @@ def _fields(headers: Headers, body: bytes) -> dict[str, object]:
         "to": _recipients(headers),
         "subject": from_header(headers.value("Subject")),
         "body": from_body(body, encoding, has_own_end=has_own_end),
-        "ack_required": _flag(headers.find("X-Brenner-Ack-Required")),
+        "ack_required": _flag(headers, "X-Brenner-Ack-Required"),
+        "decides": _flag(headers, "X-Brenner-Decides"),
         "reply_to": reply_to and number_in(reply_to, "X-Brenner-In-Reply-To"),
         "acknowledges": [
             number_in(part, "X-Brenner-Acknowledges")
@@ -273,8 +278,8 @@ def _recipients(headers: Headers) -> list[str]:
     return [] if to == _NOBODY else [_name(part.strip(), "To") for part in to.split(",")]
 
 
-def _flag(value: str | None) -> bool | None:
-    name = "X-Brenner-Ack-Required"
+def _flag(headers: Headers, name: str) -> bool | None:
+    value = headers.find(name)
     return _FLAGS[value] if value in _FLAGS else unsound(f"`{name}` is neither `true` nor `false`")
 
 

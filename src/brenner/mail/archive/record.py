@@ -71,6 +71,7 @@ def record_fields(record: Record) -> dict[str, object]:
         "acknowledges": list(stored.acknowledges),
         "read": {name: iso(at) for name, at in record.read_at},
         "local": stored.is_local,
+        **({} if stored.decides is None else {"decides": stored.decides}),
         **_envelope_fields(stored.envelope),
     }
 
@@ -93,10 +94,12 @@ def _envelope_fields(envelope: Envelope) -> dict[str, object]:
 class Reader:
     """Checks the records of one archive, one after the other.
 
-    Two messages may not have one id: nobody could say which of them a link means.
+    Two messages may not have one id: nobody could say which of them a link means. A message may
+    not be newer than `latest`: it would stay the last of its thread until that time has come.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, latest: datetime | None = None) -> None:
+        self._latest = latest
         self._ids: set[int] = set()
         self._agents: set[str] = set()
 
@@ -120,6 +123,8 @@ class Reader:
                 return codes.HASH_MISMATCH.at(line, id=stored.id)
             if stored.id in self._ids:
                 unsound(f"another message of this archive has the id {stored.id}, too")
+            if self._latest and stored.at > self._latest:
+                unsound(f"`at` is {iso(stored.at)}, which is in the future")
         except UnsoundError as fault:
             return codes.INVALID_RECORD.at(line, reason=str(fault))
         self._ids.add(stored.id)
@@ -160,6 +165,7 @@ def _record(fields: Fields, arrival: int) -> Record:
         acknowledges=_acknowledges(fields),
         is_local=False,
         envelope=_envelope(fields, message.recipients),
+        decides=_flag(fields, "decides"),
     )
     return Record(stored, _read_at(fields, message.recipients))
 
