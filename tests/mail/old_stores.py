@@ -32,6 +32,7 @@ from brenner.mail.model import (
 from brenner.mail.query import Query, parse_query
 from brenner.mail.sqlite.database import migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.session.void import compose_void
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 
@@ -95,6 +96,7 @@ def fill(mailbox: Mailbox, clock: Clock) -> None:
     mailbox.mark(_BEA, [2], is_read=False)
     mailbox.register(Profile(_CAT, "gemini", "pro"), update=True)
     _fill_format_3(mailbox)
+    _fill_format_4(mailbox)
 
 
 def _fill_format_3(mailbox: Mailbox) -> None:
@@ -108,6 +110,14 @@ def _fill_format_3(mailbox: Mailbox) -> None:
     mailbox.reserve(_ANN, Wish(("src/**", "ß/*.md"), _A_MONTH, reason="Jürgen’s"))
     mailbox.reserve(_BEA, Wish(("src/a.py", "b"), _A_MONTH, exclusive=False))
     mailbox.release(_BEA, patterns=["b"])
+
+
+def _fill_format_4(mailbox: Mailbox) -> None:
+    """Decisions: one of the operator, one that is not."""
+    mailbox.operator = _BOSS
+    for sender in (_BOSS, _ANN):
+        blank = Message(_THREAD, sender, (_CAT,), "", "")
+        mailbox.send(compose_void(blank, 1, 2, ["5" * 64], "It was a mistake."))
 
 
 def _from_elsewhere(clock: Clock) -> Record:
@@ -136,6 +146,7 @@ def reading_of(mailbox: Mailbox) -> dict[str, object]:
         "envelopes": {number: mailbox.message(number).envelope for number in ids},
         "digests": {agent.name: mailbox.digest(agent.name) for agent in agents},
         "reservations": mailbox.reservations(),
+        "decides": {number: mailbox.message(number).decides for number in ids},
     }
     decoded: dict[str, object] = json.loads(json.dumps(_as_written(reading), default=str))
     return decoded
@@ -208,13 +219,13 @@ def kept() -> list[int]:
 def expected(version: int) -> dict[str, object]:
     """What must be read from it."""
     decoded: dict[str, Any] = json.loads((STORES / f"v{version}.json").read_text("utf-8"))
-    return _before_format_3(decoded) | decoded
+    return _before_format_4(decoded) | decoded
 
 
-def _before_format_3(decoded: dict[str, Any]) -> dict[str, object]:
+def _before_format_4(decoded: dict[str, Any]) -> dict[str, object]:
     """What a store says of things that its format did not know.
 
-    All was written by who had access to it, but for what was imported.
+    All was written by who had access to it, but for what was imported. Decisions count by name.
     """
     is_local = Stored._fields.index("is_local")
     trust = {True: "local", False: "unverified"}
@@ -223,6 +234,7 @@ def _before_format_3(decoded: dict[str, Any]) -> dict[str, object]:
         "envelopes": {str(each[0]): ["normal", [], trust[each[is_local]]] for each in messages},
         "digests": {agent[0]: None for agent in decoded["agents"]},
         "reservations": [],
+        "decides": {str(each[0]): None for each in messages},
     }
 
 

@@ -41,7 +41,7 @@ def test_what_was_stored_in_an_old_format_never_changes(tmp_path: Path, version:
     SqliteMailbox.open(path).close()
     connection = apsw.Connection(str(path))
     columns = [row[1] for row in connection.execute("PRAGMA table_info(messages)")]
-    assert columns[-3:] == ["importance", "cc", "trust"]
+    assert columns[-4:] == ["importance", "cc", "trust", "decides"]
     changes = [f"UPDATE messages SET {column} = {column}" for column in columns]  # noqa: S608
     whole = ["DELETE FROM messages", "REPLACE INTO messages SELECT * FROM messages"]
     for change in changes + whole:
