@@ -11,7 +11,7 @@ from brenner.cli.main import run
 from brenner.mail.model import Restored, Stored
 from brenner.thread.messages import Message, parse_message_file
 from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.transfer import export_archive, import_archive
+from brenner.workflows.transfer import ImportOptions, export_archive, import_archive
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter, matched
 from conformance.session_compile import adopt, compile_, start, void
 from conformance.session_scene import SessionScene
@@ -64,10 +64,14 @@ def _go(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
     scene.here = found["where"]
 
 
-def _import(scene: SessionScene, _: Found, outcome: str, __: Sequence[str]) -> None:
+def _import(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     archive = io.BytesIO(b"".join(export_archive(scene.other, "jsonl")))
-    restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl")
-    assert isinstance(restored, Restored), restored
+    accepts = found["accepting"] is not None
+    options = ImportOptions("the store", scene.desk().project.operator, accepts)
+    restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl", options)
+    if not isinstance(restored, Restored):
+        assert outcome == f"stopped {' '.join(each.id for each in restored)}"
+        return
     added, skipped = matched(_ADDED, outcome).groups()
     assert (restored.added, restored.skipped) == (int(added), int(skipped))
 
@@ -198,7 +202,7 @@ ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
     (re.compile(r"(?P<number>\d+) send corrected"), _send_corrected),
     (re.compile(r"meanwhile (?P<number>\d+) (?P<who>\w+)(?P<compiles> compiles)?"), _meanwhile),
     (re.compile("(?P<where>home|elsewhere)"), _go),
-    (re.compile("import jsonl"), _import),
+    (re.compile("import jsonl(?P<accepting>, accepting decisions)?"), _import),
     (re.compile(r"the operator is (?P<name>\w+)"), _rename_operator),
     (re.compile(r"take (?P<which>\d[\d, ]*)"), _take),
     (re.compile(r"write (?P<path>\S+): (?P<text>(?s:.*))"), _write_file),

@@ -55,6 +55,7 @@ class SessionScene(Scene):
     result: Compiled | None = None
     notes: tuple[Diagnostic, ...] = ()
     said = ""  # by the last command
+    _operator = "Operator"
     _before_looking: object = None
 
     def __init__(self, case: dict[str, Any], home: Home, folder: Path) -> None:
@@ -74,6 +75,7 @@ class SessionScene(Scene):
             mailbox = self._stores[name] = self._home.create(folder, self.clock)
             for agent in dict.fromkeys(("Operator", *self._agents)):
                 mailbox.register(Profile(agent))
+            mailbox.operator = self._operator
         return self._stores[name]
 
     def options(self) -> list[str]:
@@ -88,6 +90,9 @@ class SessionScene(Scene):
         """Give the project other settings."""
         (self.folder / "brenner.toml").write_text(settings, "utf-8")
         self.project = find_project(str(self.folder), {})
+        self._operator = self.project.operator
+        for mailbox in self._stores.values():  # as a command would open them from now on
+            mailbox.operator = self._operator
 
     def desk(self, actor: str | None = None) -> Desk:
         """Where the operator sits, or somebody else."""

@@ -1,0 +1,177 @@
+"""The history that is cached and the history that is replayed from the mail always agree (R10).
+
+Clocks jump, versions are voided, two stores of one thread exchange archives, the operator is
+renamed. No version may vanish, or come back, because of any of that.
+"""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brenner.diagnostics.errors import Refused
+from brenner.mail.memory import MemoryMailbox
+from brenner.mail.model import Profile
+from brenner.project import Project
+from brenner.session.chain import Chain, unwatched
+from brenner.workflows.chains import load_chain, replay_chain
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.dismiss import dismiss
+from brenner.workflows.session_status import load_status
+from brenner.workflows.transfer import ImportOptions, export_archive, import_archive
+from brenner.workflows.void_version import void_version
+from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
+
+pytestmark = pytest.mark.fuzz
+FEWER = settings(max_examples=settings().max_examples // 5)  # a session is a very large example
+NAMES = ("Gradient", "Lineage", "Clock")
+
+
+class Clock:
+    """A clock that all stores share, and that is set back or on."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+class Step(NamedTuple):
+    """What happens, in which of the two stores; `number` is what the kind makes of it."""
+
+    kind: Literal["add", "edit", "compile", "void", "dismiss", "jump", "import", "accept", "rename"]
+    place: int
+    number: int
+
+
+_kinds = ("add", "add", "edit", "compile", "compile", "compile", "void", "void", "dismiss", "jump")
+_steps = st.builds(
+    Step,
+    st.sampled_from((*_kinds, "jump", "import", "accept", "rename")),
+    st.integers(0, 1),
+    st.integers(0, 5),
+)
+
+
+class World:
+    """Two stores of one thread, and what can happen to them."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.desks = [self._desk(), self._desk()]
+
+    def _desk(self) -> Desk:
+        mailbox = MemoryMailbox(self.clock)
+        for name in ("Operator", ANN, BEA):
+            mailbox.register(Profile(name))
+        mailbox.operator = "Operator"
+        return Desk(mailbox, Project(Path("/nowhere")), "Operator")
+
+    def take(self, step: Step) -> None:
+        """Do it; what is refused changes nothing."""
+        desk = self.desks[step.place]
+        with suppress(Refused):
+            if step.kind == "add":
+                contribute(desk, (ANN, BEA)[step.number % 2], add(NAMES[step.number % 3]))
+            elif step.kind == "edit":
+                block = edit(f"H{step.number % 3 + 1}", claim=f"Claim {step.number}")
+                contribute(desk, ANN, block, base=f"v{step.number}" if step.number < 3 else "")
+            elif step.kind == "compile":
+                compile_thread(desk, THREAD, CompileOptions())
+            elif step.kind == "void":
+                chain = cached(desk)
+                number = chain.broken.number if chain.broken else chain.number
+                void_version(desk, THREAD, number, "It was a mistake.")
+            elif step.kind == "dismiss":
+                refused = load_status(desk, THREAD).status.refusals
+                dismiss(desk, THREAD, refused[0].message_id) if refused else None
+            elif step.kind == "jump":
+                jumps = (-9_000, -3_601, -3_600, -30, 3_600, 86_400)
+                self.clock.now += timedelta(seconds=jumps[step.number])
+            elif step.kind == "rename":
+                self._rename(step.place, f"Operator{step.number}")
+            else:
+                self._exchange(desk, self.desks[1 - step.place], accept=step.kind == "accept")
+
+    def _rename(self, place: int, name: str) -> None:
+        desk = self.desks[place]
+        before = view(replayed(desk)) if desk.mailbox.position() else None
+        desk.mailbox.register(Profile(name))
+        desk.mailbox.operator = name
+        renamed = desk._replace(project=desk.project._replace(operator=name), actor=name)
+        self.desks[place] = renamed
+        if before:
+            assert view(replayed(renamed)) == before
+
+    def _exchange(self, source: Desk, target: Desk, *, accept: bool) -> None:
+        before = view(replayed(target)) if target.mailbox.position() else None
+        had_mail = target.mailbox.position() > 0
+        options = ImportOptions("x", target.project.operator, accept, None)
+        import_archive(target.mailbox, archive(source), "jsonl", "x", options)
+        if had_mail and not accept:
+            # Only contributions came in: they are unread, and no version has changed.
+            assert before
+            assert view(replayed(target)).versions == before.versions
+
+
+def archive(desk: Desk) -> list[bytes]:
+    return b"".join(export_archive(desk.mailbox, "jsonl")).splitlines(keepends=True)
+
+
+def cached(desk: Desk) -> Chain:
+    return load_chain(desk.mailbox, THREAD, desk.project.operator).chain
+
+
+def replayed(desk: Desk) -> Chain:
+    return replay_chain(desk.mailbox, THREAD, desk.project.operator, unwatched)
+
+
+class View(NamedTuple):
+    """What a history is to whoever looks at it."""
+
+    versions: list[tuple[int, int, str, str]]
+    unread: list[int]
+    others: list[int]
+    stopped: str | None
+    refused: list[tuple[int, int]]
+    position: int
+
+
+def view(chain: Chain) -> View:
+    return View(
+        [
+            (each.number, each.message_id, each.artifact_sha256, each.status)
+            for each in chain.versions
+        ],
+        [each.posted.id for each in chain.unread],
+        sorted(each.filed.posted.id for each in chain.spare),
+        chain.stopped and chain.stopped.message,
+        sorted((each.message_id, each.block) for each in chain.refused),
+        chain.position,
+    )
+
+
+@FEWER
+@given(st.lists(_steps, min_size=6, max_size=16))
+def test_cached_replayed_and_exported_history_agree(steps: list[Step]) -> None:
+    world = World()
+    kickoff(world.desks[0])
+    for step in (Step("add", 0, 0), Step("compile", 0, 0), Step("import", 0, 0), *steps):
+        world.take(step)
+        for desk in world.desks:
+            if desk.mailbox.position():
+                assert view(cached(desk)) == view(replayed(desk))
+    for desk in world.desks:
+        if desk.mailbox.position():
+            other = MemoryMailbox(world.clock)
+            options = ImportOptions("x", "Nobody else", accept_decisions=False, now=None)
+            import_archive(other, archive(desk), "jsonl", "x", options)
+            there = replay_chain(other, THREAD, "Nobody else", unwatched)
+            assert view(there) == view(replayed(desk))
