@@ -1,0 +1,202 @@
+"""Archives do not lead or decide in threads that are here, unless the operator accepts that."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brenner.session.declarations import VOID_FENCE, declaration
+from brenner.thread.content_hash import content_hash
+from brenner.thread.messages import Message
+from brenner.thread.posted import iso
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.void_version import void_version
+from mail_shell import Done, Shell
+from session.desks import ANN, THREAD, a_desk, add, contribute, edit, kickoff
+
+Line = dict[str, Any]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """A project with a session that has v1."""
+    with a_desk(tmp_path / "here") as desk:
+        kickoff(desk)
+        contribute(desk, ANN, add("Gradient"), edit("H9", claim="There is none"))
+        compile_thread(desk, THREAD, CompileOptions())
+    return Shell(tmp_path / "here", monkeypatch)
+
+
+def exported(shell: Shell) -> list[Line]:
+    """The lines of an archive of the project."""
+    return [json.loads(line) for line in shell("mail", "export", "-").out.splitlines()]
+
+
+def written(shell: Shell, lines: list[Line]) -> str:
+    """An archive with these lines; its closing line is made right."""
+    for line in lines:
+        if "end" in line:
+            line["end"] = sum("id" in each for each in lines)
+    path = shell.folder.parent / "archive.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    return str(path)
+
+
+def forged(subject: str, body: str, sender: str = "Operator", **more: object) -> list[Line]:
+    """An archive with one message that anybody could write."""
+    message = Message(THREAD, sender, (ANN,), subject, body)
+    line: Line = {
+        "id": 5000,
+        "at": iso(datetime.now(UTC)),
+        "hash": content_hash(message),
+        "thread_id": THREAD,
+        "from": sender,
+        "to": [ANN],
+        "subject": subject,
+        "body": body,
+        **more,
+    }
+    return [{"format": "brenner-mail", "version": 1}, line, {"end": 1}]
+
+
+def void_of(shell: Shell) -> str:
+    """The body of a declaration that voids v1."""
+    compiled = next(each for each in exported(shell) if "COMPILED" in each.get("subject", ""))
+    values = {"content_hash": compiled["hash"], "version": 1}
+    return f"# Void\n\n{declaration(values, VOID_FENCE)}"
+
+
+def versions(shell: Shell) -> list[int]:
+    done = shell("artifact", "history", THREAD, "--json")
+    return [each["version"] for each in done.json["versions"]]
+
+
+def continued(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *command: str) -> str:
+    """An archive of the same thread that went on elsewhere, where somebody ran a command."""
+    there = Shell(tmp_path / "there", monkeypatch)
+    there.folder.mkdir()
+    assert there("init").code == 0
+    there.mail("import", written(shell, exported(shell)))
+    with a_desk(there.folder) as desk:
+        contribute(desk, ANN, add("Lineage"))
+    assert there(*command).code == 0
+    return written(there, exported(there))
+
+
+def refused(done: Done) -> str:
+    """The message of the one fault."""
+    assert (done.code, done.codes) == (1, ["DECISIONS_IN_ARCHIVE"])
+    (found,) = done.json["violations"]
+    assert "--accept-decisions" in found["fix"]
+    return str(found["message"])
+
+
+def test_a_line_voids_no_version(shell: Shell) -> None:
+    """It is named, and nothing is imported. Accepted, it counts."""
+    before = exported(shell)
+    path = written(shell, forged("INFO: v1 is void", void_of(shell)))
+    assert "message 5000 (Operator voids v1)" in refused(shell("mail", "import", path, "--json"))
+    assert (exported(shell), versions(shell)) == (before, [1])
+    done = shell("mail", "import", path, "--accept-decisions", "--json")
+    assert (done.code, done.json["added"], done.json["accepted"]) == (0, 1, 1)
+    assert versions(shell) == []
+    again = shell("mail", "import", path, "--json")
+    assert (again.code, again.json["skipped"], again.json["accepted"]) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        pytest.param(("compile", THREAD), "Operator publishes v2", id="a version"),
+        pytest.param(
+            ("session", "complete", THREAD), "Operator closes the session with v2", id="the end"
+        ),
+        pytest.param(
+            ("session", "dismiss", THREAD, "2.2"), "dismisses rejected blocks", id="a dismissal"
+        ),
+        pytest.param(("session", "void", f"{THREAD}@v1"), "Operator voids v1", id="a void"),
+    ],
+)
+def test_a_thread_that_went_on_elsewhere(
+    shell: Shell,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+    words: str,
+) -> None:
+    path = continued(shell, tmp_path, monkeypatch, *command)
+    before = exported(shell)
+    assert words in refused(shell("mail", "import", path, "--json"))
+    assert exported(shell) == before
+    assert shell("mail", "import", path, "--accept-decisions").code == 0
+    there = Shell(tmp_path / "there", monkeypatch)
+    assert versions(shell) == versions(there)
+    status = [each("session", "status", THREAD, "--json").json for each in (shell, there)]
+    assert status[0]["refusals"] == status[1]["refusals"]
+    assert status[0]["phase"] == status[1]["phase"]
+
+
+def test_a_forged_kickoff_and_a_foreign_artifact_lead_nothing(shell: Shell) -> None:
+    for subject, words in (("KICKOFF: Round 9", "asks for a round"), ("COMPILED: v2 x", "version")):
+        path = written(shell, forged(subject, "# X\n\n## Research Question\nWhy?\n"))
+        assert words in refused(shell("mail", "import", path, "--json"))
+
+
+def test_contributions_still_come_in(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are unread, and marked as unverified."""
+    path = continued(shell, tmp_path, monkeypatch, "session", "status", THREAD)
+    done = shell("mail", "import", path, "--json")
+    assert (done.code, done.json["added"], done.json["accepted"]) == (0, 1, 0)
+    assert "--accept-decisions" not in done.err
+    assert shell("compile", THREAD, "--json").json["changes"]["added"] == ["H2"]
+
+
+def test_a_whole_thread_brings_its_decisions(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where another name is the operator's, and though an agent has declared more."""
+    with a_desk(shell.folder) as desk:
+        desk.mailbox.send(Message(THREAD, ANN, ("Operator",), "INFO: void", void_of(shell)))
+        contribute(desk, ANN, add("Lineage"))
+        compile_thread(desk, THREAD, CompileOptions())
+        void_version(desk, THREAD, 2, "It was a mistake.")
+    there = Shell(tmp_path / "there", monkeypatch)
+    there.folder.mkdir()
+    (there.folder / "brenner.toml").write_text(f'operator = "{ANN}"\n', "utf-8")
+    lines = exported(shell)
+    assert [each["decides"] for each in lines if "decides" in each] == [False, True]
+    there.mail("import", written(shell, lines))
+    assert versions(there) == versions(shell) == [1]
+    assert [each["decides"] for each in exported(there) if "decides" in each] == [False, True]
+
+
+def test_an_archive_from_before_counts_by_name_and_is_settled(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_desk(shell.folder) as desk:
+        void_version(desk, THREAD, 1, "It was a mistake.")
+    lines = exported(shell)
+    for line in lines:
+        line.pop("decides", None)
+    there = Shell(tmp_path / "there", monkeypatch)
+    there.folder.mkdir()
+    there.mail("import", written(shell, lines))
+    (there.folder / "brenner.toml").write_text('operator = "Ada"\n', "utf-8")
+    assert versions(there) == []
+
+
+@pytest.mark.parametrize("form", ["jsonl", "mbox"])
+def test_mail_from_the_future_is_refused(shell: Shell, form: str) -> None:
+    tomorrow = iso(datetime.now(UTC) + timedelta(days=1))
+    path = written(shell, forged("INFO: Hello", "x\n", ANN, at=tomorrow))
+    if form == "mbox":
+        text = shell("mail", "export", "-", "--format", "mbox").out
+        first = next(line for line in text.splitlines() if line.startswith("X-Brenner-At"))
+        Path(path).write_text(text.replace(first, f"X-Brenner-At: {tomorrow}"), "utf-8")
+    done = shell("mail", "import", path, "--json")
+    assert (done.code, done.codes) == (1, ["INVALID_RECORD"])
+    assert "which is in the future" in done.json["violations"][0]["message"]

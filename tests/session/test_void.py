@@ -1,0 +1,112 @@
+"""Voids cover the messages that they name, whatever the clock says and whoever is the operator."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from brenner.mail.model import Profile
+from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.session.void import voided_by
+from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.workflows.desk import Desk
+from brenner.workflows.transfer import export_archive, import_archive
+from brenner.workflows.versions import history, verify
+from brenner.workflows.void_version import void_version
+from session.desks import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
+
+
+class Clock:
+    """A clock that can be set."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, clock: Clock) -> Iterator[Desk]:
+    """A session with v1 and v2."""
+    with SqliteMailbox.create(tmp_path / "mail.sqlite3", clock=clock) as mailbox:
+        for name in ("Operator", ANN, BEA):
+            mailbox.register(Profile(name))
+        mailbox.operator = "Operator"
+        here = Desk(mailbox, project_in(tmp_path), "Operator")
+        kickoff(here)
+        for name in ("Gradient", "Lineage"):
+            contribute(here, ANN, add(name))
+            compile_thread(here, THREAD, CompileOptions())
+        yield here
+
+
+def numbers(desk: Desk) -> list[int]:
+    """The versions that are listed; they must be those that follow from the mail alone."""
+    listed = [each.number for each in history(desk, THREAD).versions]
+    verified = verify(desk, THREAD)
+    assert (verified.ok, [each.number for each in verified.versions]) == (True, listed)
+    return listed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(timedelta(), timedelta(hours=-2), id="the clock goes back after the void"),
+        pytest.param(timedelta(days=1), timedelta(days=-1), id="the void is dated in the future"),
+    ],
+)
+def test_a_version_after_a_void_stays(
+    desk: Desk, clock: Clock, before: timedelta, after: timedelta
+) -> None:
+    """Cached, replayed, and in another store."""
+    clock.now += before
+    void_version(desk, THREAD, 2, "It was a mistake.")
+    clock.now += after
+    compile_thread(desk, THREAD, CompileOptions())
+    contribute(desk, BEA, add("Clock"))
+    compile_thread(desk, THREAD, CompileOptions())
+    assert numbers(desk) == [1, 2, 3]
+    other = desk._replace(mailbox=SqliteMailbox.create(desk.project.folder / "other.sqlite3"))
+    with other:
+        archive = b"".join(export_archive(desk.mailbox, "jsonl")).splitlines(keepends=True)
+        import_archive(other.mailbox, archive, "jsonl", "mail.jsonl")
+        assert numbers(other) == [1, 2, 3]
+
+
+def test_a_void_names_every_message_of_its_number(desk: Desk) -> None:
+    """One record each; a copy that is posted after it is the version again."""
+    second = history(desk, THREAD).versions[1].message
+    desk.mailbox.send(second.message)
+    void = void_version(desk, THREAD, 2, "").message
+    assert [each.content_hash for each in voided_by(void.message)] == [second.content_hash] * 2
+    assert numbers(desk) == [1]
+    again = desk.mailbox.send(second.message).stored
+    assert numbers(desk) == [1, 2]
+    assert history(desk, THREAD).versions[1].message == again
+    second_void = void_version(desk, THREAD, 2, "").message
+    assert len(voided_by(second_void.message)) == 3
+    assert numbers(desk) == [1]
+
+
+def test_a_renamed_operator_revives_nothing(desk: Desk) -> None:
+    """What counts is settled when it is stored."""
+    void_version(desk, THREAD, 2, "It was a mistake.")
+    for name in ("Ada", ANN):
+        renamed = desk.project._replace(operator=name)
+        assert numbers(desk._replace(project=renamed)) == [1]
+
+
+def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(desk: Desk) -> None:
+    last = history(desk, THREAD).versions[1].message
+    body = f'```brenner-void\n{{"content_hash":"{last.content_hash}","version":2}}\n```\n'
+    write(desk, ANN, "INFO: v2 is void", body)
+    promoted = desk._replace(project=desk.project._replace(operator=ANN))
+    assert numbers(promoted) == [1, 2]
