@@ -9,6 +9,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, Stored
+from brenner.session.declarations import VOID_FENCE, declaration
 from mail.homes import SECOND_VIEW, Clock, Place
 from mail.letters import (
     ANN,
@@ -27,6 +28,7 @@ from mail.letters import (
 from mail.other_store import history, imported, restore
 
 HOUR = timedelta(hours=1)
+_VOID = declaration({"content_hash": "5" * 64, "format": 2, "version": 1}, VOID_FENCE)
 
 
 def test_records_are_everything(mailbox: Mailbox) -> None:
@@ -47,6 +49,24 @@ def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
         for name in record.stored.message.recipients:
             inbox = {one.stored.id: one.is_read for one in mailbox.inbox(name).messages}
             assert inbox[record.stored.id] == (name in readers)
+
+
+@in_homes_with(Ability.TRUST, Ability.AS_THEY_WERE)
+def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> None:
+    """For the operator at the time of sending; other mail decides nothing."""
+    mailbox = place.mailbox
+    introduce(mailbox)
+    void = letter(sender=ANN, to=(BEA,), subject="INFO: void", body=_VOID)
+    mailbox.operator = ANN
+    sent = [post(mailbox, void), post(mailbox, void._replace(sender=BEA)), post(mailbox, letter())]
+    mailbox.operator = BEA
+    sent.append(post(mailbox, void))
+    assert [each.decides for each in sent] == [True, False, None, False]
+    assert [mailbox.message(each.id).decides for each in sent] == [True, False, None, False]
+    other = MemoryMailbox()
+    other.operator = CAT
+    other.restore(mailbox.agents(), mailbox.records())
+    assert [record.stored.decides for record in other.records()] == [True, False, None, False]
 
 
 @in_homes_with(Ability.AS_THEY_WERE)

@@ -97,11 +97,12 @@ def test_a_void_names_every_message_of_its_number(desk: Desk) -> None:
 
 
 def test_a_renamed_operator_revives_nothing(desk: Desk) -> None:
-    """What counts is settled when it is stored."""
-    void_version(desk, THREAD, 2, "It was a mistake.")
-    for name in ("Ada", ANN):
-        renamed = desk.project._replace(operator=name)
-        assert numbers(desk._replace(project=renamed)) == [1]
+    """What counts is settled when it is stored, also where no version is left to name her."""
+    for left in ([1], []):
+        void_version(desk, THREAD, len(left) + 1, "It was a mistake.")
+        for name in ("Ada", ANN):
+            renamed = desk.project._replace(operator=name)
+            assert numbers(desk._replace(project=renamed)) == left
 
 
 def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(desk: Desk) -> None:
