@@ -184,8 +184,7 @@ VERSION_OVERTAKEN = Code(
     title="Something that changes the next version has come in",
     message="Message {id} ({type}) has come into the thread `{thread}` since it was read. The "
     "message was not sent.",
-    fix="Read the thread again and decide again: `brenner mail show {id}` shows what came in. "
-    "`brenner compile` and `brenner session void` do that by themselves.",
+    fix="Read the thread again, with message {id}, and decide again.",
     why="A version, or a decision on one, is built on the thread as it was read. Another version "
     "or decision changes what it should be. Other mail does not: it waits for the next version.",
     spec="R17",
