@@ -101,7 +101,7 @@ def _meanwhile(scene: SessionScene, found: Found, _: str, lines: Sequence[str]) 
             lambda: _arrived(compile_thread(desk, THREAD_ID, CompileOptions()).message, number)
         )
     else:
-        message = written([f"{number} {who}", *lines]).message
+        message = written([f"{number} {who}{found['subject'] or ''}", *lines]).message
         scene.meanwhile.append(lambda: _store(scene, number, message))
 
 
@@ -200,7 +200,13 @@ ACTIONS: tuple[tuple[re.Pattern[str], Action], ...] = (
         _repost,
     ),
     (re.compile(r"(?P<number>\d+) send corrected"), _send_corrected),
-    (re.compile(r"meanwhile (?P<number>\d+) (?P<who>\w+)(?P<compiles> compiles)?"), _meanwhile),
+    (
+        re.compile(
+            r"meanwhile (?P<number>\d+) (?P<who>\w+)(?P<compiles> compiles)?"
+            r"(?P<subject> [A-Z]+: .+)?"
+        ),
+        _meanwhile,
+    ),
     (re.compile("(?P<where>home|elsewhere)"), _go),
     (re.compile("import jsonl(?P<accepting>, accepting decisions)?"), _import),
     (re.compile(r"the operator is (?P<name>\w+)"), _rename_operator),

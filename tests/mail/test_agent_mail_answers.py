@@ -167,7 +167,7 @@ def test_a_token_is_asked_for_or_another_one() -> None:
     assert "AGENT_MAIL_BEARER_TOKEN" in missing.fix
 
 
-def test_who_may_only_read_is_told_of_the_role() -> None:
+def test_who_may_only_read_is_listed_in_the_role() -> None:
     with serving(status(403)) as server:
         assert "HTTP_RBAC_DEFAULT_ROLE=writer" in server.failure().diagnostic.fix
 

@@ -7,17 +7,19 @@ import pytest
 
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import PLAIN, Stored
+from brenner.mail.model import PLAIN, Since, Stored
 from brenner.thread.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
     BEA,
+    BOSS,
     CAT,
     DIFFICULT,
     ELSEWHERE,
     NO_MESSAGE,
     THREAD,
+    ack,
     in_homes_with,
     introduce,
     letter,
@@ -242,6 +244,76 @@ def test_of_two_conditional_sends_one_wins(place: Place) -> None:
     code = refusal(lambda: views[0].send(letter("first"), position=positions[0]))
     assert code == "THREAD_MOVED"
     assert [one.message.body for one in views[0].thread(THREAD).messages] == ["second"]
+
+
+# --- Sends on the condition that no version or decision has come in -------------------------------
+
+DECLARED = '# Decision\n\n```{fence}\n{{"{number}":1,"content_hash":"' + "0" * 64 + '"}}\n```\n'
+VOID = DECLARED.format(fence="brenner-void", number="version")
+DISMISSAL = DECLARED.format(fence="brenner-dismiss", number="block")
+QUOTED = "> " + VOID.replace("\n", "\n> ")
+CONTRIBUTIONS = (letter(subject="DELTA[opus]: x"), letter(subject="KICKOFF: x"))
+OTHERS = (
+    *(
+        letter(subject=f"{kind}: x")
+        for kind in ("INFO", "QUESTION", "CRITIQUE", "BLOCKED", "HANDOFF")
+    ),
+    *(letter(subject="Re: COMPILED: v1 x"), letter(subject="compiled"), letter(VOID, subject="x")),
+    *(letter(VOID), letter(DISMISSAL)),  # not by an operator
+    *(letter(VOID, sender=BOSS, subject="QUESTION: x"), letter(QUOTED, sender=BOSS)),
+    ack("1", sender=CAT),
+)
+DECIDING = (
+    letter(subject="COMPILED: v1 x"),
+    letter(VOID, sender=BOSS),
+    letter(DISMISSAL, sender=BOSS),
+)
+
+
+def since(mailbox: Mailbox, *, contributions: bool = False) -> Since:
+    """The condition of a sender who has read everything that is there now."""
+    return Since(mailbox.position(), frozenset({BOSS, "Someone"}), contributions)
+
+
+@pytest.mark.parametrize("contributions", [False, True])
+def test_a_version_is_sent_whatever_else_comes_in(mailbox: Mailbox, contributions: bool) -> None:
+    """What came in before, or into another thread, never counts."""
+    for message in (*DECIDING, *CONTRIBUTIONS):
+        post(mailbox, message)
+    condition = since(mailbox, contributions=contributions)
+    for message in (*OTHERS, *(() if contributions else CONTRIBUTIONS)):
+        post(mailbox, message)
+    for message in (*DECIDING, *CONTRIBUTIONS):
+        post(mailbox, message._replace(thread_id=ELSEWHERE))
+    assert mailbox.send(letter("mine"), position=condition).is_new
+
+
+@pytest.mark.parametrize("message", [*DECIDING, *CONTRIBUTIONS])
+def test_a_version_is_refused_after_another_one_or_a_decision(
+    mailbox: Mailbox, message: Message
+) -> None:
+    """A contribution counts only for a sender who says so; nothing is left of what is refused."""
+    post(mailbox, letter())
+    condition = since(mailbox, contributions=message in CONTRIBUTIONS)
+    post(mailbox, letter("in between"))
+    post(mailbox, message)
+    post(mailbox, letter("afterwards"))
+    before = whole(mailbox)
+    assert refusal(mailbox.send, letter("mine"), position=condition) == "VERSION_OVERTAKEN"
+    assert whole(mailbox) == before
+    assert mailbox.send(letter("mine"), position=since(mailbox)).is_new
+
+
+@in_homes_with(SECOND_VIEW)
+def test_of_two_versions_one_wins(place: Place) -> None:
+    """Both have read the same, in two processes."""
+    introduce(place.mailbox)
+    views = (place.mailbox, place.again())
+    conditions = [since(view) for view in views]
+    version = letter(subject="COMPILED: v1 x")
+    assert views[1].send(version, position=conditions[1]).is_new
+    code = refusal(lambda: views[0].send(version._replace(sender=BEA), position=conditions[0]))
+    assert code == "VERSION_OVERTAKEN"
 
 
 @in_homes_with(SECOND_VIEW)

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, InboxFilter, Profile, Record, Stored, Wish
+from brenner.mail.model import Envelope, InboxFilter, Profile, Record, Since, Stored, Wish
 from brenner.thread.messages import Message
 from mail import small_world as world
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home
@@ -166,6 +166,19 @@ class StoreMachine(RuleBasedStateMachine):
         """As it was read, or as somebody else found it."""
         position = self.model.thread(message.thread_id).position + late
         self.do(lambda mailbox: mailbox.send(message, position=position))
+
+    @rule(
+        message=world.sound_messages,
+        back=st.integers(0, 5),
+        operators=st.frozensets(st.sampled_from([ANN, BEA]), max_size=1),
+        contributions=st.booleans(),
+    )
+    def send_since(
+        self, message: Message, back: int, operators: frozenset[str], contributions: bool
+    ) -> None:
+        """Unless a version or a decision is among the last few messages."""
+        since = Since(self.model.position() - back, operators, contributions)
+        self.do(lambda mailbox: mailbox.send(message, position=since))
 
     @rule(message=world.acks())
     def acknowledge(self, message: Message) -> None:

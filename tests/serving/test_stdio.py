@@ -249,7 +249,7 @@ def test_nothing_but_the_protocol_is_on_the_wire(tmp_path: Path) -> None:
     assert HIDDEN not in said
 
 
-def test_a_client_that_goes_away_is_told_of(tmp_path: Path) -> None:
+def test_a_client_that_goes_away_is_listed_in(tmp_path: Path) -> None:
     """An answer that nobody gets is not delivered; what was asked for is done."""
     with own(tmp_path) as client:
         client.ask(1, "tools/call", name="slow", arguments={})

@@ -2,16 +2,20 @@
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import PLAIN, Envelope, Profile, Stored
 from brenner.thread.messages import Message
+from brenner.workflows import compile as compile_workflow
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import desk_in
 from mail.processes import held_back, say
 from session.desks import project_in
+from session.persist_work import options_of
 
 THREAD = "RS-20251230-cell-fate"
 _PATIENCE = 60.0  # seconds without any news until a compiler gives up
@@ -95,3 +99,39 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
         done = compile_thread(desk, THREAD, CompileOptions())
         void = [each.message_id for each in done.notes if each.id == "POSTED_IN_VAIN"]
         say([done.status, done.version, done.message and done.message.id, void])
+
+
+def compile_and_persist(folder: str, name: str, options: str, compilers: str) -> None:
+    """Compile and persist once, as all compilers do that have read the same thread.
+
+    With a number of `compilers` nothing is left to luck: all of them read the thread, then the
+    first one (number 0) publishes and persists, and only then the others go on.
+    """
+    gate, steps = Path(folder, "gate"), vars(compile_workflow)
+    check = steps["check_persistable"]
+
+    def in_turn(*arguments: Any) -> None:
+        steps["check_persistable"] = check
+        (gate / name).touch()
+        _wait_for(lambda: len(list(gate.iterdir())) >= int(compilers))
+        if not name.endswith("0"):
+            _wait_for(Path(folder, "done").exists)
+        check(*arguments)
+
+    with desk_in(project_in(folder), name, create=True) as desk:
+        desk.mailbox.register(Profile(name))
+        held_back()
+        if int(compilers):
+            steps["check_persistable"] = in_turn
+        done = compile_thread(desk, THREAD, CompileOptions(persist=options_of(options)))
+        Path(folder, "done").touch()
+        persisted = done.persisted
+        failed = done.failed and done.failed.diagnostic.id
+        say([done.status, done.version, persisted and persisted.version, failed])
+
+
+def _wait_for(is_there: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while not is_there():
+        assert time.monotonic() < deadline, "the others do not come"
+        time.sleep(0.01)

@@ -44,8 +44,13 @@ def kickoff(desk: Desk, body: str = KICKOFF) -> Stored:
 def contribute(desk: Desk, sender: str, *blocks: dict[str, object], base: str = "") -> Stored:
     """A DELTA with these blocks."""
     stated = f"**Base Version**: {base}\n\n" if base else ""
-    fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
-    return write(desk, sender, "DELTA[opus]: News", f"# Delta Contribution\n\n{stated}{fences}")
+    body = f"# Delta Contribution\n\n{stated}{fenced(*blocks)}"
+    return write(desk, sender, "DELTA[opus]: News", body)
+
+
+def fenced(*blocks: dict[str, object]) -> str:
+    """Delta blocks as a body has them."""
+    return "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
 
 
 def add(name: str, **more: object) -> dict[str, object]:

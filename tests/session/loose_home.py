@@ -13,7 +13,7 @@ from brenner.diagnostics.errors import Unavailable, Uncertain
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
 from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
@@ -49,11 +49,14 @@ class LooseMailbox(MemoryMailbox):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: int | Since | None = None,
         envelope: Envelope = PLAIN,
     ) -> Sent:
         now_there = self.thread(message.thread_id, limit=1).position
         rules.check_position(message.thread_id, position, now_there)
+        if isinstance(position, Since):
+            arrived = self.thread_arrivals(message.thread_id, position.arrival)
+            rules.check_since(message.thread_id, position, arrived)
         _do(self, "meanwhile")
         if self.alter:
             message = self.alter(message)

@@ -12,7 +12,7 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Sent, Stored
+from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
 from brenner.project import PersistSettings, Project
 from brenner.session import propose as proposing
@@ -226,35 +226,6 @@ def test_a_version_that_does_not_rebuild_can_be_adopted(desk: Desk) -> None:
 def test_what_holds_no_artifact_is_not_adopted(desk: Desk, body: str) -> None:
     write(desk, BEA, "COMPILED: v2 x", body)
     assert refusal(lambda: adopt_thread(desk, THREAD)) == "CANNOT_ADOPT"
-
-
-class Interrupted(MemoryMailbox):
-    """A mailbox in which somebody writes whenever a version is about to be published."""
-
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self.times = times
-
-    def send(self, message: Message, **how: object) -> Sent:
-        if self.times and how.get("position") is not None:
-            self.times -= 1
-            super().send(Message(THREAD, ANN, (ANN,), f"INFO: {self.times}", "x"))
-        return super().send(message, **how)  # type: ignore[arg-type]
-
-
-def test_who_is_overtaken_reads_again(tmp_path: Path) -> None:
-    """And gives up in words, not for ever, where the thread never rests."""
-    with a_desk(tmp_path) as real:
-        for times, expected in ((3, Status.PUBLISHED), (10_000, None)):
-            here = real._replace(mailbox=Interrupted(times))
-            for name in ("Operator", ANN):
-                here.mailbox.register(Profile(name))
-            here.mailbox.send(Message(THREAD, ANN, (ANN,), "INFO: First", "x"))
-            contribute(here, ANN, add("Gradient"))
-            if expected:
-                assert compiled(here).status is expected
-            else:
-                assert refusal(lambda: compiled(here)) == "COMPILE_OVERTAKEN"  # noqa: B023
 
 
 def test_damaged_memory_is_worked_out_again(desk: Desk) -> None:

@@ -99,6 +99,15 @@ def test_what_the_other_had_not_read_goes_into_the_next_version(desk: Desk) -> N
     assert verify(desk, THREAD).ok
 
 
+def test_a_delta_after_the_look_goes_into_the_next_version(desk: Desk) -> None:
+    """The version is sound all the same: nothing is void, and nothing is lost."""
+    loose(desk).meanwhile = lambda: contribute(desk, BEA, edit("H1", claim="Steeper"), base="v1")
+    done = compiled(desk)
+    assert (done.status, done.version, done.left, done.notes) == (Status.PUBLISHED, 1, 1, ())
+    assert (compiled(desk).version, voids(desk)) == (2, [])
+    assert verify(desk, THREAD).ok
+
+
 def test_what_the_thread_is_told(desk: Desk) -> None:
     """Which message is void, which one is the version, and what becomes of what it had read."""
     loose(desk).meanwhile = lambda: compiled(rival(desk))

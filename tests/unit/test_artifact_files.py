@@ -280,7 +280,7 @@ def test_all_lines_of_a_form_are_named() -> None:
     assert "in 13 places: lines 3, 5, 7, 9, 11, 13, 15, 17, 19, 21 and 3 more." in found.message
 
 
-def test_an_unended_comment_is_told_of() -> None:
+def test_an_unended_comment_is_listed_in() -> None:
     """It swallows the rest of the file, for a viewer, too."""
     parsed = parse_artifact("## 1. Research Thread\n\n**RT**: Why?\n\n<!-- oh\n\n**Context**: x\n")
     (found,) = parsed.diagnostics

@@ -179,7 +179,7 @@ def _write_persisted(done: Compiled) -> None:
         return
     for found in persisted.notes:
         write_diagnostics([found], "brenner", sys.stderr)
-    say(persisted_words(persisted, done.version or 0))
+    say(persisted_words(persisted))
 
 
 def _what_next(done: Compiled) -> str:
@@ -190,7 +190,8 @@ def _what_next(done: Compiled) -> str:
         return "Without `--dry-run` it is published; with `--json` you see it whole."
     if not done.version:
         return "A contribution is a message whose subject begins with `DELTA[…]:`."
-    if done.persistence.status != "Persisted" and not done.failed:
+    is_later = done.persisted is not None and done.persisted.version != done.version
+    if done.persistence.status != "Persisted" and not done.failed and not is_later:
         lacks = f", `brenner artifact lint {thread}` what it lacks" if done.lint.violations else ""
         return (
             f"`brenner artifact show {thread}` shows it{lacks}; "

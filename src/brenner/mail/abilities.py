@@ -8,7 +8,7 @@ from types import MappingProxyType
 class Ability(StrEnum):
     """Something that a home may lack; the words are for people."""
 
-    # Of two sends at the same position of a thread one is refused, whoever is quicker.
+    # Of two sends on the same condition one is refused, whoever is quicker.
     EXACT_POSITIONS = "conditional sends"
     # A key makes a second send the first one, whatever else was sent; else equal content does.
     KEYS = "idempotency keys"

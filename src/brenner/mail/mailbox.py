@@ -30,6 +30,7 @@ from brenner.mail.model import (
     Restored,
     SearchPage,
     Sent,
+    Since,
     Stored,
     ThreadPage,
     ThreadSummary,
@@ -96,15 +97,16 @@ class Mailbox(Protocol):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: int | Since | None = None,
         envelope: Envelope = PLAIN,
     ) -> Sent:
         """Store a message; when this returns, it is safe.
 
         Its content is not looked at here: that is the check's work. With a `key` a second send by
         the same sender is the first one. With a `position` it is sent only if the thread still has
-        exactly so many messages. One that names no thread begins one, which is called after its
-        id.
+        exactly so many messages; with `Since` as the position only if no message that changes the
+        next version has come into the thread since. One that names no thread begins one, which is
+        called after its id.
         """
         ...
 

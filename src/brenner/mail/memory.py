@@ -30,6 +30,7 @@ from brenner.mail.model import (
     Restored,
     SearchPage,
     Sent,
+    Since,
     Stored,
     ThreadPage,
     ThreadSummary,
@@ -72,7 +73,7 @@ class MemoryMailbox(MemoryAgents):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: int | Since | None = None,
         envelope: Envelope = PLAIN,
     ) -> Sent:
         message = rules.prepared(message)
@@ -88,6 +89,9 @@ class MemoryMailbox(MemoryAgents):
             if reply_to is not None:
                 rules.check_reply(self.message(reply_to), message)
             rules.check_position(message.thread_id, position, len(self._thread(message.thread_id)))
+            if isinstance(position, Since):
+                arrived = self.thread_arrivals(message.thread_id, position.arrival)
+                rules.check_since(message.thread_id, position, arrived)
             at = rules.next_time(self._clock(), self._last_time)
             stored = self._stored(message, new_id, at, reply_to)._replace(
                 envelope=envelope, decides=rules.decides(message, self.operator)

@@ -107,6 +107,18 @@ def type_of(message: Message) -> str | None:
     return subject.type if subject else None
 
 
+class Since(NamedTuple):
+    """A condition of a send: no message that changes what the next version is has come in since.
+
+    `arrival` is that of the last message that the sender has read. COMPILED messages count, and the
+    decisions of these `operators`. With `contributions` KICKOFF and DELTA messages count, too.
+    """
+
+    arrival: int
+    operators: frozenset[str]
+    contributions: bool = False
+
+
 class Sent(NamedTuple):
     """The outcome of a send. It is not new where the idempotency key was used before."""
 

@@ -9,11 +9,12 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
-from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Stored, Trust
+from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Since, Stored, Trust
 from brenner.mail.query import Query
 from brenner.session.declarations import is_decision
 from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
+from brenner.thread.types import COMPILED, DELTA, INFO, KICKOFF
 
 # A clock that is set back a little must not put an answer before its question. One that is set
 # back by more was wrong before, and is right now.
@@ -154,10 +155,39 @@ def is_same(first: Stored, message: Message, envelope: Envelope) -> bool:
     )
 
 
-def check_position(thread_id: str, expected: int | None, position: int) -> None:
+def check_position(thread_id: str, expected: int | Since | None, position: int) -> None:
     """A conditional send goes through only if nobody has written to the thread meanwhile."""
-    if expected is not None and expected != position:
+    if isinstance(expected, int) and expected != position:
         raise Refused(codes.THREAD_MOVED.at(thread=thread_id, expected=expected, position=position))
+
+
+def overtaking(since: Since, arrived: Iterable[Stored]) -> Stored | None:
+    """Return the first of these messages that breaks the condition, or None.
+
+    Other mail never does: otherwise any agent could keep versions from being published.
+    """
+    return next((each for each in arrived if _overtakes(since, each)), None)
+
+
+def _overtakes(since: Since, stored: Stored) -> bool:
+    if stored.arrival <= since.arrival:
+        return False
+    if stored.type == COMPILED.name:
+        return True
+    if stored.type in (KICKOFF.name, DELTA.name):
+        return since.contributions
+    counts = stored.decides
+    if counts is None:
+        counts = stored.message.sender in since.operators
+    return stored.type == INFO.name and counts and is_decision(stored.message)
+
+
+def check_since(thread_id: str, since: Since, arrived: Iterable[Stored]) -> None:
+    """Refuse a conditional send if one of the messages that came in breaks its condition."""
+    found = overtaking(since, arrived)
+    if found:
+        words = {"thread": thread_id, "type": found.type or "", "id": str(found.id)}
+        raise Refused(codes.VERSION_OVERTAKEN.at(None, **words)._replace(message_id=found.id))
 
 
 def check_recipient(stored: Stored, name: str) -> None:

@@ -85,12 +85,17 @@ class Repository(NamedTuple):
         """Whether there is a first commit."""
         return ask(self.top, "rev-parse", "--verify", "--quiet", "HEAD").code == 0
 
+    def ask_commits(self, *arguments: str) -> Done:
+        """Ask git about HEAD; its answer is empty as long as there is no commit.
+
+        Where another process makes the first commit in that moment, git is asked again.
+        """
+        done = ask(self.top, *arguments)
+        return self.ask(*arguments) if done.code and self.has_commits() else done
+
     def committed(self, paths: Iterable[str]) -> dict[str, str]:
         """The ids of files in the latest commit."""
-        arguments = ("ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
-        listed = ask(self.top, *arguments)
-        if listed.code and self.has_commits():
-            raise failed(listed, *arguments)
+        listed = self.ask_commits("ls-tree", "-z", "--full-tree", "HEAD", "--", *paths)
         return dict(_entry(line) for line in _records(listed))
 
     def staged(self, paths: Iterable[str]) -> dict[str, str]:

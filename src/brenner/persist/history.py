@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from brenner.persist.git import Repository, literal
-from brenner.persist.git_process import ask, failed
 
 _AT_ONCE = 50  # contents in memory
 
@@ -43,9 +42,7 @@ def _commits(repository: Repository, path: str) -> list[tuple[str, bool]]:
     if "\n" in path:  # one to a line is how git is asked
         return []
     walk = ("rev-list", "--full-history", "--topo-order", "--format=%H %P", "HEAD")
-    done = ask(repository.top, *walk, "--", literal(path))
-    if done.code and repository.has_commits():
-        raise failed(done, *walk)
+    done = repository.ask_commits(*walk, "--", literal(path))
     found = [line.split() for line in done.text.split("\n") if not line.startswith("commit ")]
     return [(commit, len(parents) > 1) for commit, *parents in filter(None, found)]
 

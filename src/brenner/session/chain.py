@@ -19,6 +19,7 @@ from brenner.session.chain_messages import (
     candidate_of,
     declared_by,
     is_decision,
+    is_listed_in,
     type_of,
 )
 from brenner.session.local_ids import local_ledger
@@ -217,7 +218,7 @@ class Chain(NamedTuple):
             versions=(*self.versions, _published(filed, record)),
             unread=tuple(each for each in self.unread if each.posted.id not in read),
             spare=tuple(each for each in self.spare if each.filed != filed),
-            aside=tuple(each for each in self.aside if each.arrival > filed.arrival),
+            aside=tuple(each for each in self.aside if not is_listed_in(each, candidate)),
             refused=after_ledger(self.refused, local_ledger(candidate, rebuilt), record.version),
         )
 

@@ -1,5 +1,6 @@
 """What one message means to the versions of its thread."""
 
+import re
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -18,6 +19,8 @@ from brenner.thread.compiled_body import read_compiled
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import DELTA, INFO
 
+# The end of a list that is too long for the message: its command shows all asides of the thread
+_HAS_MORE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
 _NO_TYPE = "message without a valid prefix"
 
 
@@ -76,6 +79,23 @@ def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...
 def is_decision(filed: Filed) -> bool:
     """Whether a message says that it voids or adopts something: then it matters who may."""
     return changes_versions(filed.posted.message)
+
+
+def is_listed_in(aside: Aside, version: Candidate) -> bool:
+    """Return whether a version lists an aside, so that the next one need not.
+
+    The message may have come in while the version was being made: then its body does not list it.
+    An imported version lists ids of another store, and an adopted artifact comes without a list.
+    """
+    compiled = version.filed
+    if aside.arrival > compiled.arrival:
+        return False
+    if not compiled.is_local or (version.record and version.record.adopted):
+        return True
+    found = aside.diagnostic
+    listed = compiled.posted.message.body.partition("\n## Full Artifact\n")[0]
+    place = f"\n- {found.id} (message {found.message_id}, line {found.line}): "
+    return place in listed or _HAS_MORE.search(listed) is not None
 
 
 def asides_of(filed: Filed) -> Iterator[Aside]:

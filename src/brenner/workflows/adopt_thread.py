@@ -12,6 +12,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.lint.run import lint
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
+from brenner.session.chain_json import KeptChain
 from brenner.session.compiled import Publication, compose_compiled, contributors_of
 from brenner.session.propose import base_of
 from brenner.session.rebuild import (
@@ -57,11 +58,12 @@ def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
     """Publish the next version from the latest COMPILED message that is no version."""
     check_usable(thread_id)
     check_operator(desk, "adopt a thread")
-    done, in_vain = until_published(desk, thread_id, lambda chain: _adopt(desk, chain))
+    done, in_vain = until_published(desk, thread_id, lambda known: _adopt(desk, known))
     return done._replace(in_vain=in_vain)
 
 
-def _adopt(desk: Desk, chain: Chain) -> Adoption:
+def _adopt(desk: Desk, known: KeptChain) -> Adoption:
+    chain = known.chain
     compiled, number = _adoptable(chain)
     last = in_thread_order(compiled.posted)
     read = [each for each in chain.unread if in_thread_order(each.posted) < last]
@@ -81,7 +83,7 @@ def _adopt(desk: Desk, chain: Chain) -> Adoption:
     )
     publication = _publication(desk, chain, record, compiled)
     message = compose_compiled(publication)
-    stored = post(desk, chain, message, verified(chain, message))
+    stored = post(desk, known, message, verified(chain, message)).stored
     taken = len(record.messages)
     done = Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
     return done._replace(unresolved=publication.unresolved)

@@ -1,4 +1,4 @@
-"""Try to publish until nobody gets in between, and tell of what was posted in vain (R17).
+"""Try to publish until no other version gets in between, and tell of what was posted in vain (R17).
 
 Only homes that cannot keep two compilers apart let both post. Whoever was interrupted before the
 thread was told of her void message tells it with her next compile.
@@ -14,6 +14,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
+from brenner.session.chain_json import KeptChain
 from brenner.session.rebuild import Candidate
 from brenner.session.void import compose_withdrawal
 from brenner.thread.messages import Message
@@ -42,33 +43,29 @@ class _Told(NamedTuple):
 
 
 def until_published(
-    desk: Desk, thread_id: str, attempt: Callable[[Chain], _Done], *, dry_run: bool = False
+    desk: Desk, thread_id: str, attempt: Callable[[KeptChain], _Done], *, dry_run: bool = False
 ) -> Published[_Done]:
-    """Read the thread and try, until nobody gets in between."""
+    """Read the thread and try, until no other version or decision gets in between."""
     says_so = Ability.EXACT_POSITIONS in desk.mailbox.lacks and not dry_run
     posted: set[int] = set()
     in_vain: dict[int, Diagnostic] = {}
     try:
         for _ in range(MOST_TRIES):
-            chain = _chain(desk, thread_id)
-            told = _withdraw(desk, chain) if says_so else []
+            known = load_chain(desk.mailbox, thread_id, desk.project.operator)
+            told = _withdraw(desk, known.chain) if says_so else []
             in_vain |= {
                 it.message_id: it.found for it in told if it.is_new or it.message_id in posted
             }
             if any(each.is_new for each in told):
-                chain = _chain(desk, thread_id)
+                known = load_chain(desk.mailbox, thread_id, desk.project.operator)
             try:
-                return Published(attempt(chain), tuple(in_vain.values()))
+                return Published(attempt(known), tuple(in_vain.values()))
             except OvertakenError as overtaken:
                 posted |= {overtaken.posted.id} if overtaken.posted else set()
         raise Refused(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
     except BrennerError as error:
         error.diagnostic = _with_posted(error.diagnostic, posted)
         raise
-
-
-def _chain(desk: Desk, thread_id: str) -> Chain:
-    return load_chain(desk.mailbox, thread_id, desk.project.operator).chain
 
 
 def _with_posted(found: Diagnostic, posted: Iterable[int]) -> Diagnostic:

@@ -21,13 +21,13 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.mail.model import Sent, Stored
-from brenner.session.chain import Chain
+from brenner.session.chain_json import KeptChain
 from brenner.session.compiled import Contributor, compose_compiled, size_note
 from brenner.session.propose import Compiler, Proposal, propose, publication_of
 from brenner.session.rebuild import text_hash
 from brenner.thread.cross_reference import cross_reference
 from brenner.thread.posted import iso
-from brenner.workflows.attempts import until_published
+from brenner.workflows.attempts import MOST_TRIES, until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions
@@ -41,8 +41,16 @@ from brenner.workflows.persist import (
     persist,
     persistence_of,
 )
+from brenner.workflows.persist_latest import Latest, latest_of, persist_latest
 from brenner.workflows.previewed import check_as_seen, check_proposed
-from brenner.workflows.publishing import check_sound, post, recipients_of, verified
+from brenner.workflows.publishing import (
+    OvertakenError,
+    check_sound,
+    is_overtaken,
+    post,
+    recipients_of,
+    verified,
+)
 from brenner.workflows.references import (
     closed_circles,
     elsewhere_for,
@@ -121,8 +129,8 @@ def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compi
     """Publish the next version of a thread, if there is one to publish."""
     check_usable(thread_id)
 
-    def attempt(chain: Chain) -> Compiled:
-        return _Compile(desk, chain, options).run()
+    def attempt(known: KeptChain) -> Compiled:
+        return _Compile(desk, known, options).run()
 
     done, in_vain = until_published(desk, thread_id, attempt, dry_run=options.dry_run)
     lost = {each.message_id for each in in_vain}
@@ -133,9 +141,10 @@ def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compi
 class _Compile:
     """One attempt, with the thread as it stood at one moment."""
 
-    def __init__(self, desk: Desk, chain: Chain, options: CompileOptions) -> None:
+    def __init__(self, desk: Desk, known: KeptChain, options: CompileOptions) -> None:
         self.desk = desk
-        self.chain = chain
+        self.known = known
+        self.chain = known.chain
         self.options = options
         self.sessions = Sessions(desk)
         source = source_text_of(desk.project)
@@ -168,14 +177,26 @@ class _Compile:
         wish = self._wish(proposal.number, is_end=proposal.status == "closed")
         if wish:
             version = version_text(chain, proposal.number, 0, proposal.text, message)
-            check_persistable(self.desk, version, self._texts(version), wish)
+            self._check_persistable(version, wish)
         if options.dry_run:
             return self._result(proposal, Status.DRY_RUN)._replace(wish=wish)
-        stored = post(self.desk, chain, message, rebuilt)
-        done = self._result(proposal, Status.PUBLISHED)._replace(message=stored)
+        # What was previewed must be all that is unread, and nothing unread may be left at the end.
+        is_all = options.position is not None or options.close
+        stored, late = post(self.desk, self.known, message, rebuilt, contributions=is_all)
+        done = self._result(proposal, Status.PUBLISHED)
+        done = done._replace(message=stored, left=done.left + late)
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
         version = version_text(chain, proposal.number, stored.id, done.text, message)
         return self._looked_again(self._after(done, version, wish))
+
+    def _check_persistable(self, version: VersionText, wish: PersistOptions) -> None:
+        """Raise what can be known to fail, unless another version explains what is in the way."""
+        try:
+            check_persistable(self.desk, version, self._texts(version), wish)
+        except BrennerError:
+            if is_overtaken(self.desk, self.known):
+                raise OvertakenError from None
+            raise
 
     def _propose(self) -> Proposal:
         """The next version, as other sessions stand at this moment."""
@@ -246,10 +267,7 @@ class _Compile:
         failed: BrennerError | None = None
         try:
             if version and wish:
-                recipients = recipients_of(self.desk, self.chain, result.artifact)
-                texts = self._texts(version)
-                persisted = persist(self.desk, version, texts, wish, recipients)
-                result = result._replace(persisted=persisted, persistence=persisted.persistence)
+                result = self._persist(result, version, wish)
             if self.options.notify:
                 result = result._replace(
                     notified=notify(self.desk, self._refused(result), result.version or 0)
@@ -258,6 +276,42 @@ class _Compile:
             failed = error
             result = result._replace(persistence=self._persistence(result.text))
         return result._replace(failed=failed)
+
+    def _persist(self, result: Compiled, version: VersionText, wish: PersistOptions) -> Compiled:
+        """Persist the version; if a later one is in the way, persist that one.
+
+        Its compiler may have been interrupted: then this finishes what is missing.
+        """
+        recipients = recipients_of(self.desk, self.chain, result.artifact)
+        try:
+            persisted = persist(self.desk, version, self._texts(version), wish, recipients)
+            return result._replace(persisted=persisted, persistence=persisted.persistence)
+        except BrennerError as error:
+            persisted = self._persist_later(version, wish, error)
+        return result._replace(persisted=persisted, persistence=self._persistence(result.text))
+
+    def _persist_later(
+        self, version: VersionText, wish: PersistOptions, error: BrennerError
+    ) -> Persisted:
+        """Persist the latest version; raise the error where that is the one which failed."""
+        for _ in range(MOST_TRIES):
+            latest = self._later_than(version)
+            if latest is None:
+                break
+            version = latest.version
+            try:
+                return persist_latest(self.desk, latest, wish)
+            except BrennerError as another:
+                error = another
+        raise error
+
+    def _later_than(self, version: VersionText) -> Latest | None:
+        """Return the latest version; None where it is this one, or where there is none."""
+        try:
+            latest = latest_of(self.desk, self.chain.thread_id)
+        except BrennerError:  # what failed before is the error to report
+            return None
+        return None if latest.version.message_id == version.message_id else latest
 
     def _looked_again(self, done: Compiled) -> Compiled:
         """Whether another session has published its half of a circle in the same moment.

@@ -53,6 +53,7 @@ def _persisted(done: Compiled) -> dict[str, object] | None:
     info = done.persisted.info
     return {
         "words": done.persisted.words,
+        "version": done.persisted.version,
         "message_id": info.id if info else None,
         "commit": done.persisted.commit,
         "archive": done.persisted.archive,

@@ -28,11 +28,11 @@ def refused_in(done: Compiled) -> list[Entry]:
     return [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
 
 
-def persisted_words(persisted: Persisted, number: int) -> str:
+def persisted_words(persisted: Persisted) -> str:
     """Where a version is now, in one sentence."""
     made = persisted.commit or persisted.persistence.commit
     commit = f", commit {made[:10]}" if made else ""
     archive = f"; {persisted.archive} holds its mail" if persisted.archive else ""
     told = f"; message {persisted.info.id} says so" if persisted.info else ""
     path = persisted.persistence.path
-    return f"{persisted.words}: {path} holds v{number}{commit}{archive}{told}."
+    return f"{persisted.words}: {path} holds v{persisted.version}{commit}{archive}{told}."

@@ -47,7 +47,8 @@ __all__ = [
 
 
 class Persisted(NamedTuple):
-    """What was done: `words` says how far it came, `info` is the message that says so.
+    """What was done with which version: `words` says how far it came, `info` is the message that
+    says so.
 
     `archive` is the path of the thread's mail, where it was written along. `commit` is the latest
     one that brought in the file or the archive; the one of `persistence` brought in the version.
@@ -60,6 +61,7 @@ class Persisted(NamedTuple):
     notes: tuple[Diagnostic, ...]
     archive: str | None = None
     commit: str | None = None
+    version: int = 0
 
 
 def check_persistable(
@@ -114,7 +116,9 @@ def persist(
         raise failure
     notes = home.notes if home else ()
     archive = place.archive_name if place.archive.name in files else None
-    return Persisted(persistence, words, sent.stored, sent.is_new, notes, archive, commit)
+    return Persisted(
+        *(persistence, words, sent.stored, sent.is_new, notes), archive, commit, version.number
+    )
 
 
 def _files(

@@ -1,25 +1,36 @@
 """Post a version: to whom, checked, rebuilt from its own record first, and only if it is next.
 
-Most homes refuse a version if the thread has moved since it was read. One that cannot promise that
-is read again after posting: a message that is not the version is void, and its compiler goes on as
-one who was not quick enough (R17).
+Most homes refuse a version if another one, or a decision, has come in since the thread was read.
+Other mail that has come in stays unread. A home that cannot promise that is read again after
+posting: a message that is not the version is void, and its compiler goes on as one who was not
+quick enough (R17).
 """
 
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.check.message import check_stored
 from brenner.diagnostics.codes import publish as codes
-from brenner.diagnostics.codes.mail import THREAD_MOVED
+from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
 from brenner.diagnostics.codes.versions import POSTED_NOT_CONFIRMED
-from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
+from brenner.diagnostics.errors import BrennerError, Refused, Unavailable, Uncertain
 from brenner.diagnostics.model import ERROR
 from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
-from brenner.mail.model import Stored
-from brenner.session.chain import Chain, check_base, compiled_messages, mismatch, settled
+from brenner.mail.model import Since, Stored
+from brenner.mail.rules import overtaking
+from brenner.session.chain import (
+    Chain,
+    advance,
+    check_base,
+    compiled_messages,
+    mismatch,
+    settled,
+)
 from brenner.session.chain_json import KeptChain
-from brenner.session.chain_messages import candidate_of
+from brenner.session.chain_messages import candidate_of, type_of
 from brenner.session.rebuild import (
     Candidate,
     Filed,
@@ -31,19 +42,39 @@ from brenner.session.rebuild import (
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted
+from brenner.thread.types import DELTA, KICKOFF
 from brenner.workflows.chains import filed, keep_chain, load_chain
 from brenner.workflows.desk import Desk
 
 # The time of a message that has none yet; nothing of the version that it is depends on it.
 NOT_YET = datetime.max.replace(tzinfo=UTC)
+_CONTRIBUTIONS = (KICKOFF.name, DELTA.name)
 
 
 class OvertakenError(Exception):
-    """Something came in before the version was published. What was `posted` is void then."""
+    """Another version or a decision came in first. What was `posted` is void then."""
 
     def __init__(self, posted: Stored | None = None) -> None:
         super().__init__()
         self.posted = posted
+
+
+class Publishing(NamedTuple):
+    """The message that is the version, and how many contributions came in before it, unread."""
+
+    stored: Stored
+    late: int
+
+
+def since(known: KeptChain, *, contributions: bool = False) -> Since:
+    """Return the condition on which a decision that is built on this chain is sent."""
+    return Since(known.arrival, known.chain.operators, contributions)
+
+
+def is_overtaken(desk: Desk, known: KeptChain) -> bool:
+    """Return whether another version or a decision has come in since the thread was read."""
+    arrived = desk.mailbox.thread_arrivals(known.chain.thread_id, known.arrival)
+    return overtaking(since(known), arrived) is not None
 
 
 def check_sound(chain: Chain) -> None:
@@ -82,22 +113,43 @@ def verified(chain: Chain, message: Message) -> Rebuilt:
     raise Refused(mismatch(chain.thread_id, candidate.number, difference))
 
 
-def post(desk: Desk, chain: Chain, message: Message, rebuilt: Rebuilt) -> Stored:
-    """Publish, unless the thread has moved since it was read; what is known of it is kept."""
+def post(
+    desk: Desk, known: KeptChain, message: Message, rebuilt: Rebuilt, *, contributions: bool = False
+) -> Publishing:
+    """Publish, unless another version or a decision has come in since the thread was read.
+
+    With `contributions` a KICKOFF or DELTA message is a reason to start again, too.
+    """
+    chain, condition = known.chain, since(known, contributions=contributions)
     try:
-        stored = desk.mailbox.send(message, position=chain.position).stored
+        stored = desk.mailbox.send(message, position=condition).stored
     except Refused as refused:
-        if refused.diagnostic.code is THREAD_MOVED:
+        if refused.diagnostic.code is VERSION_OVERTAKEN:
             raise OvertakenError from None
         raise
     if Ability.EXACT_POSITIONS in desk.mailbox.lacks:
         _check_counts(desk, chain, stored)
-        return stored
-    writers = dict.fromkeys((*chain.writers, message.sender))
-    after = chain._replace(position=chain.position + 1, writers=tuple(writers))
-    after = settled(after.with_version(_candidate(filed(stored)), rebuilt))
-    keep_chain(desk.mailbox, KeptChain(after, stored.arrival), desk.project.operator)
-    return stored
+    late: list[Filed] = []
+    with suppress(BrennerError):  # it is published; the next time only takes longer
+        arrived = desk.mailbox.thread_arrivals(chain.thread_id, known.arrival)
+        late = [filed(each) for each in arrived if each.arrival < stored.arrival]
+        if Ability.EXACT_POSITIONS not in desk.mailbox.lacks:
+            _keep(desk, chain, late, _candidate(filed(stored)), rebuilt)
+    return Publishing(stored, sum(type_of(each) in _CONTRIBUTIONS for each in late))
+
+
+def _keep(
+    desk: Desk, chain: Chain, late: list[Filed], candidate: Candidate, rebuilt: Rebuilt
+) -> None:
+    """Keep the chain with the version, and with the mail that came in before it."""
+    before = advance(chain, late) if late else chain
+    if before is None:
+        return
+    filed = candidate.filed
+    writers = dict.fromkeys((*before.writers, filed.posted.message.sender))
+    after = before._replace(position=before.position + 1, writers=tuple(writers))
+    after = settled(after.with_version(candidate, rebuilt))
+    keep_chain(desk.mailbox, KeptChain(after, filed.arrival), desk.project.operator)
 
 
 def _check_counts(desk: Desk, chain: Chain, stored: Stored) -> None:

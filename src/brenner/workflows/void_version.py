@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import versions as codes
-from brenner.diagnostics.codes.mail import THREAD_MOVED
+from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
@@ -14,7 +14,7 @@ from brenner.thread.messages import Message
 from brenner.workflows.attempts import MOST_TRIES
 from brenner.workflows.chains import check_usable, load_chain
 from brenner.workflows.desk import Desk
-from brenner.workflows.publishing import recipients_of
+from brenner.workflows.publishing import recipients_of, since
 
 
 class Voided(NamedTuple):
@@ -45,15 +45,16 @@ def void_version(desk: Desk, thread_id: str, number: int, reason: str) -> Voided
     check_usable(thread_id)
     check_operator(desk, "void a version")
     for _ in range(MOST_TRIES):
-        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
+        known = load_chain(desk.mailbox, thread_id, desk.project.operator)
+        chain = known.chain
         message_id = _voidable(chain, number)
         to = recipients_of(desk, chain, chain.state.artifact)
         blank = Message(thread_id, desk.actor, to, "", "")
         message = compose_void(blank, number, message_id, _hashes(chain, number), reason)
         try:
-            stored = desk.mailbox.send(message, position=chain.position).stored
+            stored = desk.mailbox.send(message, position=since(known)).stored
         except Refused as refused:
-            if refused.diagnostic.code is THREAD_MOVED:
+            if refused.diagnostic.code is VERSION_OVERTAKEN:
                 continue
             raise
         return _afterwards(desk, thread_id, Voided(number, message_id, stored))

@@ -178,6 +178,23 @@ THREAD_MOVED = Code(
         "brenner mail send message.md --if-position 15",
     ),
 )
+VERSION_OVERTAKEN = Code(
+    id="VERSION_OVERTAKEN",
+    severity=ERROR,
+    title="Something that changes the next version has come in",
+    message="Message {id} ({type}) has come into the thread `{thread}` since it was read. The "
+    "message was not sent.",
+    fix="Read the thread again, with message {id}, and decide again.",
+    why="A version, or a decision on one, is built on the thread as it was read. Another version "
+    "or decision changes what it should be. Other mail does not: it waits for the next version.",
+    spec="R17",
+    example=Example(
+        "text",
+        "(two compilers have read v2; the other one publishes v3 as message 41)\n"
+        "message 42, COMPILED: v3 added T4",
+        "(the second one reads the thread again)\nmessage 42, COMPILED: v4 added T4",
+    ),
+)
 KEY_REUSED = Code(
     id="KEY_REUSED",
     severity=ERROR,
@@ -350,6 +367,7 @@ CODES = (
     UNKNOWN_THREAD,
     NOT_A_RECIPIENT,
     THREAD_MOVED,
+    VERSION_OVERTAKEN,
     KEY_REUSED,
     REPLY_ELSEWHERE,
     UNSTORABLE_TEXT,

@@ -129,14 +129,16 @@ COMPILE_OVERTAKEN = Code(
     id="COMPILE_OVERTAKEN",
     severity=ERROR,
     title="The thread kept moving",
-    message="`{thread_id}` got new mail each of the {tries} times that a version was about to be "
-    "published; nothing was published.",
+    message="`{thread_id}` got another version or decision each of the {tries} times that one was "
+    "about to be posted; nothing was posted.",
     fix="Run the command again.",
-    why="A version is published only if nothing has come in since the thread was read.",
+    why="A version is published only if no other version, and no decision on one, has come in "
+    "since the thread was read. A version that closes the session also has to include every "
+    "contribution.",
     spec="R17",
     example=Example(
         "text",
-        "brenner compile RS-20251230-cell-fate\n(agents send all the time)",
+        "brenner compile RS-20251230-cell-fate\n(other compilers publish all the time)",
         "brenner compile RS-20251230-cell-fate",
     ),
 )

@@ -39,6 +39,7 @@ from brenner.mail.model import (
     Restored,
     SearchPage,
     Sent,
+    Since,
     Stored,
     ThreadPage,
     ThreadSummary,
@@ -161,7 +162,7 @@ class AgentMailMailbox:
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: int | Since | None = None,
         envelope: Envelope = PLAIN,
     ) -> Sent:
         """Who vouches for the sender is the server's word, not ours."""

@@ -21,7 +21,7 @@ from brenner.mail.agent_mail.items import (
 )
 from brenner.mail.agent_mail.mirror import Mirror
 from brenner.mail.agent_mail.view import View
-from brenner.mail.model import PLAIN, Envelope, Importance, Sent, Stored
+from brenner.mail.model import PLAIN, Envelope, Importance, Sent, Since, Stored
 from brenner.thread.messages import Message
 from brenner.thread.types import wants_ack
 
@@ -34,11 +34,11 @@ _SEND = "send_message"
 
 
 class Conditions(NamedTuple):
-    """What a send is bound to: what it answers, its key, the position of its thread."""
+    """What a send is bound to: what it answers, its key, what may have come into its thread."""
 
     reply_to: int | None = None
     key: str | None = None
-    position: int | None = None
+    position: int | Since | None = None
 
 
 def send(view: View, message: Message, given: Conditions, envelope: Envelope) -> Sent:
@@ -57,6 +57,9 @@ def send(view: View, message: Message, given: Conditions, envelope: Envelope) ->
         rules.check_reply(mirror.message(reply_to), message)
     now_there = mirror.thread(message.thread_id).position if message.thread_id else 0
     rules.check_position(message.thread_id, given.position, now_there)
+    if isinstance(given.position, Since):
+        arrived = mirror.thread_arrivals(message.thread_id, given.position.arrival)
+        rules.check_since(message.thread_id, given.position, arrived)
     stored = post(view, message, envelope)
     _acknowledge(view, stored)
     return Sent(stored._replace(reply_to=reply_to), is_new=True)

@@ -26,6 +26,7 @@ from brenner.mail.model import (
     Restored,
     SearchPage,
     Sent,
+    Since,
     Stored,
     ThreadPage,
     ThreadSummary,
@@ -96,7 +97,7 @@ class SqlMailbox(ABC, Generic[D]):
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: int | Since | None = None,
         envelope: Envelope = PLAIN,
     ) -> Sent:
         message = rules.prepared(message)
@@ -113,7 +114,10 @@ class SqlMailbox(ABC, Generic[D]):
                 message = rules.in_thread(message, writing.next_id(self.database))
             if reply_to is not None:
                 rules.check_reply(rows.message_row(self.database, reply_to), message)
-            if position is not None:
+            if isinstance(position, Since):
+                arrived = moving.thread_arrivals(self.database, message.thread_id, position.arrival)
+                rules.check_since(message.thread_id, position, arrived)
+            elif position is not None:
                 now_there = reading.thread_position(self.database, message.thread_id)
                 rules.check_position(message.thread_id, position, now_there)
             stored = writing.new_message(self.database, message, self._now(), reply_to, sender)

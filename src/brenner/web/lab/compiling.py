@@ -143,7 +143,7 @@ def _news(visit: Visit, position: int) -> dict[str, object]:
 def _done(done: Compiled) -> Done:
     says = [what_happened(done)]
     if done.persisted:
-        says.append(persisted_words(done.persisted, done.version or 0))
+        says.append(persisted_words(done.persisted))
     document = compiled_document(done, is_done=True)
     if done.failed:
         found = done.failed.diagnostic

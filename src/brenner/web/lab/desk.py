@@ -12,7 +12,7 @@ from brenner.workflows.acknowledge import RECEIVED, Acknowledged, Acknowledgemen
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
-    from brenner.mail.model import Sent
+    from brenner.mail.model import Sent, Since
     from brenner.thread.messages import Message
 
 
@@ -32,7 +32,7 @@ class _Verified:
         *,
         reply_to: int | None = None,
         key: str | None = None,
-        position: int | None = None,
+        position: "int | Since | None" = None,
         envelope: Envelope = PLAIN,
     ) -> "Sent":
         if message.sender == self._proven:

@@ -78,7 +78,7 @@ def _do(visit: Visit) -> Done | Page:
         "violations": [each.to_json() for each in done.notes],
         "details": [],
     }
-    says = persisted_words(done, number)
+    says = persisted_words(done)
     return Done(True, says, document, "lab/persisted_done.html", _to(visit, is_done=True))
 
 
