@@ -47,7 +47,9 @@ class OvertakenError(Exception):
 
 
 def check_sound(chain: Chain) -> None:
-    """A version that does not rebuild stops everything that would build on it (R10)."""
+    """Refuse to build on an altered message, or on a version that does not rebuild (R10)."""
+    for found in chain.altered_messages():
+        raise Refused(found)
     if chain.broken:
         raise Refused(mismatch(chain.thread_id, chain.broken.number, chain.broken.difference))
 
