@@ -5,7 +5,6 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -23,7 +22,7 @@ from brenner.workflows.desk import Desk
 from brenner.workflows.persist import PersistOptions
 from brenner.workflows.session_status import load_status
 from brenner.workflows.versions import Target, load_version, verify
-from mail.homes import POSTGRESQL, SQLITE, Home, postgresql_address, sqlite_file
+from mail.homes import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
 from mail_shell import Shell, store_of
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
@@ -37,7 +36,7 @@ UNREAD = 5
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     """One version, a note, and one contribution that no version has read."""
     home: Home = request.param
-    with home.create(tmp_path, lambda: datetime.now(UTC)) as mailbox:
+    with home.create(tmp_path, Clock()) as mailbox:
         for name in ("Operator", ANN, BEA):
             mailbox.register(Profile(name))
         desk = Desk(mailbox, Project(tmp_path), "Operator")
