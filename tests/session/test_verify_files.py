@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from brenner.persist.artifact_file import plain
+from brenner.session.rebuild import text_hash
+from brenner.session.record import read_record
+from brenner.thread.compiled_body import read_compiled
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.persist import PersistOptions
 from brenner.workflows.void_version import void_version
@@ -155,6 +158,26 @@ def test_a_version_that_was_voided_after_it_was_committed(shell: Shell) -> None:
     desk.mailbox.close()
     assert {ok for *_, ok in files(shell)} == {True}
     assert shell("artifact", "verify", THREAD, "--files").code == 0
+
+
+def test_a_rival_message_does_not_vouch_for_a_file(shell: Shell) -> None:
+    """Any agent can post a COMPILED message with the hash of a file that somebody has changed."""
+    change(shell, *FORGED)
+    forged = plain((shell.folder / PATH).read_text("utf-8"))
+    desk = a_desk(shell.folder)
+    (compiled,) = (
+        each.message
+        for each in desk.mailbox.thread(THREAD).messages
+        if each.message.subject.startswith("COMPILED: v2")
+    )
+    body = compiled.body.replace(*FORGED)
+    record = read_compiled(compiled).record or ""
+    sha256 = read_record(record).artifact_sha256
+    body = body.replace(sha256, text_hash(forged))
+    desk.mailbox.send(compiled._replace(sender=BEA, recipients=("Operator",), body=body))
+    desk.mailbox.close()
+    done = shell("artifact", "verify", THREAD, "--files", "--json")
+    assert (done.code, done.json["files"][0]["ok"]) == (1, False)
 
 
 def test_nothing_to_compare(shell: Shell, tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Compare the persisted file and the commits of a thread with the versions that they name."""
 
+# os.path answers "no" for a folder that may not be read; pathlib raises.
+# ruff: noqa: PTH112
+
 import os
 from collections.abc import Callable, Iterator
 from itertools import zip_longest
@@ -48,7 +51,6 @@ def compared_files(project: Project, chain: Chain, text_of: TextOf) -> tuple[Com
 
 def _compared(project: Project, known: "_Known") -> Iterator[ComparedFile]:
     path = cross_reference(known.chain.thread_id).artifact_path
-    # Where one may not look, os.path says no and pathlib raises.
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
     text = read_file(file)
     if isinstance(text, Foreign):
@@ -64,7 +66,7 @@ def _compared(project: Project, known: "_Known") -> Iterator[ComparedFile]:
 
 def _committed(file: Path) -> Iterator[tuple[str, bytes]]:
     folder = file.parent
-    while not folder.is_dir() and folder != folder.parent:
+    while not os.path.isdir(folder) and folder != folder.parent:
         folder = folder.parent
     if not is_in_repository(folder):
         return
@@ -78,15 +80,16 @@ def _committed(file: Path) -> Iterator[tuple[str, bytes]]:
 class _Known:
     """The versions of a thread, by the hash of their text.
 
-    A file may also be a COMPILED message that is no version: one that was voided after it was
-    persisted.
+    A file may also be a version that was voided after it was persisted. Other COMPILED messages
+    that are no version do not count: any agent can post one.
     """
 
     def __init__(self, chain: Chain, text_of: TextOf) -> None:
         self.chain = chain
         self._text_of = text_of
+        void = [each for each in chain.spare if each.record and chain.is_void(each)]
         self._numbers = {
-            each.record.artifact_sha256: each.number for each in chain.spare if each.record
+            each.record.artifact_sha256: each.number for each in void if each.record
         } | {each.artifact_sha256: each.number for each in chain.versions}
 
     def compare(self, path: str, commit: str | None, text: str) -> ComparedFile:
@@ -105,6 +108,9 @@ class _Known:
         if session != self.chain.thread_id:
             return f"it belongs to the session `{visible(session or '')}`"
         version = self._text_of(number)
+        broken = self.chain.broken
+        if version is None and broken and number >= broken.number:
+            return f"v{broken.number} cannot be rebuilt, so that v{number} cannot be compared"
         if version is None:
             return f"it says that it is v{number}, which is not in the mail"
         return _first_difference(text, version, number)
