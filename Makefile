@@ -10,7 +10,7 @@ AGENT_MAIL_VERSION := 0.1.19
 PIP_OPTIONS := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
 
-.PHONY: demo test bench fuzz docs screenshots lint format clean agent-mail
+.PHONY: demo test bench fuzz kills docs screenshots lint format clean agent-mail
 
 demo: $(VENV)/.runtime
 	@$(BIN)/brenner demo
@@ -35,6 +35,11 @@ bench: $(VENV)/.dev
 # The laws with a hundred times as many examples; what they find becomes a permanent case.
 fuzz: $(VENV)/.dev
 	BRENNER_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n auto -q -m fuzz
+
+# kill -9 at random moments, with figures and seeds; `make test` has a few such kills.
+kills: $(VENV)/.dev
+	BRENNER_KILLS=200 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k sqlite
+	BRENNER_KILLS=50 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k postgresql
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/code_pages.py

@@ -154,12 +154,13 @@ def _git(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
 def _command(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     """Run a command as another process would see the mail; it says `--json`."""
     words = ["--project", str(scene.folder), *scene.options(), "--json"]
+    command = found["command"].replace("FOLDER", str(scene.folder))
     ending, _, text = outcome.partition(", ")
     position = scene.mailbox.position()
     raw_out, raw_err = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(each, "utf-8", write_through=True) for each in (raw_out, raw_err))
     with redirect_stdout(out), redirect_stderr(err):
-        code = run([*words, *shlex.split(found["command"])])
+        code = run([*words, *shlex.split(command)])
     scene.said = "".join(each.getvalue().decode() for each in (raw_out, raw_err))
     assert f"exit {code}" == ending.removesuffix(_WITH_A_TRACE), scene.said
     assert text in scene.said, scene.said

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -15,6 +16,7 @@ from brenner.persist.artifact_file import plain
 from brenner.persist.commit import failed_hook
 from brenner.persist.git_process import GitFailed, run
 from brenner.workflows.persist import PersistOptions, persistence_of
+from neighbours.terminals import eventually
 from session.repositories import (
     PATH,
     PUSH,
@@ -107,14 +109,30 @@ def test_a_hook_that_leaves_something_behind(bench: Bench) -> None:
     os.kill(int((bench.folder / "left").read_text("utf-8")), signal.SIGKILL)
 
 
+def out_of_time_once(monkeypatch: pytest.MonkeyPatch, pid: Path, command: str) -> None:
+    """Let the time of a git command be up when its process has written its id, not before."""
+    wait = git_process._wait  # noqa: SLF001
+
+    def until_it_hangs(process: subprocess.Popen[bytes], seconds: float, asked: str) -> None:
+        if asked == command:
+            eventually(lambda: pid.exists() and pid.read_text("utf-8").endswith("\n"))
+            seconds = 0
+        wait(process, seconds, asked)
+
+    monkeypatch.setattr(git_process, "_wait", until_it_hangs)
+
+
 def test_a_hook_that_hangs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended with all that it has started, and git's locks are gone."""
-    monkeypatch.setattr(commit, "COMMIT_SECONDS", 1)
-    bench.hook("pre-commit", "echo $$ > pid; sleep 60 & sleep 60")
-    with pytest.raises(Unavailable) as error:
-        bench.persist(1)
+    pid = bench.folder / "pid"
+    bench.hook("pre-commit", "echo $$ > pid; sleep 600 & sleep 600")
+    with monkeypatch.context() as patch:
+        out_of_time_once(patch, pid, "commit")
+        patch.setattr(git_process, "_PATIENCE", 60)  # it has all the time to remove its locks
+        with pytest.raises(Unavailable) as error:
+            bench.persist(1)
     assert raised(error) == "GIT_TIMEOUT"
-    assert not is_running(int((bench.folder / "pid").read_text("utf-8")))
+    eventually(lambda: not is_running(int(pid.read_text("utf-8"))))
     assert not (bench.folder / ".git" / "index.lock").exists()
     assert bench.git("ls-files", "--", PATH) == ""
     (bench.folder / ".git" / "hooks" / "pre-commit").unlink()
@@ -134,15 +152,16 @@ def test_git_that_takes_no_hint_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     """What ignores SIGTERM gets SIGKILL, its children too."""
     program = tmp_path / "git"
     program.write_text(
-        "#!/bin/sh\ntrap '' TERM\necho $$ > pid\nsleep 60 & wait; sleep 60\n", "utf-8"
+        "#!/bin/sh\ntrap '' TERM\necho $$ > pid\nsleep 600 & wait; sleep 600\n", "utf-8"
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(git_process, "_PATIENCE", 0.2)
+    out_of_time_once(monkeypatch, tmp_path / "pid", "status")
     with pytest.raises(Unavailable) as error:
-        run(tmp_path, "status", seconds=0.5)
+        run(tmp_path, "status")
     assert raised(error) == "GIT_TIMEOUT"
-    assert not is_running(int((tmp_path / "pid").read_text("utf-8")))
+    eventually(lambda: not is_running(int((tmp_path / "pid").read_text("utf-8"))))
 
 
 def test_an_interrupted_git_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

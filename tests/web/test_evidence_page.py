@@ -6,6 +6,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from playwright.sync_api import expect
 
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
@@ -15,6 +16,7 @@ from brenner.web.charts import Bar, Course, Scale, bars, courses, score_chart
 from brenner.web.pages import evidence, ledger
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.versions import Target, load_version
+from neighbours.terminals import eventually
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as DEMO
 from web.hostile import BIDI, HOSTILE
@@ -245,20 +247,22 @@ def test_a_cell_is_whole_on_focus_and_the_matrix_scrolls_by_itself(
     with window(browser, site.base, PHONE) as opened:
         page = opened.open(f"/sessions/{DEMO}/evidence")
         said = page.locator(".matrix .said[tabindex]").first
-        cut = said.bounding_box()
+        cut = _height(said)
         said.focus()
-        whole = said.bounding_box()
-        assert cut
-        assert whole
-        assert whole["height"] > cut["height"]
+        eventually(lambda: _height(said) > cut + 1)
         frame = page.locator(".matrix-frame")
         frame.focus()
-        while not frame.evaluate("each => each.scrollLeft"):
-            page.keyboard.press("ArrowRight")
-        first = page.locator(".matrix tbody th").first.bounding_box()
-        edge = frame.bounding_box()
-        assert first
-        assert edge
-        assert abs(first["x"] - edge["x"]) < 2  # it stays
+        page.keyboard.press("ArrowRight")
+        eventually(lambda: frame.evaluate("each => each.scrollLeft") > 1)
+        eventually(lambda: abs(frame.evaluate(_FROM_EDGE)) < 2)  # it stays
         page.locator("#score-figures summary").press("Enter")
-        assert page.get_by_role("cell", name="9/12").is_visible()
+        expect(page.get_by_role("cell", name="9/12")).to_be_visible()
+
+
+# Both are measured at once, for the keys may still be scrolling the frame.
+_FROM_EDGE = """frame => frame.querySelector("tbody th").getBoundingClientRect().x
+    - frame.getBoundingClientRect().x"""
+
+
+def _height(said: Any) -> float:
+    return float(said.evaluate("each => each.getBoundingClientRect().height"))

@@ -71,7 +71,7 @@ def filed(file: Path, version: VersionText) -> str:
     One that is there already keeps the id that it has: the same mail has other ids in another
     store, and that is no reason to write the file, and commit it, again.
     """
-    there = _read(file)
+    there = read_file(file)
     if isinstance(there, str) and same_version(there, version.text):
         there = _with_our_line_ends(there)
         known = _KNOWN_ID.search(there, 0, _end_of_matter(there))
@@ -128,7 +128,7 @@ Obstacle = Newer | Edited | Foreign
 
 def obstacle(file: Path, version: VersionText, versions: Versions) -> Obstacle | None:
     """Why the version should not be written over what is there; None where it can be."""
-    text = _read(file)
+    text = read_file(file)
     if text is None or isinstance(text, Foreign):
         return text
     if any(same_version(text, each) for each in (version.text, *version.void)):
@@ -146,7 +146,8 @@ def obstacle(file: Path, version: VersionText, versions: Versions) -> Obstacle |
     return _edited(text, found, version, versions)
 
 
-def _read(file: Path) -> str | Foreign | None:
+def read_file(file: Path) -> str | Foreign | None:
+    """Return the text of a file, why it cannot be read, or None where there is none."""
     try:
         with file.open("rb") as opened:
             raw = opened.read(MOST_FILE_BYTES + 1)

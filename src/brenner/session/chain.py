@@ -12,6 +12,7 @@ from typing import NamedTuple
 from brenner.artifact.state import State, Version, empty_state
 from brenner.diagnostics.codes.publish import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
 from brenner.diagnostics.model import Diagnostic
+from brenner.session.altered import altered_message, is_altered
 from brenner.session.chain_messages import (
     Aside,
     Declared,
@@ -74,7 +75,7 @@ class Chain(NamedTuple):
     those with one that are no version. `aside` are the delta blocks since the latest version that
     are nobody's contribution. `operators` may void, adopt and dismiss. `refused` are the blocks
     that versions have refused and their authors have not corrected. `position` is how many
-    messages there are in all.
+    messages there are in all. `altered` are the messages whose content does not match their hash.
     """
 
     thread_id: str
@@ -90,6 +91,7 @@ class Chain(NamedTuple):
     writers: tuple[str, ...] = ()
     position: int = 0
     refused: tuple[Refusal, ...] = ()
+    altered: tuple[Filed, ...] = ()
 
     @property
     def latest(self) -> Published | None:
@@ -108,7 +110,19 @@ class Chain(NamedTuple):
 
     @property
     def stopped(self) -> Diagnostic | None:
-        """Why the next version cannot be published (R10)."""
+        """Why nothing can be compiled: a message was altered, or a version does not rebuild."""
+        # A message that is restored may settle why the version does not rebuild.
+        return next(iter(self.altered_messages()), self.unsound)
+
+    def altered_messages(self) -> tuple[Diagnostic, ...]:
+        """Return a diagnostic for every message whose content does not match its hash."""
+        return tuple(altered_message(each.posted.id) for each in self.altered)
+
+    @property
+    def unsound(self) -> Diagnostic | None:
+        """Return why the next version cannot be published: one before it does not rebuild, or is
+        missing (R10).
+        """
         if self.broken is None:
             return None
         number, difference, message = self.broken.number, self.broken.difference, self.broken.id
@@ -288,6 +302,7 @@ def _taken_in(chain: Chain, news: Sequence[Filed], watch: Watch) -> Chain:
         ),
         writers=tuple(writers),
         position=chain.position + len(news),
+        altered=(*chain.altered, *filter(is_altered, news)),
     )
     return settled(chain, watch)
 

@@ -38,5 +38,5 @@ def evidence_of(
 def _why_not(message: Filed, chain: Chain) -> Diagnostic | None:
     number = message.posted.id
     if chain.broken and chain.broken.candidate.filed.posted.id == number:
-        return chain.stopped
+        return chain.unsound
     return next((each for each in chain.others() if each.message_id == number), None)

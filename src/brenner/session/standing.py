@@ -137,7 +137,7 @@ def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> P
         return Phase.AWAITING_ACKS
     if turns & {Turn.OWES_DELTA, Turn.TO_CORRECT}:
         return Phase.AWAITING_DELTAS
-    if applies and not chain.broken:
+    if applies and not chain.stopped:
         return Phase.READY_TO_COMPILE
     return Phase.IN_CRITIQUE if chain.versions else Phase.AWAITING_DELTAS
 

@@ -241,8 +241,8 @@ def _items(session: Session) -> frozenset[str]:
 def _no_versions(session: Session) -> Mapping[int, Diagnostic]:
     """Why COMPILED messages are no version, by their numbers."""
     found = {each.message_id: each for each in session.chain.others() if each.message_id}
-    stopped = session.chain.stopped
-    return found | ({stopped.message_id: stopped} if stopped and stopped.message_id else {})
+    unsound = session.chain.unsound
+    return found | ({unsound.message_id: unsound} if unsound and unsound.message_id else {})
 
 
 def _owed(session: Session) -> Mapping[tuple[str, str], OpenAck]:

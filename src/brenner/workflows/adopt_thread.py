@@ -64,6 +64,8 @@ def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
 
 def _adopt(desk: Desk, known: KeptChain) -> Adoption:
     chain = known.chain
+    for found in chain.altered_messages():
+        raise Refused(found)
     compiled, number = _adoptable(chain)
     last = in_thread_order(compiled.posted)
     read = [each for each in chain.unread if in_thread_order(each.posted) < last]

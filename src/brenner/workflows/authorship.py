@@ -21,7 +21,7 @@ class Row(NamedTuple):
 
     The value is None where it was taken away. The change is None where the mail does not say who:
     in a version that was adopted from another program. `trusts` are those of the messages of its
-    thread, by id.
+    thread, by id. `altered` are messages that do not match their hash: the agent may be another.
     """
 
     item_id: str
@@ -30,6 +30,11 @@ class Row(NamedTuple):
     value: object
     change: Change | None
     trusts: Mapping[int, Trust | None] = _NOTHING
+    altered: frozenset[int] = frozenset()
+
+    def is_altered(self, change: Change | None) -> bool:
+        """Whether the message of a change of it was altered in the store."""
+        return change is not None and change.source.message_id in self.altered
 
     def trust_in(self, change: Change | None) -> Trust | None:
         """How it is known who sent the message of a change of it."""

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_thread
+from brenner.session.altered import altered_message, is_altered
 from brenner.session.chain import Chain, Watch, advance, replay, unwatched
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
 from brenner.session.rebuild import Candidate, Filed, Rebuilt
@@ -90,9 +91,15 @@ def replay_chain(mailbox: Mailbox, thread_id: str, operator: str, watch: Watch) 
     return replay(thread_id, list(map(filed, stored)), operator, watch)
 
 
+def altered_in_thread(mailbox: Mailbox, thread_id: str) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic for every message of a thread whose content does not match its hash."""
+    found = map(filed, mailbox.thread_arrivals(thread_id, 0))
+    return tuple(altered_message(each.posted.id) for each in found if is_altered(each))
+
+
 def keep_chain(mailbox: Mailbox, known: KeptChain, operator: str) -> None:
     """Keep a chain for the next time. Where that fails, the next time only takes longer."""
-    if known.chain.broken or not known.chain.versions:
+    if known.chain.stopped or not known.chain.versions:
         return
     with suppress(BrennerError):
         mailbox.keep({_name(known.chain.thread_id, operator): encode_chain(known)})
@@ -102,10 +109,19 @@ def _kept(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain | None:
     text = mailbox.kept(_name(thread_id, operator))
     if text is None:
         return None
+    altered: dict[int, Filed] = {}
+
+    def message(number: int) -> Filed:
+        found = filed(mailbox.message(number))
+        if is_altered(found):
+            altered[number] = found
+        return found
+
     try:
-        return decode_chain(text, thread_id, lambda number: filed(mailbox.message(number)))
+        known = decode_chain(text, thread_id, message)
     except (ValueError, LookupError, TypeError, BrennerError):  # damaged, or of another release
         return None
+    return known._replace(chain=known.chain._replace(altered=tuple(altered.values())))
 
 
 def _name(thread_id: str, operator: str) -> str:

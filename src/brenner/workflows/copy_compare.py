@@ -12,6 +12,7 @@ from typing import NamedTuple
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Record
+from brenner.session.altered import altered_in
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.ids import is_valid
 from brenner.thread.types import wants_ack
@@ -160,8 +161,8 @@ def thread_facts(desk: Desk, thread_id: str) -> tuple[Fact, ...]:
     """The versions of one thread, rebuilt as `artifact verify` does; none where nobody knows it."""
     found: list[Fact] = []
 
-    def watch(candidate: Candidate, _rebuilt: Rebuilt) -> None:
-        found.append(_fact(thread_id, candidate, ""))
+    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+        found.append(_fact(thread_id, candidate, altered_in(candidate, rebuilt)))
 
     try:
         check_usable(thread_id)

@@ -84,9 +84,12 @@ def has_archive(options: PersistOptions, place: Place) -> bool:
 
 
 def _check_archive(desk: Desk, thread_id: str, options: PersistOptions, place: Place) -> None:
+    from brenner.workflows.chains import altered_in_thread
     from brenner.workflows.thread_archive import archive_obstacle
 
     check_writable(place.archive, place.archive_name)
+    for found in altered_in_thread(desk.mailbox, thread_id):
+        raise Refused(found)
     reason = archive_obstacle(desk.mailbox, thread_id, place.archive, place.archive_name)
     if reason and not options.force:
         raise Refused(codes.ARCHIVE_FILE_FOREIGN.at(path=place.archive_name, reason=reason))

@@ -78,7 +78,7 @@ def is_overtaken(desk: Desk, known: KeptChain) -> bool:
 
 
 def check_sound(chain: Chain) -> None:
-    """A version that does not rebuild stops everything that would build on it (R10)."""
+    """Refuse to build on an altered message, or on a version that does not rebuild (R10)."""
     if chain.stopped:
         raise Refused(chain.stopped)
 

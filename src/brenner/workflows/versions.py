@@ -10,11 +10,12 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.codes.archive import NOT_AN_ARCHIVE
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored
+from brenner.session.altered import altered_in
 from brenner.session.chain import Chain, Published
 from brenner.session.local_ids import ids_of, local_state
 from brenner.session.rebuild import Candidate, Rebuilt, text_hash
@@ -24,6 +25,7 @@ from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import check_usable, load_chain, replay_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import Persistence, persistences_by_digest, version_digest
+from brenner.workflows.persisted_files import ComparedFile, TextOf, compared_files, file_note
 from brenner.workflows.version_texts import version_texts
 
 
@@ -141,8 +143,10 @@ def _state_of(desk: Desk, thread_id: str, number: int) -> State:
 
 
 def _notes(desk: Desk, chain: Chain, target: Target) -> tuple[Diagnostic, ...]:
-    """What the reader should know beside the version: messages that are none, a later file."""
-    notes = [*chain.new_others(), *_broken(chain)]
+    """What the reader should know beside the version: messages that are none, or that were altered,
+    a later file.
+    """
+    notes = [*chain.new_others(), *_broken(chain), *chain.altered_messages()]
     if target.version is None:
         notes += _ahead(desk, chain.thread_id, chain.number)
     return tuple(notes)
@@ -165,7 +169,7 @@ def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:
 
 
 def _broken(chain: Chain) -> tuple[Diagnostic, ...]:
-    return (chain.stopped,) if chain.stopped else ()
+    return (chain.unsound,) if chain.unsound else ()
 
 
 def _file(desk: Desk, thread_id: str) -> str | None:
@@ -268,32 +272,74 @@ class VerifiedVersion(NamedTuple):
 
 
 class Verification(NamedTuple):
-    """What came of rebuilding every version."""
+    """What came of rebuilding every version.
+
+    `altered` are the ids of all messages of the thread whose content does not match their hash.
+    `files` are the persisted file and its commits. They count for `ok` only if that was asked for.
+    """
 
     thread_id: str
     versions: tuple[VerifiedVersion, ...]
     ok: bool
     notes: tuple[Diagnostic, ...] = ()
+    altered: tuple[int, ...] = ()
+    files: tuple[ComparedFile, ...] = ()
 
 
-def verify(desk: Desk, thread_id: str, archive: Path | None = None) -> Verification:
+def verify(
+    desk: Desk, thread_id: str, archive: Path | None = None, *, files: bool = False
+) -> Verification:
     """Rebuild every version from the mail alone, or from an archive of it, and compare.
 
-    Nothing that was kept from before is used.
+    Nothing that was kept from before is used, and the hash of every message is computed again.
+    With `files` a persisted file or a commit that differs from its version is a failure.
     """
     check_usable(thread_id)
     mailbox = desk.mailbox if archive is None else mail_in(archive)
     found: list[VerifiedVersion] = []
 
-    def watch(candidate: Candidate, _rebuilt: Rebuilt) -> None:
-        found.append(_verified(candidate, ""))
+    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+        found.append(_verified(candidate, altered_in(candidate, rebuilt)))
 
     chain = replay_chain(mailbox, thread_id, desk.project.operator, watch)
     if chain.broken:
         found.append(_verified(chain.broken.candidate, chain.broken.difference))
-    last = found[-1].number if found else 0
-    notes = chain.others() if archive is None else (*chain.others(), *_ahead(desk, thread_id, last))
-    return Verification(thread_id, tuple(found), chain.broken is None, notes)
+    text_of = version_texts(mailbox, chain, desk.project.operator)
+    compared, about_files = _files(desk, chain, text_of, files=files)
+    return Verification(
+        thread_id,
+        tuple(found),
+        not chain.stopped and not (files and any(not each.ok for each in compared)),
+        (*chain.others(), *_missing(chain), *chain.altered_messages(), *about_files),
+        tuple(each.posted.id for each in chain.altered),
+        compared,
+    )
+
+
+def _missing(chain: Chain) -> tuple[Diagnostic, ...]:
+    """How to get a missing version back: the verdict on the one after it only says what is wrong."""
+    return _broken(chain) if chain.broken and chain.broken.is_gap else ()
+
+
+def _files(
+    desk: Desk, chain: Chain, text_of: TextOf, *, files: bool
+) -> tuple[tuple[ComparedFile, ...], list[Diagnostic]]:
+    """Compare the file and its commits with the versions; also return what is to be said of them.
+
+    Where git fails, that is an error only for a caller who asked for the files.
+    """
+    try:
+        compared = compared_files(desk.project, chain, text_of)
+    except BrennerError as error:
+        if files:
+            raise
+        return (), [error.diagnostic]
+    notes = []
+    for each in compared:
+        if not each.ok:
+            ahead = _ahead(desk, chain.thread_id, chain.number) if each.commit is None else []
+            notes += ahead or [file_note(each, chain.thread_id)]
+    return compared, notes
 
 
 def _verified(candidate: Candidate, difference: str) -> VerifiedVersion:

@@ -32,7 +32,11 @@ def _listed(version: ListedVersion) -> dict[str, object]:
 
 
 def verification_json(
-    found: Verification, asked: Sequence[VerifiedVersion], archive: str | None = None
+    found: Verification,
+    asked: Sequence[VerifiedVersion],
+    archive: str | None = None,
+    *,
+    files: bool = False,
 ) -> dict[str, object]:
     """What came of rebuilding the versions that were asked for."""
     return {
@@ -46,18 +50,37 @@ def verification_json(
             }
             for each in asked
         ],
-        "ok": all(each.ok for each in asked),
+        "ok": is_verified(found, asked, files=files),
         "archive": archive,
+        "altered": list(found.altered),
+        "files": [
+            {**each._asdict(), "difference": each.difference or None} for each in found.files
+        ],
         "violations": [note.to_json() for note in found.notes],
         "summary": Summary.of(found.notes)._asdict(),
     }
 
 
-def verification_words(asked: Sequence[VerifiedVersion]) -> str:
+def is_verified(
+    found: Verification, asked: Sequence[VerifiedVersion], *, files: bool = False
+) -> bool:
+    """Whether the versions that were asked for follow from mail that is as it was stored.
+
+    With `files` the persisted file and its commits must also equal their versions.
+    """
+    is_as_stored = all(each.ok for each in asked) and not found.altered
+    return is_as_stored and not (files and any(not each.ok for each in found.files))
+
+
+def verification_words(asked: Sequence[VerifiedVersion], altered: Sequence[int] = ()) -> str:
     """What came of it in one sentence."""
     wrong = next((each.number for each in asked if not each.ok), None)
     if wrong is not None:
         return f"v{wrong} does not follow from the mail; nothing is compiled until that is settled."
     all_of = {1: "The version follows", 2: "Both versions follow"}
     words = all_of.get(len(asked), f"All {len(asked)} versions follow")
+    if altered:
+        ids = ", ".join(map(str, altered))
+        which = f"message {ids} does" if len(altered) == 1 else f"messages {ids} do"
+        return f"{words} from the mail, but {which} not match the stored hash."
     return f"{words} from the mail, byte for byte."

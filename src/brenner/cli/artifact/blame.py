@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from brenner.artifact.field_words import label_of, value_text
-from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK
 from brenner.cli.folding import Piece, fold
@@ -61,7 +61,8 @@ def blame(
 
     TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. ITEM[.FIELD]
     narrows it: H2, H2.claim, P1.predictions.H3. Exit code 1: there is no such thread, version,
-    item or field, or the mail does not know the file.
+    item or field, the mail does not know the file, or a message that set one of the fields was
+    altered in the store.
     """
     from brenner.cli.artifact.known import with_authors
     from brenner.workflows.authorship import row_json
@@ -73,14 +74,24 @@ def blame(
             return write_unreadable(read, target, as_json=settings.as_json)
         loaded = with_authors(reader, read)
         known = trusts(reader.desk.mailbox, loaded.thread_id or "")
-    found = [row._replace(trusts=known) for row in _found(loaded, place)]
+    rows = _found(loaded, place)
+    found = [row._replace(trusts=known, altered=loaded.altered) for row in rows]
     if settings.as_json:
-        fields = [row_json(row, with_history=with_history) for row in found]
+        fields = [
+            {**row_json(row, with_history=with_history), "altered": row.is_altered(row.change)}
+            for row in found
+        ]
         write_json({**loaded.to_json(), "fields": fields, **notes_json([loaded])})
-        return FINE
-    write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
-    write_lines(_lines(loaded, found, place, sys.stdout, with_history=with_history), pager=pager)
-    return FINE
+    else:
+        write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+        lines = _lines(loaded, found, place, sys.stdout, with_history=with_history)
+        write_lines(lines, pager=pager)
+    return CONTENT if any(map(_has_altered, found)) else FINE
+
+
+def _has_altered(row: "Row") -> bool:
+    """Whether a message that has ever set the field was altered."""
+    return row.change is not None and any(map(row.is_altered, row.change.history()))
 
 
 def _found(loaded: Loaded, place: str | None) -> "list[Row]":
@@ -140,7 +151,9 @@ def _table_row(row: "Row") -> TableRow:
 
 
 def _unverified(row: "Row") -> list[Piece]:
-    """The word for a value that anybody may have set."""
+    """The word for a value that anybody may have set, or whose message was altered."""
+    if row.is_altered(row.change):
+        return [Piece("altered", ATTENTION)]
     is_open = row.change is not None and row.trust_in(row.change) is Trust.UNVERIFIED
     return [Piece("unverified", ATTENTION)] if is_open else []
 

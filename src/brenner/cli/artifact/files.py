@@ -14,7 +14,7 @@ from brenner.limits import MOST_BODY_BYTES
 if TYPE_CHECKING:
     from brenner.artifact.parsed import ParsedArtifact
 
-FINE, UNREADABLE = 0, 2
+FINE, CONTENT, UNREADABLE = 0, 1, 2
 
 
 def read_file(name: str) -> str | Diagnostic:

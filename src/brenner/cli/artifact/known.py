@@ -8,12 +8,25 @@ from brenner.thread.ids import is_valid
 
 
 def with_authors(reader: Reader, loaded: Loaded) -> Loaded:
-    """The version itself, with its state and ledger; for a file the version that it equals."""
+    """The version itself, with its state and ledger; for a file the version that it equals.
+
+    Its notes name every message of the thread that was altered: the sender may be another one.
+    """
     if loaded.version and loaded.version.state:
-        return loaded
+        return _with_altered(reader, loaded)
     if loaded.version:
         raise _not_known(loaded, "it comes from its file, and its mail is not here")
-    return _version_of(reader, loaded)
+    return _with_altered(reader, _version_of(reader, loaded))
+
+
+def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
+    from brenner.workflows.chains import altered_in_thread
+
+    if loaded.version is None:
+        return loaded
+    found = altered_in_thread(reader.desk.mailbox, loaded.version.thread_id)
+    new = (each for each in found if each.message_id not in loaded.altered)
+    return loaded._replace(version=loaded.version._replace(notes=(*loaded.version.notes, *new)))
 
 
 def _version_of(reader: Reader, loaded: Loaded) -> Loaded:

@@ -8,7 +8,7 @@ import click
 
 from brenner.artifact.ledger import Entry, Outcome, counts
 from brenner.artifact.ledger_words import block_words, duplicate_words
-from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT
 from brenner.cli.folding import PLAIN, Piece, Style, fold
@@ -50,10 +50,13 @@ class _Line(NamedTuple):
     version: int
     entry: Entry
     trust: Trust | None = None
+    is_altered: bool = False
 
     @property
     def unverified(self) -> list[Piece]:
-        """The word for it, where anybody may have sent it."""
+        """The word for it, where anybody may have sent it, or where its message was altered."""
+        if self.is_altered:
+            return [Piece("altered", ATTENTION)]
         is_open = self.trust is Trust.UNVERIFIED
         return [Piece("unverified", ATTENTION)] if is_open else []
 
@@ -85,8 +88,8 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
 
     A block was applied (to which item), refused (why, and how to mend it), or is a duplicate (of
     which item). TARGET is a THREAD, THREAD@vN, or a file that equals a version of the mail. Exit
-    code 0 whatever was refused; 1: there is no such thread or version, or the mail does not know
-    the file.
+    code 0 whatever was refused; 1: there is no such thread or version, the mail does not know the
+    file, or a message with one of the blocks was altered in the store.
     """
     wanted = target_of(target) if of_all else None
     if of_all and (wanted is None or wanted.version is not None):
@@ -103,16 +106,21 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         found = _found(reader, loaded, of_all=of_all)
         known = trusts(reader.desk.mailbox, loaded.thread_id or "")
     lines = [
-        _Line(each.number, entry, known.get(entry.message_id))
+        _Line(
+            each.number,
+            entry,
+            known.get(entry.message_id),
+            entry.message_id in loaded.altered,
+        )
         for each in found
         for entry in each.entries
     ]
     if settings.as_json:
         write_json(_document(loaded, [each.number for each in found], lines))
-        return FINE
-    write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
-    write_lines(_shown(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
-    return FINE
+    else:
+        write_diagnostics(loaded.diagnostics, loaded.name, sys.stderr)
+        write_lines(_shown(loaded, lines, sys.stdout, of_all=of_all), pager=pager)
+    return CONTENT if any(line.is_altered for line in lines) else FINE
 
 
 def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLedger, ...]":
@@ -133,7 +141,13 @@ def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> di
         "versions": versions,
         **counts(tuple(line.entry for line in lines)),
         "entries": [
-            {**line.entry.to_json(), "version": line.version, "trust": line.trust} for line in lines
+            {
+                **line.entry.to_json(),
+                "version": line.version,
+                "trust": line.trust,
+                "altered": line.is_altered,
+            }
+            for line in lines
         ],
         **notes_json([loaded]),
     }

@@ -17,6 +17,7 @@ from brenner.cli.artifact.files import read_artifact, shown_name
 from brenner.cli.options import Settings
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes.archive import HASH_MISMATCH
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.diagnostics.visible import visible
@@ -55,6 +56,12 @@ class Loaded(NamedTuple):
         if self.version:
             return self.version.notes
         return self.parsed.diagnostics if self.parsed else ()
+
+    @property
+    def altered(self) -> frozenset[int]:
+        """The ids of the messages that, as far as was looked, do not match their hash."""
+        found = (each for each in self.diagnostics if each.id == HASH_MISMATCH.id)
+        return frozenset(each.message_id for each in found if each.message_id)
 
     @property
     def conflicts(self) -> "tuple[Conflict, ...]":

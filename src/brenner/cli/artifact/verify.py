@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.artifact.files import FINE, write_unreadable
+from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Reader, target_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE
 from brenner.cli.folding import Piece, fold
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from brenner.workflows.desk import Desk
     from brenner.workflows.versions import Target, Verification, VerifiedVersion
 
-CONTENT = 1
 _PATIENCE = 1.0  # seconds without a word
 _SHOWN_HASH = 12
 
@@ -40,22 +39,35 @@ _SHOWN_HASH = 12
 @click.command(
     "verify",
     cls=Reporting,
-    always={"thread_id": None, "versions": [], "ok": False, "archive": None},
+    always={
+        "thread_id": None,
+        "versions": [],
+        "ok": False,
+        "archive": None,
+        "altered": [],
+        "files": [],
+    },
     epilog=examples(
         "brenner artifact verify RS-20251230-cell-fate",
+        "brenner artifact verify RS-20251230-cell-fate --files",
         "brenner artifact verify RS-20251230-cell-fate --archive cell-fate.mail.jsonl",
     ),
 )
 @click.argument("thread", metavar="THREAD")
 @click.option("--archive", metavar="FILE", help="Rebuild from this archive of the mail alone.")
+@click.option(
+    "--files", is_flag=True, help="Fail if the persisted file or a commit differs from its version."
+)
 @pager_option
 @common_options
-def verify(settings: Settings, thread: str, archive: str | None, pager: bool) -> int:
+def verify(settings: Settings, thread: str, archive: str | None, files: bool, pager: bool) -> int:
     """Rebuild every version of a THREAD from the mail, and compare it with what was published.
 
-    THREAD@vN looks at that version alone. Where the store does not know the thread and
-    artifacts/THREAD.mail.jsonl is there, that archive is taken. Exit code 0: every version follows
-    from the mail; 1: one does not, or there is none; 2: the archive cannot be read.
+    The hash of every message is computed again. The persisted file and its commits are compared
+    with the versions that they name. THREAD@vN looks at that version alone. Where the store does
+    not know the thread and artifacts/THREAD.mail.jsonl is there, that archive is taken. Exit code
+    0: every version follows from the mail; 1: one does not, or there is none, or a message was
+    altered; with --files also if a file or a commit differs; 2: the archive cannot be read.
     """
     target = target_of(thread)
     if target is None:
@@ -66,19 +78,19 @@ def verify(settings: Settings, thread: str, archive: str | None, pager: bool) ->
         return write_unreadable(found, archive or "", as_json=settings.as_json)
     with Reader(settings) as reader, _announced(f"Rebuilding {thread}"):
         desk = reader.desk if archive is None else desk_without_mail(settings)
-        taken, result = _verified(desk, target, archive)
+        taken, result = _verified(desk, target, archive, files=files)
     asked = _asked_for(result, target.version)
     if not asked:
         _refuse(result, target)
-    is_ok = all(each.ok for each in asked)
-    if settings.as_json:
-        from brenner.workflows.versions_json import verification_json
+    from brenner.workflows.versions_json import is_verified, verification_json
 
-        write_json(verification_json(result, asked, str(taken) if taken else None))
+    if settings.as_json:
+        source = str(taken) if taken else None
+        write_json(verification_json(result, asked, source, files=files))
     else:
         write_diagnostics(result.notes, result.thread_id, sys.stderr)
         write_lines(_lines(result, asked, taken, sys.stdout), pager=pager)
-    return FINE if is_ok else CONTENT
+    return FINE if is_verified(result, asked, files=files) else CONTENT
 
 
 def _unreadable(archive: str | None) -> Diagnostic | None:
@@ -97,20 +109,20 @@ def _unreadable(archive: str | None) -> Diagnostic | None:
 
 
 def _verified(
-    desk: "Desk", target: "Target", archive: str | None
+    desk: "Desk", target: "Target", archive: str | None, *, files: bool
 ) -> "tuple[Path | None, Verification]":
     """What was rebuilt, and from which archive, if from one."""
     from brenner.workflows.versions import verify as rebuild_all
 
     if archive is not None:
-        return Path(archive), rebuild_all(desk, target.thread_id, Path(archive))
+        return Path(archive), rebuild_all(desk, target.thread_id, Path(archive), files=files)
     try:
-        return None, rebuild_all(desk, target.thread_id)
+        return None, rebuild_all(desk, target.thread_id, files=files)
     except Refused as refused:
         beside = desk.project.folder / _archive_path(target.thread_id)
         if refused.diagnostic.id != mail_codes.UNKNOWN_THREAD.id or not beside.is_file():
             raise
-        return beside, rebuild_all(desk, target.thread_id, beside)
+        return beside, rebuild_all(desk, target.thread_id, beside, files=files)
 
 
 def _archive_path(thread_id: str) -> str:
@@ -173,8 +185,8 @@ def _lines(
     from brenner.workflows.versions_json import verification_words
 
     wrong = [each for each in asked if not each.ok]
-    yield fold([], [Piece(verification_words(asked))], "", out)
-    if not wrong:
+    yield fold([], [Piece(verification_words(asked, result.altered))], "", out)
+    if not wrong or result.altered:  # a message that was altered is restored, not voided
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)
     yield advice(

@@ -63,6 +63,23 @@ FILE_AHEAD_OF_MAIL = Code(
         "brenner mail import cell-fate.jsonl\nbrenner artifact show RS-20251230-cell-fate",
     ),
 )
+FILE_DIFFERS = Code(
+    id="FILE_DIFFERS",
+    severity=WARNING,
+    title="A persisted file differs from its version",
+    message="{place} differs from the version that it names: {difference}.",
+    fix="`brenner compile {thread_id} --persist` shows how the file differs, and the delta that "
+    "brings the changes in; with `--force` it writes the version over the file. A commit stays in "
+    "the history: commit the version after it.",
+    why="The mail is the truth. A file or a commit that names a version and says something else "
+    "misleads its readers.",
+    spec="R18, R19",
+    example=Example(
+        "text",
+        "artifacts/RS-20251230-cell-fate.md, a claim changed with an editor",
+        "brenner compile RS-20251230-cell-fate --persist --commit --force",
+    ),
+)
 SHOWN_FROM_FILE = Code(
     id="SHOWN_FROM_FILE",
     severity=INFO,
@@ -186,6 +203,7 @@ CODES = (
     NO_VERSION_YET,
     UNKNOWN_VERSION,
     FILE_AHEAD_OF_MAIL,
+    FILE_DIFFERS,
     SHOWN_FROM_FILE,
     CANNOT_VOID,
     ONLY_THE_OPERATOR,

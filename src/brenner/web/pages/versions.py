@@ -71,5 +71,7 @@ def _beside(session: Session, version: ListedVersion) -> dict[str, object]:
 def _verified(session: Session) -> dict[str, object]:
     """Every version rebuilt from the mail alone."""
     found = verify(session.desk, session.thread_id)
-    words = verification_words(found.versions) if found.versions else "There is no version yet."
+    words = "There is no version yet."
+    if found.versions:
+        words = verification_words(found.versions, found.altered)
     return verification_json(found, found.versions) | {"sentence": words}
