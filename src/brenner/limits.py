@@ -5,6 +5,9 @@ and memory than its length.
 """
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
+MOST_SENT_KIB = 512  # of a message that somebody sends or checks, unless the project says otherwise
+MOST_DIAGNOSTICS_OF_A_BLOCK = 50
+MOST_DIAGNOSTICS_OF_A_MESSAGE = 200
 MOST_BLOCKS = 2_000
 MOST_BLOCK_BYTES = 256 * 1024
 MOST_JSON_DEPTH = 32

@@ -6,15 +6,17 @@ being looked at: each part adds what it finds.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from brenner.check.correct import Inspection, correct
+from brenner.check.correct import STRAYS, Inspection, correct
 from brenner.check.meant import meant_type
 from brenner.check.report import CheckedDelta, Report
 from brenner.delta.blocks import could_hold_strays, is_delta_fence, read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock, Stray
+from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import thread_subject as subject_codes
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.diagnostics.visible import MOST_CHARACTERS
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
 from brenner.markdown.edits import Edit
@@ -99,11 +101,12 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Insp
     report = Report(
         subject.type if subject else None,
         file.message.thread_id or None,
-        tuple(sorted(violations, key=worst_first)),
-        tuple(_checked(delta, lines_before) for delta in deltas),
+        of_message(sorted(violations, key=worst_first)),
+        tuple(_checked(delta, deltas[0], lines_before) for delta in deltas),
     )
     is_mendable = _is_mendable(file, deltas, strays, violations)
-    return Inspection(report, _edits(file, deltas, strays), is_mendable)
+    looks_like_deltas = sum(found.id in STRAYS for found in violations)
+    return Inspection(report, _edits(file, deltas, strays), is_mendable, looks_like_deltas)
 
 
 def _check_published(file: MessageFile, body: list[Block]) -> Iterator[Diagnostic]:
@@ -187,8 +190,9 @@ def _check_deltas(
     """Delta blocks where they count; elsewhere, that they do not."""
     if message_type is not DELTA:
         name = message_type.name if message_type else _NO_TYPE
+        said = codes.DELTA_NOT_CONTRIBUTED.at(type=name)
         for block in filter(is_delta_fence, found):
-            yield codes.DELTA_NOT_CONTRIBUTED.at(block.line, type=name)
+            yield said._replace(line=block.line)
         return
     if not deltas:
         yield codes.MB_004.at(1)
@@ -198,15 +202,15 @@ def _check_deltas(
         yield stray.diagnostic
 
 
-def _checked(block: DeltaBlock, lines_before: int) -> CheckedDelta:
-    return CheckedDelta(
-        block.number,
-        block.line + lines_before,
-        block.written("operation"),
-        block.written("section"),
-        block.written("target_id"),
-        block.delta is not None,
-    )
+def _checked(block: DeltaBlock, first: DeltaBlock, lines_before: int) -> CheckedDelta:
+    """One block in a line. Where there are too many blocks the first has the reason for all."""
+    written = [block.written(key) for key in ("operation", "section", "target_id")]
+    if block.delta is not None:
+        return CheckedDelta(block.number, block.line + lines_before, *written, valid=True)
+    cut = [word and word[:MOST_CHARACTERS] for word in written]
+    reasons = block.diagnostics or first.diagnostics
+    code = min(reasons, key=worst_first).id if reasons else None
+    return CheckedDelta(block.number, block.line + lines_before, *cut, valid=False, code=code)
 
 
 def _edits(file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]) -> tuple[Edit, ...]:
