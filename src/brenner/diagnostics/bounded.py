@@ -23,7 +23,9 @@ def of_message(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         return everything
     # A block's own count may stay; that of a message goes into the new one.
     old = [each for each in everything if each.left_out is not None and each.block is None]
-    kept, rest = _cut([each for each in everything if each.left_out is None or each.block is not None], most)
+    kept, rest = _cut(
+        [each for each in everything if each.left_out is None or each.block is not None], most
+    )
     of_one = {each.message_id for each in everything}
     more = _more(Summary.of([*rest, *old]), "message")
     return (*kept, more._replace(message_id=of_one.pop() if len(of_one) == 1 else None))
@@ -101,9 +103,7 @@ def _of_block(
     return (*kept, more._replace(message_id=found[0].message_id if found else None))
 
 
-def _cut(
-    found: Sequence[Diagnostic], most: int
-) -> tuple[tuple[Diagnostic, ...], list[Diagnostic]]:
+def _cut(found: Sequence[Diagnostic], most: int) -> tuple[tuple[Diagnostic, ...], list[Diagnostic]]:
     """Those that are kept, in their order, and the others."""
     chosen = set(_by_worth(found)[:most])
     kept = tuple(each for index, each in enumerate(found) if index in chosen)

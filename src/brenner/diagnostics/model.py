@@ -137,7 +137,8 @@ class Summary(NamedTuple):
 
     def plus(self, other: "Summary") -> Self:
         """Return the sums."""
-        return self._make(map(sum, zip(self, other, strict=True)))
+        sums = (self.errors + other.errors, self.warnings + other.warnings, self.info + other.info)
+        return type(self)(*sums)
 
 
 _RANK = {ERROR: 0, WARNING: 1, INFO: 2}
