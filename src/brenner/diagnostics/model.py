@@ -4,7 +4,6 @@ A `Code` is written once, in the catalogue, with everything that a person needs 
 A `Diagnostic` is one occurrence of it: the words filled in, the place known.
 """
 
-import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal, NamedTuple, Self
@@ -143,10 +142,11 @@ class Summary(NamedTuple):
 
 _RANK = {ERROR: 0, WARNING: 1, INFO: 2}
 _LAST = 3  # the rank of a diagnostic that counts others
+_BEHIND_ALL_LINES = 2**62
 
 
 def worst_first(diagnostic: Diagnostic) -> tuple[int, int]:
     """The sort key of every list of diagnostics that is shown: severity, then line."""
     if diagnostic.left_out is not None:
-        return (_LAST, diagnostic.line or sys.maxsize)
+        return (_LAST, diagnostic.line or _BEHIND_ALL_LINES)
     return (_RANK[diagnostic.severity], diagnostic.line or 0)
