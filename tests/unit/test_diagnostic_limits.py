@@ -48,7 +48,8 @@ _TAU = '{"operation":"KILL","section":"anomaly_register","target_id":"X1","ratio
 
 def text_of(body: str, subject: str = "DELTA[gpt]: x") -> str:
     """A message file."""
-    return f"Thread: RS-20251230-limits-of-mail\nFrom: BlueLake\nTo: Operator\nSubject: {subject}\n\n{body}"
+    headers = "Thread: RS-20251230-limits-of-mail\nFrom: BlueLake\nTo: Operator\n"
+    return f"{headers}Subject: {subject}\n\n{body}"
 
 
 def posted(body: str, subject: str = "DELTA[gpt]: x") -> Posted:
