@@ -17,7 +17,7 @@ from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
-from brenner.limits import LEAST_SENT_KIB, MOST_BODY_BYTES, MOST_SENT_KIB
+from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
 from brenner.store_address import (
     AgentMailAddress,
     AgentMailSettings,
@@ -304,8 +304,8 @@ def _deadline(project: Project, value: object) -> Project:
 
 def _message_kib(project: Project, value: object) -> Project:
     most = MOST_BODY_BYTES // 1024
-    if type(value) is not int or not LEAST_SENT_KIB <= value <= most:
-        message = f"a whole number of KiB from {LEAST_SENT_KIB} to {most}"
+    if type(value) is not int or not MOST_SENT_KIB_AT_LEAST <= value <= most:
+        message = f"a whole number of KiB from {MOST_SENT_KIB_AT_LEAST} to {most}"
         raise ValueError(message)
     return project._replace(max_message_kib=value)
 

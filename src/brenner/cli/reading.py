@@ -5,7 +5,7 @@ import sys
 from brenner.cli.options import Settings, most_message_bytes
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.limits import LEAST_SENT_KIB, MOST_BODY_BYTES
+from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 
 STANDARD_INPUT = "-"
 
@@ -37,7 +37,7 @@ def read_message(path: str, settings: Settings) -> str | Diagnostic:
 
     text = read_text(path)
     is_longer = isinstance(text, Diagnostic) and text.code is codes.MESSAGE_TOO_LARGE
-    is_long = isinstance(text, str) and too_large(text, LEAST_SENT_KIB * 1024)
+    is_long = isinstance(text, str) and too_large(text, MOST_SENT_KIB_AT_LEAST * 1024)
     if not (is_long or is_longer):
         return text
     most = most_message_bytes(settings)
