@@ -317,3 +317,30 @@ def test_four_times_the_bytes_take_four_times_the_calls(body: HostileBody) -> No
     ):
         work(short)  # what is imported or compiled once is not counted
         assert calls_of(work, long) < 5 * calls_of(work, short) + 5_000
+
+
+def repeated_edits(count: int) -> list[Posted]:
+    """One edit; then very many that say the same besides another thing, and as many repeats."""
+    said = '{"operation":"EDIT","section":"hypothesis_slate","target_id":"H1","rationale":"r",'
+    added = '{"operation":"ADD","section":"hypothesis_slate","rationale":"r","payload":{"name":"N",'
+    edit = fence(said + '"payload":{"claim":"c"}}')
+    others = [
+        fence(said + f'"payload":{{"claim":"c","mechanism":"m{number}"}}}}')
+        for number in range(count)
+    ]
+    first = posted(fence(added + '"claim":"a","mechanism":"m","anchors":["[inference]"]}}') + edit)
+    return [first, posted("".join([*others, *[edit] * count]))._replace(id=8)]
+
+
+def merged_calls(count: int) -> int:
+    """How many functions are called to merge them."""
+    ledger = merge(empty_state(THREAD), repeated_edits(count)).ledger
+    states = Counter(entry.state for entry in ledger)
+    assert states == {Outcome.APPLIED: count + 2, Outcome.DUPLICATE: count}
+    messages = repeated_edits(count)
+    return calls_of(lambda _: merge(empty_state(THREAD), messages), "")
+
+
+def test_repeated_edits_take_linear_work() -> None:
+    """Each block is read once, however many blocks below are compared with it."""
+    assert merged_calls(120) < 5 * merged_calls(30)
