@@ -5,6 +5,10 @@ and memory than its length.
 """
 
 MOST_BODY_BYTES = 4 * 1024 * 1024
+MOST_SENT_KIB = 512  # of a message that is sent or checked, unless `max_message_kib` is set
+MOST_SENT_KIB_AT_LEAST = 64  # `max_message_kib` cannot be lower
+MOST_DIAGNOSTICS_OF_A_BLOCK = 50
+MOST_DIAGNOSTICS_OF_A_MESSAGE = 200
 MOST_BLOCKS = 2_000
 MOST_BLOCK_BYTES = 256 * 1024
 MOST_JSON_DEPTH = 32

@@ -17,6 +17,7 @@ from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
+from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
 from brenner.store_address import (
     AgentMailAddress,
     AgentMailSettings,
@@ -63,8 +64,9 @@ class Project(NamedTuple):
     """Where a research group works.
 
     A relative path in `store` is relative to the folder. `programs` are the commands of agents'
-    programs that the operator has configured. `folder_from` and `store_from` say, in
-    words, why it is this folder and this store.
+    programs that the operator has configured. `max_message_kib` limits messages that are sent;
+    stored and imported mail, and what the program composes, may be longer. `folder_from` and
+    `store_from` say, in words, why it is this folder and this store.
     """
 
     folder: Path
@@ -75,9 +77,15 @@ class Project(NamedTuple):
     persist: PersistSettings = PersistSettings()
     agent_mail: AgentMailSettings = AgentMailSettings()
     programs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    max_message_kib: int = MOST_SENT_KIB
     diagnostics: tuple[Diagnostic, ...] = ()
     folder_from: str = ""
     store_from: str = "the default"
+
+    @property
+    def most_message_bytes(self) -> int:
+        """How many bytes a message may have that is sent or checked."""
+        return self.max_message_kib * 1024
 
 
 def find_project(
@@ -294,6 +302,14 @@ def _deadline(project: Project, value: object) -> Project:
     return project._replace(ack_deadline=timedelta(hours=hours))
 
 
+def _message_kib(project: Project, value: object) -> Project:
+    most = MOST_BODY_BYTES // 1024
+    if type(value) is not int or not MOST_SENT_KIB_AT_LEAST <= value <= most:
+        message = f"a whole number of KiB from {MOST_SENT_KIB_AT_LEAST} to {most}"
+        raise ValueError(message)
+    return project._replace(max_message_kib=value)
+
+
 def _source_text(project: Project, value: object) -> Project:
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         message = 'the path of a Markdown file, such as "source.md"'
@@ -354,6 +370,7 @@ _READERS = {
     "operator": _operator,
     "ack_deadline_hours": _deadline,
     "source_text": _source_text,
+    "max_message_kib": _message_kib,
     "persist": _persist,
     "programs": _programs,
 }

@@ -16,6 +16,7 @@ from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
 from brenner.project import PersistSettings, Project
 from brenner.session import propose as proposing
+from brenner.session.chain import unwatched
 from brenner.session.chain_messages import candidate_of
 from brenner.session.rebuild import Candidate, read_message
 from brenner.session.record import CompiledMessage, VersionRecord, render_record
@@ -575,3 +576,13 @@ def test_contributions_after_the_end(desk: Desk) -> None:
     kickoff(desk)
     assert "AFTER_THE_END" not in [each.id for each in late.send(text).report.violations]
     late.close()
+
+
+def test_a_refused_block_with_many_problems_is_cached_as_it_was(desk: Desk) -> None:
+    """Also the diagnostic that counts those which are left out."""
+    problems = {f"field{number}": "x" for number in range(80)}
+    contribute(desk, ANN, add("Gradient"), {**add("Lineage", **problems), "rationale": 3})
+    compiled(desk)
+    kept = load_chain(desk.mailbox, THREAD, "Operator").chain.refused
+    assert kept == replay_chain(desk.mailbox, THREAD, "Operator", unwatched).refused
+    assert any(found.left_out for refusal in kept for found in refusal.diagnostics)

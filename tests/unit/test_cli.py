@@ -99,6 +99,7 @@ def test_json_document() -> None:
             "section": "hypothesis_slate",
             "target_id": "H2",
             "valid": False,
+            "code": "JSON_TRAILING_COMMA",
         }
     ]
     assert document["corrected"] == GOOD

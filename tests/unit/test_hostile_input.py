@@ -88,9 +88,10 @@ CASES = {
 
 
 @pytest.mark.parametrize(("raw", "code", "expected"), CASES.values(), ids=CASES)
-def test_bad_input(raw: bytes, code: int, expected: str) -> None:
-    """It ends in the named code."""
-    found, ids = check(raw)
+def test_bad_input(raw: bytes, code: int, expected: str, tmp_path: Path) -> None:
+    """It ends in the named code, also where a project takes messages of every length."""
+    (tmp_path / "brenner.toml").write_text("max_message_kib = 4096\n")
+    found, ids = check(raw, "--project", str(tmp_path))
     assert expected in ids
     assert found == code
 

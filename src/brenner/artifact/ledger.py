@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic
+from brenner.limits import MOST_BLOCKS
 
 
 class Outcome(StrEnum):
@@ -72,6 +73,19 @@ def counts(entries: tuple[Entry, ...]) -> dict[str, int]:
     return {outcome.value: states.count(outcome) for outcome in Outcome}
 
 
+def is_listed(entry: Entry) -> bool:
+    """Return whether a ledger that is shown lists the block.
+
+    A message with more blocks than are read has all of them refused for that one reason, so the
+    first ones tell everything.
+    """
+    return entry.block <= MOST_BLOCKS
+
+
 def ledger_json(entries: tuple[Entry, ...]) -> dict[str, object]:
-    """The whole ledger as a compile shows it."""
-    return {**counts(entries), "entries": [entry.to_json() for entry in entries]}
+    """The whole ledger as a compile shows it.
+
+    What is not listed is counted.
+    """
+    shown = [entry.to_json() for entry in entries if is_listed(entry)]
+    return {**counts(entries), "entries": shown, "entries_left_out": len(entries) - len(shown)}

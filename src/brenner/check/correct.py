@@ -14,15 +14,19 @@ from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.markdown.edits import Edit, apply_edits
 
 _MOST_PASSES = 5
-_STRAYS = frozenset({codes.INLINE_DELTA.id, codes.SWALLOWED_DELTA.id, codes.QUOTED_DELTA.id})
+STRAYS = frozenset({codes.INLINE_DELTA.id, codes.SWALLOWED_DELTA.id, codes.QUOTED_DELTA.id})
 
 
 class Inspection(NamedTuple):
-    """One look at a message: what was found, the edits that mend it, and whether they mend all."""
+    """One look at a message: what was found, the edits that mend it, and whether they mend all.
+
+    `strays` counts what looks like a contribution and is none. The report may leave some of it out.
+    """
 
     report: Report
     edits: tuple[Edit, ...] = ()
     is_mendable: bool = True
+    strays: int = 0
 
 
 def correct(text: str, first: Inspection, inspect: Callable[[str], Inspection]) -> str | None:
@@ -36,15 +40,11 @@ def correct(text: str, first: Inspection, inspect: Callable[[str], Inspection]) 
             break
         current, inspection = following, inspect(following)
     is_new = current != text and inspection.report.valid
-    return current if is_new and _loses_nothing(first.report, inspection.report) else None
+    return current if is_new and _loses_nothing(first, inspection) else None
 
 
-def _loses_nothing(before: Report, after: Report) -> bool:
+def _loses_nothing(before: Inspection, after: Inspection) -> bool:
     """No contribution became a stray, and all that were there are there still."""
-    strays = _strays(after)
-    is_whole = len(after.deltas) + strays >= len(before.deltas) + _strays(before)
-    return strays <= _strays(before) and is_whole
-
-
-def _strays(report: Report) -> int:
-    return sum(found.id in _STRAYS for found in report.violations)
+    deltas_before, deltas_after = len(before.report.deltas), len(after.report.deltas)
+    is_whole = deltas_after + after.strays >= deltas_before + before.strays
+    return after.strays <= before.strays and is_whole

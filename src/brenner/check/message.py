@@ -6,15 +6,17 @@ being looked at: each part adds what it finds.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from brenner.check.correct import Inspection, correct
+from brenner.check.correct import STRAYS, Inspection, correct
 from brenner.check.meant import meant_type
 from brenner.check.report import CheckedDelta, Report
 from brenner.delta.blocks import could_hold_strays, is_delta_fence, read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock, Stray
+from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import thread_subject as subject_codes
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.diagnostics.visible import MOST_CHARACTERS
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
 from brenner.markdown.edits import Edit
@@ -29,11 +31,28 @@ _NO_TYPE = "message without a valid prefix"
 _Finish = Callable[[list[DeltaBlock]], list[DeltaBlock]]
 
 
-def check_message(text: str, actor: str | None = None) -> Report:
-    """Check the text of a message file. `actor` is who is about to send it, where that is known."""
-    first = _inspect(text, actor, with_repairs)
-    corrected = correct(text, first, lambda again: _inspect(again, actor, list))
+def check_message(text: str, actor: str | None = None, most: int = MOST_BODY_BYTES) -> Report:
+    """Check the text of a message file. `actor` is who is about to send it, where that is known.
+
+    `most` is how many bytes the message may have; a corrected message may have as many.
+    """
+    first = _inspect(text, actor, with_repairs, most)
+    corrected = correct(text, first, lambda again: _inspect(again, actor, list, most))
     return first.report._replace(corrected=corrected)
+
+
+def too_large(text: str, most: int) -> Diagnostic | None:
+    """Return what is wrong with a message of more bytes than may be sent."""
+    is_small = len(text) * 4 <= most  # no character has more bytes
+    if is_small or len(text.encode(errors="replace")) <= most:
+        return None
+    return too_large_for(most)
+
+
+def too_large_for(most: int) -> Diagnostic:
+    """Return the diagnostic of a message that has more bytes than that."""
+    setting = " The limit is `max_message_kib` in `brenner.toml`." if most < MOST_BODY_BYTES else ""
+    return input_codes.MESSAGE_TOO_LARGE.at(most=most, setting=setting)
 
 
 def check_stored(message: Message) -> Report:
@@ -72,9 +91,9 @@ def _in_body(report: Report) -> Report:
     )
 
 
-def _inspect(text: str, actor: str | None, finish: _Finish) -> Inspection:
+def _inspect(text: str, actor: str | None, finish: _Finish, most: int) -> Inspection:
     """Look at the text once; `finish` has the last word on its delta blocks."""
-    unreadable = _check_text(text)
+    unreadable = _check_text(text, most)
     if unreadable:
         return Inspection(Report(None, None, (unreadable,)), is_mendable=False)
     return _inspect_file(parse_message_file(text), actor, finish)
@@ -99,11 +118,12 @@ def _inspect_file(file: MessageFile, actor: str | None, finish: _Finish) -> Insp
     report = Report(
         subject.type if subject else None,
         file.message.thread_id or None,
-        tuple(sorted(violations, key=worst_first)),
-        tuple(_checked(delta, lines_before) for delta in deltas),
+        of_message(sorted(violations, key=worst_first)),
+        tuple(_checked(delta, deltas[0], lines_before) for delta in deltas),
     )
     is_mendable = _is_mendable(file, deltas, strays, violations)
-    return Inspection(report, _edits(file, deltas, strays), is_mendable)
+    looks_like_deltas = sum(found.id in STRAYS for found in violations)
+    return Inspection(report, _edits(file, deltas, strays), is_mendable, looks_like_deltas)
 
 
 def _check_published(file: MessageFile, body: list[Block]) -> Iterator[Diagnostic]:
@@ -127,18 +147,17 @@ def _strays(text: str, body: list[Block]) -> list[Stray]:
     return find_strays(text, body)
 
 
-def _check_text(text: str) -> Diagnostic | None:
+def _check_text(text: str, most: int) -> Diagnostic | None:
     """What makes a text no message at all; decided before anything is parsed."""
     try:
-        size = len(text.encode())
+        text.encode()
     except UnicodeEncodeError as error:
         reason = f"half of a character at offset {error.start}"
         return input_codes.NOT_UTF8.at(text.count("\n", 0, error.start) + 1, reason=reason)
-    if size > MOST_BODY_BYTES:
-        return input_codes.MESSAGE_TOO_LARGE.at(most=MOST_BODY_BYTES)
-    if not text.strip("\ufeff \t\r\n"):
+    found = too_large(text, most)
+    if found is None and not text.strip("\ufeff \t\r\n"):
         return input_codes.EMPTY_MESSAGE.at()
-    return None
+    return found
 
 
 def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]:
@@ -187,8 +206,9 @@ def _check_deltas(
     """Delta blocks where they count; elsewhere, that they do not."""
     if message_type is not DELTA:
         name = message_type.name if message_type else _NO_TYPE
+        said = codes.DELTA_NOT_CONTRIBUTED.at(type=name)
         for block in filter(is_delta_fence, found):
-            yield codes.DELTA_NOT_CONTRIBUTED.at(block.line, type=name)
+            yield said._replace(line=block.line)
         return
     if not deltas:
         yield codes.MB_004.at(1)
@@ -198,15 +218,23 @@ def _check_deltas(
         yield stray.diagnostic
 
 
-def _checked(block: DeltaBlock, lines_before: int) -> CheckedDelta:
+def _checked(block: DeltaBlock, first: DeltaBlock, lines_before: int) -> CheckedDelta:
+    """One block in a line. Where there are too many blocks the first has the reason for all."""
+    reasons = () if block.delta else block.diagnostics or first.diagnostics
     return CheckedDelta(
         block.number,
         block.line + lines_before,
-        block.written("operation"),
-        block.written("section"),
-        block.written("target_id"),
+        _short(block.written("operation")),
+        _short(block.written("section")),
+        _short(block.written("target_id")),
         block.delta is not None,
+        min(reasons, key=worst_first).id if reasons else None,
     )
+
+
+def _short(word: str | None) -> str | None:
+    """A word as written; one that is too long to be valid is cut, as in a diagnostic."""
+    return word[:MOST_CHARACTERS] if word else word
 
 
 def _edits(file: MessageFile, deltas: list[DeltaBlock], strays: list[Stray]) -> tuple[Edit, ...]:

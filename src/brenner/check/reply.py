@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from brenner.check.report import Report
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.diagnostics.visible import visible
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.blocks import blocks
@@ -41,6 +41,8 @@ def validation_error_body(original: str, report: Report) -> str:
         "## Errors",
     ]
     parts += [f"- {_place(found)}: {found.message}" for found in errors]
+    more = report.summary.errors - len(errors)
+    parts += [f"- and {more} more errors"] if more else []
     parts.append("\n## Suggestion")
     if report.corrected is not None:
         parts.append("Send it again like this:\n\n" + fenced(report.corrected, "markdown"))
@@ -125,8 +127,9 @@ def _faults(entry: "Entry") -> Iterator[str]:
         yield f"{block}, line {entry.line}: it was refused together with the others"
     for found in errors[:_MOST_FAULTS]:
         yield f"{block}, line {found.line or entry.line}: {found.id}: {quoted(found.message)}"
-    if len(errors) > _MOST_FAULTS:
-        yield f"{block}: and {len(errors) - _MOST_FAULTS} more"
+    more = Summary.of(entry.diagnostics).errors - min(len(errors), _MOST_FAULTS)
+    if more > 0:
+        yield f"{block}: and {more} more"
 
 
 def _how_to_resend(original: Message, entries: "tuple[Entry, ...]", latest: int | None) -> str:

@@ -9,7 +9,7 @@ from brenner.check.message import check_message
 from brenner.check.report import Report
 from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
-from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.visible import visible
@@ -46,7 +46,7 @@ def command(
         raise click.UsageError(message)
     replier = (settings.actor or operator_of(settings)) if reply else ""
     # Who replies is not who wrote it, so only the author's own check is about the sender.
-    checked = [_check(name, None if reply else settings.actor) for name in names]
+    checked = [_check(name, None if reply else settings.actor, settings) for name in names]
     if settings.as_json:
         documents = [each.to_json(replier) for each in checked]
         write_json({"results": documents} if len(names) > 1 else documents[0])
@@ -108,8 +108,8 @@ def _names(files: tuple[str, ...]) -> tuple[str, ...]:
     return files or (STANDARD_INPUT,)
 
 
-def _check(name: str, actor: str | None) -> _Checked:
-    text = read_text(name)
+def _check(name: str, actor: str | None, settings: Settings) -> _Checked:
+    text = read_message(name, settings)
     if isinstance(text, Diagnostic):
         return _Checked(name, "", Report(None, None, (text,)))
     return _Checked(name, text, check_message(text, actor))

@@ -1,5 +1,6 @@
 """What a compile did, for people and as JSON; also for the one that closes a session."""
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TextIO
@@ -12,6 +13,7 @@ from brenner.cli.mail.standing import some_ids
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.sentences import advise, joined, say, thread_argument
+from brenner.diagnostics.bounded import how_many, of_message
 from brenner.diagnostics.codes.references import (
     UNKNOWN_REFERENCED_ITEM,
     UNKNOWN_REFERENCED_SESSION,
@@ -25,6 +27,8 @@ from brenner.workflows.compiled_words import persisted_words, refused_in, what_h
 
 FINE, CONTENT = 0, 1
 _MOST_CONFLICTS, _MOST_ITEMS, _MOST_UNRESOLVED = 20, 8, 5
+_MOST_REFUSED = 50  # blocks that are shown with what is wrong with them
+_MOST_READY = 100_000  # characters of corrected blocks, all together
 _UNRESOLVED = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
 _QUIET = {
     *("BELOW_MINIMUM", "NO_SCALE_CHECK", "NO_THIRD_ALTERNATIVE", "DUPLICATE_BLOCK", "ID_REWRITTEN")
@@ -121,15 +125,22 @@ def _write_problems(done: Compiled, out: TextIO) -> None:
     refused = refused_in(done)
     if refused:
         out.write(fold([], [Piece(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
-    for entry in refused:
+    room = _MOST_READY
+    for entry in refused[:_MOST_REFUSED]:
         whose = f"{visible(entry.agent)}, block {entry.block}: "
         named = [each._replace(message=whose + each.message) for each in entry.diagnostics]
-        _write_found(named, f"message {entry.message_id}", out)
+        room -= _write_found(named, f"message {entry.message_id}", out, room)
+    if len(refused) > _MOST_REFUSED:
+        say(f"{len(refused) - _MOST_REFUSED:,} more refused blocks: {_lists_all(done)}.", out)
     if done.not_contributed:
-        count = len(done.not_contributed)
+        count = how_many(done.not_contributed)
         out.write(fold([], [Piece(f"Not contributed ({count}):", STRONG)], "", out))
-    for found in done.not_contributed:
+    for found in done.not_contributed[:_MOST_REFUSED]:
         _write_found([found], _place(found), out)
+    more = how_many(done.not_contributed[_MOST_REFUSED:])
+    if more:
+        command = f"brenner check {shlex.quote(f'--thread={done.thread_id}')}"
+        say(f"{more:,} more: `{command}` checks every message.", out)
     if done.status is Status.REFUSED:
         _write_found(done.lint.violations, f"v{done.version}", out)
     others = [
@@ -140,9 +151,17 @@ def _write_problems(done: Compiled, out: TextIO) -> None:
         if found.severity is not ERROR or entry.state is Outcome.APPLIED
     ]
     told = [each for each in (*done.warnings, *others) if not _is_quiet(each)]
-    for found in sorted(told, key=worst_first):
+    for found in of_message(sorted(told, key=worst_first)):
         write_diagnostics([found], _place(found), sys.stderr)
     _write_unresolved(done)
+
+
+def _lists_all(done: Compiled) -> str:
+    """The command that lists every refused block; what no version has read is in no ledger."""
+    thread = thread_argument(done.thread_id)
+    if done.status is Status.PUBLISHED:
+        return f"`brenner artifact ledger {thread}` lists them all"
+    return f"`brenner compile --dry-run --json {thread}` lists them all"
 
 
 def _write_unresolved(done: Compiled) -> None:
@@ -161,12 +180,23 @@ def _is_quiet(found: Diagnostic) -> bool:
     return found.id in _QUIET or found.code in _UNRESOLVED
 
 
-def _write_found(found: Iterable[Diagnostic], place: str, out: TextIO) -> None:
+def _write_found(
+    found: Iterable[Diagnostic], place: str, out: TextIO, room: int = _MOST_READY
+) -> int:
+    """Write them with their ready blocks, as far as there is room; how many characters those had.
+
+    A block that is left out is in `--json`, and in the reply that its author gets.
+    """
+    used = 0
     for each in sorted(found, key=worst_first):
         write_diagnostics([each], place, out)
-        for block in (each.repaired, *each.readings):
-            if block:
-                out.write(indented(block))
+        for block in filter(None, (each.repaired, *each.readings)):
+            if used + len(block) > room:
+                out.write("    The corrected block is too long to be shown here.\n")
+                continue
+            used += len(block)
+            out.write(indented(block))
+    return used
 
 
 def _place(found: Diagnostic) -> str:

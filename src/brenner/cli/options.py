@@ -99,6 +99,21 @@ def operator_of(settings: Settings) -> str:
         return OPERATOR
 
 
+def most_message_bytes(settings: Settings) -> int:
+    """How many bytes a message may have here that is sent or checked; the default without a
+    project.
+    """
+    from brenner.limits import MOST_SENT_KIB
+    from brenner.project import look_at_project  # only who has a long message pays
+
+    try:
+        return look_at_project(settings.project, os.environ, settings.store).most_message_bytes
+    except BrennerError:
+        if settings.project is not None:
+            raise
+        return MOST_SENT_KIB * 1024
+
+
 def _check_actor(actor: str | None) -> None:
     """An empty name is most often a variable that was not filled in, and not the operator."""
     if actor is not None and not actor.strip():

@@ -2,9 +2,10 @@
 
 import sys
 
+from brenner.cli.options import Settings, most_message_bytes
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.limits import MOST_BODY_BYTES
+from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 
 STANDARD_INPUT = "-"
 
@@ -19,12 +20,30 @@ def read_text(path: str) -> str | Diagnostic:
     except ValueError:
         return codes.UNREADABLE_INPUT.at(path=path, reason="that is not a file's name")
     if len(raw) > MOST_BODY_BYTES:
-        return codes.MESSAGE_TOO_LARGE.at(most=MOST_BODY_BYTES)
+        return codes.MESSAGE_TOO_LARGE.at(most=MOST_BODY_BYTES, setting="")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         reason = f"the byte 0x{raw[error.start]:02x} at offset {error.start}"
         return codes.NOT_UTF8.at(raw.count(b"\n", 0, error.start) + 1, reason=reason)
+
+
+def read_message(path: str, settings: Settings) -> str | Diagnostic:
+    """Return the text of a message file that is to be sent or checked, or what is wrong with it.
+
+    The project decides how long it may be. Only for a long text the project is looked up.
+    """
+    from brenner.check.message import too_large, too_large_for  # other files are no messages
+
+    text = read_text(path)
+    is_longer = isinstance(text, Diagnostic) and text.code is codes.MESSAGE_TOO_LARGE
+    is_long = isinstance(text, str) and too_large(text, MOST_SENT_KIB_AT_LEAST * 1024)
+    if not (is_long or is_longer):
+        return text
+    most = most_message_bytes(settings)
+    if isinstance(text, str):
+        return too_large(text, most) or text
+    return too_large_for(most)
 
 
 def _read_bytes(path: str) -> bytes:

@@ -41,11 +41,17 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
     if len(fences) > MOST_BLOCKS:
         return _too_many(fences)
     read = [_read(number, fence) for number, fence in enumerate(fences, 1)]
-    if not any(map(_may_use_names, fences)):
-        return read
-    from brenner.delta.names import resolve_names
+    if any(map(_may_use_names, fences)):
+        from brenner.delta.names import resolve_names
 
-    return resolve_names(read, thread_id)
+        read = resolve_names(read, thread_id)
+    return [_bounded(block) if block.diagnostics else block for block in read]
+
+
+def _bounded(block: DeltaBlock) -> DeltaBlock:
+    from brenner.diagnostics.bounded import of_block  # only faults need it
+
+    return block._replace(diagnostics=of_block(block.diagnostics, block.number, block.line))
 
 
 def _may_use_names(fence: Block) -> bool:

@@ -8,9 +8,11 @@ from brenner.delta.json_scan import Node, scan, to_value
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
+from brenner.diagnostics.bounded import of_block
 from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.codes import delta_format as fields
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR, INFO, WARNING, Diagnostic, Severity
+from brenner.limits import MOST_DIAGNOSTICS_OF_A_BLOCK
 from brenner.markdown.blocks import Block
 from brenner.markdown.edits import Edit
 
@@ -76,11 +78,22 @@ def begins_on_fence_line(fence: Block) -> bool:
 
 def suspicious(block: DeltaBlock) -> DeltaBlock:
     """The block with warnings about what its JSON says and its author cannot have meant."""
-    found = tuple(
+    faults = list(latex_commands(block.fence.text))
+    if not faults:
+        return block
+    found = [
         fault.code.at(_line(block.fence, fault.offset), **fault.words).in_block(block.number)
-        for fault in latex_commands(block.fence.text)
-    )
-    return block._replace(diagnostics=(*block.diagnostics, *found)) if found else block
+        for fault in faults[:MOST_DIAGNOSTICS_OF_A_BLOCK]
+    ]
+    return _with(block, found, {WARNING: len(faults) - len(found)})
+
+
+def _with(
+    block: DeltaBlock, found: list[Diagnostic], more: dict[Severity, int] | None = None
+) -> DeltaBlock:
+    """The block with more diagnostics, and with those that were only counted."""
+    said = of_block((*block.diagnostics, *found), block.number, block.line, more)
+    return block._replace(diagnostics=said)
 
 
 def line_at(block: DeltaBlock, path: Path) -> int:
@@ -128,13 +141,14 @@ def _with_more(block: DeltaBlock, root: Node, position: int) -> DeltaBlock:
 
 def _with_others(block: DeltaBlock, position: int) -> DeltaBlock:
     """Whatever else in the block looks like a delta is named, too."""
+    starts = [node.start for node, _ in deltas_in(block.fence.text, position)]
     found = [
         codes.INLINE_DELTA.at(
-            _line(block.fence, node.start), where=f"it stands inside block {block.number}"
+            _line(block.fence, start), where=f"it stands inside block {block.number}"
         ).in_block(block.number)
-        for node, _ in deltas_in(block.fence.text, position)
+        for start in starts[:MOST_DIAGNOSTICS_OF_A_BLOCK]
     ]
-    return block._replace(diagnostics=(*block.diagnostics, *found))
+    return _with(block, found, {INFO: len(starts) - len(found)})
 
 
 def _line(fence: Block, offset: int) -> int:

@@ -63,10 +63,11 @@ def split_edits(text: str, root: Node, position: int, marker: str) -> tuple[str,
         what = "another fence, so its own end is missing"
         return what, [closing_edit(text, root.end, marker)]
     edits: list[Edit] = []
+    comments_end = text.rfind("*/")  # once, not for each object
     while position < len(text):
         comma = _COMMA.match(text, position)
         start = comma.end() if comma else position
-        found = scan(text, start) if text.startswith("{", start) else None
+        found = scan(text, start, comments_end) if text.startswith("{", start) else None
         if found is None or found.root is None:
             return ("another object" if edits or found else "text"), []
         line_end = "" if text.startswith("\n", position - 1) else "\n"

@@ -66,9 +66,12 @@ class Scan(NamedTuple):
     cut_off: bool = False
 
 
-def scan(text: str, start: int = 0) -> Scan:
-    """Scan one value from `start` on, with blanks and comments after it."""
-    scanner = _Scanner(text, start, multiline=True, comments_end=None)
+def scan(text: str, start: int = 0, comments_end: int | None = None) -> Scan:
+    """Scan one value from `start` on, with blanks and comments after it.
+
+    `comments_end` is the offset of the last `*/` in the text, for callers that scan it often.
+    """
+    scanner = _Scanner(text, start, multiline=True, comments_end=comments_end)
     root = None
     with suppress(StopError):
         root = scanner.read_value(MOST_JSON_DEPTH)

@@ -20,11 +20,13 @@ from brenner.markdown.edits import Edit
 from brenner.markdown.line_index import LineIndex
 
 _INDENT = "    "
+_BLANKS = re.compile(r"[^\S\n]*+")
 # What its author may take for the start of a delta block, wherever it stands.
 _FENCE_LINE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*delta\b", re.MULTILINE)
 # A delta written as YAML, which the document considered and rejected
 _YAML_OPERATION = re.compile(r"^[ \t-]*operation:", re.MULTILINE)
 _YAML_SECTION = re.compile(r"^[ \t-]*section:", re.MULTILINE)
+_ENDED = {True: "", False: " that its own closing fence ends"}
 _OPENERS, _CLOSERS = frozenset("`'\"*|[(,"), frozenset("`'\"*|]),")
 
 
@@ -60,10 +62,11 @@ def _found(
 ) -> Iterator[Stray]:
     """A stray of that code at each offset of a text whose first line has that number."""
     line, reached = first, 0
+    found = code.at(where=where)  # the words are the same for all of them
     for offset in offsets:
         line += text.count("\n", reached, offset)
         reached = offset
-        yield Stray(code.at(line, where=where))
+        yield Stray(found._replace(line=line))
 
 
 def _quoted(block: Block) -> Iterator[Stray]:
@@ -92,10 +95,11 @@ def _in_code(block: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray]
     indents = [index.start(number) for number in range(block.line, block.end + 1)]
     is_plain = all(index.text.startswith(_INDENT, start) for start in indents)
     edits = tuple(Edit(start, start + len(_INDENT), "") for start in indents)
+    found = codes.SWALLOWED_DELTA.at(where="an indented code block")
     for inner in filter(_is_fence_of_ours, blocks(block.text)):
         line = block.line + inner.line - 1
-        found = codes.SWALLOWED_DELTA.at(line, where="an indented code block")
-        yield Stray(found, edits if unwrap and is_plain else ())
+        yield Stray(found._replace(line=line), edits if unwrap and is_plain else ())
+        edits = ()  # they move the whole block, and the first fence has them
 
 
 def _is_fence_of_ours(block: Block) -> bool:
@@ -106,10 +110,14 @@ def _in_fence(fence: Block, index: LineIndex, *, unwrap: bool) -> Iterator[Stray
     inside = blocks(fence.text) if "delta" in fence.text else []
     swallowed = [inner for inner in inside if _is_fence_of_ours(inner)]
     label = f"a `{fence.info}` block" if fence.info else "another fenced block"
+    found = {
+        is_closed: codes.SWALLOWED_DELTA.at(where=label + ended)
+        for is_closed, ended in _ENDED.items()
+        if swallowed
+    }
     for inner in swallowed:
-        ended = "" if inner.closed else " that its own closing fence ends"
-        found = codes.SWALLOWED_DELTA.at(fence.line + inner.line, where=label + ended)
-        yield Stray(found, _unwrap(fence, inner, index) if unwrap else ())
+        said = found[inner.closed]._replace(line=fence.line + inner.line)
+        yield Stray(said, _unwrap(fence, inner, index) if unwrap else ())
     if not swallowed:
         yield from _json_in_fence(fence, label, index)
 
@@ -159,13 +167,14 @@ def _without_line(number: int, index: LineIndex) -> Edit:
 
 def _in_prose(seen: list[Block], index: LineIndex) -> Iterator[Stray]:
     """JSON in the lines that belong to no fence, HTML block or quotation."""
+    found = codes.INLINE_DELTA.at(where="it stands in no delta block")
     for first, last in _prose(seen, index.count):
         start, end = index.start(first), index.start(last + 1)
         text = index.text[start:end]
         for node, result in deltas_in(text):
             line = index.number(start + node.start)
             edits = _wrap(text, node, result, start)
-            yield Stray(codes.INLINE_DELTA.at(line, where="it stands in no delta block"), edits)
+            yield Stray(found._replace(line=line), edits)
 
 
 def _prose(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
@@ -178,13 +187,30 @@ def _prose(seen: list[Block], last_line: int) -> Iterator[tuple[int, int]]:
     yield first, last_line
 
 
+def _before(text: str, position: int) -> str:
+    """The nearest character before the position that is no blank, if the line has one.
+
+    A line may hold very many objects, so each is looked at with its neighbours only.
+    """
+    while position and text[position - 1] != "\n":
+        position -= 1
+        if not text[position].isspace():
+            return text[position]
+    return ""
+
+
+def _after(text: str, position: int) -> str:
+    """The nearest character behind the position that is no blank, if the line has one."""
+    end = _BLANKS.match(text, position)
+    return text[end.end() : end.end() + 1].strip() if end else ""
+
+
 def _wrap(text: str, node: Node, result: Scan, offset: int) -> tuple[Edit, ...]:
     """Put a fence around a complete object that stands by itself, not in quotes or in a list."""
-    line_start = text.rfind("\n", 0, node.start) + 1
-    line_end = text.find("\n", node.end)
-    before = text[line_start : node.start].strip()
-    after = text[node.end : line_end if line_end >= 0 else len(text)].strip()
-    if result.root is not node or before[-1:] in _OPENERS or after[:1] in _CLOSERS:
+    if result.root is not node:
+        return ()
+    before, after = _before(text, node.start), _after(text, node.end)
+    if before in _OPENERS or after in _CLOSERS:
         return ()
     faults = [fault for fault in result.faults if fault.offset < node.end]
     if any(fault.edits is None for fault in faults):

@@ -74,6 +74,7 @@ class Diagnostic(NamedTuple):
     suggestion: str | None = None
     message_id: int | None = None
     readings: tuple[str, ...] = ()  # ready blocks, of which the author has to choose one
+    left_out: "Summary | None" = None  # of MORE_DIAGNOSTICS: how many it stands for
 
     @property
     def id(self) -> str:
@@ -105,6 +106,7 @@ class Diagnostic(NamedTuple):
             "suggestion": self.suggestion,
             "message_id": self.message_id,
             "readings": list(self.readings) or None,
+            "left_out": self.left_out._asdict() if self.left_out else None,
         }
         return {
             "id": self.id,
@@ -124,14 +126,27 @@ class Summary(NamedTuple):
 
     @classmethod
     def of(cls, diagnostics: Iterable[Diagnostic]) -> Self:
-        """Count them."""
-        severities = [diagnostic.severity for diagnostic in diagnostics]
-        return cls(severities.count(ERROR), severities.count(WARNING), severities.count(INFO))
+        """Count them. One that stands for others counts as those, not as itself."""
+        found = list(diagnostics)
+        severities = [each.severity for each in found if each.left_out is None]
+        counted = cls(severities.count(ERROR), severities.count(WARNING), severities.count(INFO))
+        for each in found:
+            counted = counted.plus(each.left_out) if each.left_out else counted
+        return counted
+
+    def plus(self, other: "Summary") -> Self:
+        """Return the sums."""
+        sums = (self.errors + other.errors, self.warnings + other.warnings, self.info + other.info)
+        return type(self)(*sums)
 
 
 _RANK = {ERROR: 0, WARNING: 1, INFO: 2}
+_LAST = 3  # the rank of a diagnostic that counts others
+_BEHIND_ALL_LINES = 2**62
 
 
 def worst_first(diagnostic: Diagnostic) -> tuple[int, int]:
     """The sort key of every list of diagnostics that is shown: severity, then line."""
+    if diagnostic.left_out is not None:
+        return (_LAST, diagnostic.line or _BEHIND_ALL_LINES)
     return (_RANK[diagnostic.severity], diagnostic.line or 0)

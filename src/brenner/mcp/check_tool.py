@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from brenner.check.message import check_composed
+from brenner.check.report import Report, deltas_json
 from brenner.diagnostics.codes import mail
+from brenner.diagnostics.codes.input import MESSAGE_TOO_LARGE
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
 from brenner.mail.abilities import Ability
@@ -41,7 +43,8 @@ def run(call: Call) -> Answer:
     draft = _draft(call)
     message = draft.message
     found = examine(call.desk, _letter(call, message))
-    report, _ = check_composed(message)
+    is_read = not any(each.code is MESSAGE_TOO_LARGE for each in found.violations)
+    report = check_composed(message)[0] if is_read else Report(None, None, ())
     said = [*_looked_at(draft, found)]
     if not found.may_be_sent and found.corrected:  # what the thread would refuse then
         said += _foreseen(call, found.corrected)
@@ -51,7 +54,7 @@ def run(call: Call) -> Answer:
         "type": type_of(message),
         "summary": Summary.of(said)._asdict(),
         "violations": [told_json(each, report.violations) for each in said],
-        "deltas": [delta._asdict() for delta in report.deltas],
+        **deltas_json(report.deltas),
         "corrected": _arguments(call, found.corrected) if found.corrected else None,
         "not_looked_at": [*draft.left_out, "sender_token"],
         "next": following,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.contribution import stated_base
 from brenner.delta.read import read_deltas
+from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.codes.contributing import NO_DELTAS
 from brenner.diagnostics.codes.delta_format import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
@@ -129,7 +130,7 @@ def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Ans
     stored = sent.stored
     outcome, owed, failed = _looked_up(call, stored)
     entries = outcome.entries if outcome else None
-    found = (*receipt.violations, *_warnings(entries or ()), *failed)
+    found = (*of_message((*receipt.violations, *_warnings(entries or ()))), *failed)
     said, own = _all_told(prepared, found)
     own += failed  # the words of the store, not of others
     message = stored.message

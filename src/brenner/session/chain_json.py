@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from brenner import __version__
 from brenner.artifact.state_json import decode_state, encode_state
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.session.chain import Chain, Published
 from brenner.session.chain_messages import asides_of, candidate_of, declared_by
 from brenner.session.rebuild import Candidate, Filed
@@ -120,4 +120,8 @@ def _diagnostic(parts: list[Any]) -> Diagnostic:
 
     code_id, *about = parts
     found = Diagnostic(CATALOGUE[code_id], *about)
-    return found._replace(also=tuple(found.also), readings=tuple(found.readings))
+    return found._replace(
+        also=tuple(found.also),
+        readings=tuple(found.readings),
+        left_out=Summary(*found.left_out) if found.left_out else None,
+    )

@@ -103,6 +103,6 @@ def asides_of(filed: Filed) -> Iterator[Aside]:
     name, body = type_of(filed), filed.posted.message.body
     if name == DELTA.name or "delta" not in body:
         return
+    found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=filed.posted.id)
     for block in filter(is_delta_fence, blocks(body)):
-        found = DELTA_NOT_CONTRIBUTED.at(block.line, type=name or _NO_TYPE)
-        yield Aside(filed.arrival, found._replace(message_id=filed.posted.id))
+        yield Aside(filed.arrival, found._replace(line=block.line))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from brenner.diagnostics.bounded import how_many
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.publication import Publication
 from brenner.thread.quoting import quoted
@@ -24,7 +25,7 @@ def section(name: str, lines: Iterable[str]) -> str:
 def bounded(found: Sequence[_Each], line: Callable[[_Each], str], command: str) -> list[str]:
     """A line for each of them; of too many for the first ones, and the command that shows all."""
     lines = [line(each) for each in found[:MOST_LISTED]]
-    more = len(found) - MOST_LISTED
+    more = how_many(found[MOST_LISTED:])
     return lines if more <= 0 else [*lines, f"- and {more} more: `{command}`"]
 
 

@@ -6,7 +6,7 @@ from brenner.artifact.conflicts import Conflict
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Reference
 from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.session.compiled_lines import (
     MOST_ID,
     MOST_NAME,
@@ -37,8 +37,9 @@ def _refused(entry: Entry) -> str:
     head += f"{quoted(entry.agent, MOST_NAME)}{': ' if said else ''}{said}"
     faults = [found for found in entry.diagnostics if found.severity is ERROR]
     lines = [f"  {_on_line(found, entry.line)}" for found in faults[:_MOST_FAULTS]]
-    if len(faults) > _MOST_FAULTS:
-        lines.append(f"  - and {counted(len(faults) - _MOST_FAULTS, 'fault')} more")
+    more = Summary.of(entry.diagnostics).errors - len(lines)
+    if more > 0:
+        lines.append(f"  - and {counted(more, 'fault')} more")
     return "\n".join([head, *lines])
 
 

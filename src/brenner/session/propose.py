@@ -10,6 +10,7 @@ from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
+from brenner.diagnostics.bounded import of_messages
 from brenner.diagnostics.codes.message_body import MB_004
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_MESSAGES_OF_A_VERSION
@@ -99,9 +100,8 @@ def propose(
         status=status,
         read=read,
         contributors=contributors_of(merged.ledger, artifact),
-        not_contributed=(
-            *(aside.diagnostic for aside in chain.aside),
-            *_overlooked(read),
+        not_contributed=of_messages(
+            (*(aside.diagnostic for aside in chain.aside), *_overlooked(read))
         ),
         left=left,
     )

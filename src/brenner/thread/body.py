@@ -68,7 +68,8 @@ def _missing(
         return [codes.QUESTION_FROM_TITLE.at(heading.line, title=heading.text)]
     if rule.instead and find_section(found, rule.instead):
         return []
-    empty = next((section for section in found if section.key == normalised(rule.name)), None)
+    key = normalised(rule.name)
+    empty = next((section for section in found if section.key == key), None)
     return [
         rule.missing.at(
             empty.line if empty else 1,
@@ -84,10 +85,15 @@ def _missing(
 
 def _hint(name: str, blocks: list[Block], lines_before: int) -> str:
     """A heading that was probably meant: misspelt, or of level 1."""
-    headings: dict[str, Block] = {}
+    as_written: dict[str, Block] = {}
     for block in blocks:
-        if block.kind is Kind.HEADING and not block.quoted and len(headings) < _MOST_HEADINGS:
-            headings.setdefault(normalised(block.text), block)
+        if block.kind is Kind.HEADING and not block.quoted:
+            as_written.setdefault(block.text, block)
+    headings: dict[str, Block] = {}
+    for text, block in as_written.items():
+        if len(headings) == _MOST_HEADINGS:
+            break
+        headings.setdefault(normalised(text), block)
     near = nearest(normalised(name), headings)
     if near is None:
         return ""
@@ -182,7 +188,8 @@ def check_version_field(message_type: MessageType, blocks: list[Block]) -> list[
     name = message_type.version_field
     if not name:
         return []
-    stated = [field for field in fields(blocks) if normalised(field.name) == normalised(name)]
+    key = normalised(name)
+    stated = [field for field in fields(blocks) if normalised(field.name) == key]
     versions = [field for field in stated if VERSION.fullmatch(field.value)]
     wrong = [
         (field.line, f"**{field.name}**: {field.value}")

@@ -85,7 +85,8 @@ def read_compiled(message: Message) -> CompiledBody:
 def read_compiled_blocks(message: Message, body: list[Block]) -> CompiledBody:
     """The same for a body whose blocks are known already."""
     found = sections(body)
-    full = next((one for one in found if one.key == normalised(FULL_ARTIFACT)), None)
+    key = normalised(FULL_ARTIFACT)
+    full = next((one for one in found if one.key == key), None)
     record = _record(body)
     inline, inline_line = _inline(message.body, full, body) if full else (None, 0)
     above = [block for block in body if full is None or block.line < full.line]

@@ -8,6 +8,7 @@ from brenner.markdown.blocks import Block, Kind
 
 _TITLE_LEVEL = 1
 _BOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # of a checklist, with its text
+_EMPHASIS = re.compile(r"[*_`]")
 _DECORATION = re.compile(r"\s*(?:\(optional\))?\s*:?\s*(?:\(optional\))?\s*\Z", re.IGNORECASE)
 
 
@@ -46,7 +47,7 @@ class Section(NamedTuple):
 
 def normalised(name: str) -> str:
     """A section's name as compared: case, emphasis, a trailing colon, `(optional)` aside."""
-    return _DECORATION.sub("", re.sub(r"[*_`]", "", name[:200])).strip().casefold()
+    return _DECORATION.sub("", _EMPHASIS.sub("", name[:200])).strip().casefold()
 
 
 def sections(blocks: list[Block]) -> list[Section]:

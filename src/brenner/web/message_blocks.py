@@ -1,12 +1,14 @@
 """The delta blocks of a message, and what became of each: the ledger, seen from its mail."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.ledger_words import block_words, outcome_words
 from brenner.delta.blocks import could_hold_strays, read_blocks
 from brenner.delta.model import DeltaBlock
+from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Block
@@ -127,16 +129,17 @@ def _asides(stored: Stored, found: list[Block], most: int, most_sent: int) -> Bl
     """Blocks in a message that is no DELTA contribute nothing, and that is said of each."""
     said = [each.diagnostic for each in asides_of(filed(stored))]
     of_all = {"state": _ASIDE, "version": None, "outcome": _NOT_CONTRIBUTED}
+    pairs = zip(read_blocks(found), said, strict=True)
     shown = [
         {**_written(block, most_sent), **of_all, "violations": [diagnostic.to_json()]}
-        for block, diagnostic in zip(read_blocks(found), said, strict=True)
+        for block, diagnostic in islice(pairs, most)
     ]
-    return Blocks(shown[:most], len(shown), {_ASIDE: len(shown)} if shown else {}, [])
+    return Blocks(shown, len(said), {_ASIDE: len(said)} if said else {}, [])
 
 
 def _strays(stored: Stored, found: list[Block]) -> list[Document]:
     """What looks like a contribution in a DELTA, and is none."""
-    return [each.to_json() for each in _stray_diagnostics(stored, found)]
+    return [each.to_json() for each in of_message(_stray_diagnostics(stored, found))]
 
 
 def _stray_diagnostics(stored: Stored, found: list[Block]) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from brenner.artifact.ledger import ledger_json
 from brenner.artifact.model import ITEM_SECTIONS, Artifact
 from brenner.artifact.summary import changes
 from brenner.delta.schema import RESEARCH_THREAD
+from brenner.diagnostics.bounded import of_messages
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.session.compiled_sections import statistics, third_alternative
 from brenner.workflows.compile import Compiled, Status
@@ -11,9 +12,9 @@ from brenner.workflows.compile import Compiled, Status
 
 def compiled_json(done: Compiled) -> dict[str, object]:
     """The stable form; keys are only ever added."""
-    found = [*done.notes, *done.warnings, *done.not_contributed]
-    found += [each for entry in done.ledger for each in entry.diagnostics]
-    found += [done.failed.diagnostic] if done.failed else []
+    of_mail = [*done.notes, *done.warnings, *done.not_contributed]
+    of_mail += [each for entry in done.ledger for each in entry.diagnostics]
+    found = [*of_messages(of_mail), *([done.failed.diagnostic] if done.failed else [])]
     return {
         "thread_id": done.thread_id,
         "status": done.status.value,

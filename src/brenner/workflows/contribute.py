@@ -37,6 +37,7 @@ from brenner.thread.types import DELTA, PLACEHOLDER
 from brenner.workflows.chains import check_usable, load_chain, load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import Earlier
+from brenner.workflows.send import unsendable
 from brenner.workflows.shorthand import kickoffs_of, shorthand
 
 _BASE = f"**{DELTA.version_field}**: v"
@@ -98,7 +99,8 @@ def prepare(desk: Desk, wanted: Contribution) -> Prepared:
         subject=_subject(wanted, given, shorthand(desk.mailbox, wanted.agent, wanted.thread_id)),
         body=_body(wanted, given.texts),
     )
-    return _checked(message, given)
+    long = unsendable(message.body, desk.project)
+    return Prepared(message, (long,), (), wanted.deltas) if long else _checked(message, given)
 
 
 class Expected(NamedTuple):
@@ -254,7 +256,7 @@ def _of_a_session(message: Message) -> tuple[Report, Message | None]:
 
 def _mended(report: Report) -> Iterator[Correction]:
     for found in report.violations:
-        if found.severity is ERROR:
+        if found.severity is ERROR or found.left_out:
             yield Correction(found.block or 0, found.id, found.message)
 
 

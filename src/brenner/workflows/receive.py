@@ -39,7 +39,13 @@ from brenner.workflows.delta_subjects import about_role, with_shorthand
 from brenner.workflows.desk import Desk
 from brenner.workflows.keys import stored_key
 from brenner.workflows.leading import leading_type, may_not_lead
-from brenner.workflows.send import SendOptions, advised, examine_composed, strangers
+from brenner.workflows.send import (
+    SendOptions,
+    advised,
+    examine_composed,
+    strangers,
+    unsendable,
+)
 from brenner.workflows.shorthand import shorthand
 
 _SESSION = (KICKOFF.name, DELTA.name, COMPILED.name)
@@ -107,7 +113,7 @@ def receive(desk: Desk, letter: Letter) -> Receipt:
 def examine(desk: Desk, letter: Letter) -> Examined:
     """Everything that `receive` does, but nothing is stored: the answer to whether it may be."""
     message = letter.message
-    unreadable = tuple(_unstorable(letter))
+    unreadable = tuple(_unstorable(desk, letter))
     if unreadable:
         return Examined(may_be_sent=False, violations=unreadable)
     barred = tuple(_barred(desk, letter))
@@ -178,12 +184,17 @@ def _stored(desk: Desk, letter: Letter) -> Sent:
         raise Refused(found._replace(message_id=first)) from None
 
 
-def _unstorable(letter: Letter) -> Iterator[Diagnostic]:
+def _unstorable(desk: Desk, letter: Letter) -> Iterator[Diagnostic]:
     """What no home could keep as it is. A subject is read by patterns: it has a limit of its own.
 
-    A subject of the protocol has a lower one, which the check knows.
+    A subject of the protocol has a lower one, which the check knows. What a program of ours sends
+    may be as long as what is stored: it may be a version.
     """
     message = letter.message
+    long = None if letter.is_checked else unsendable(message.body, desk.project)
+    if long:
+        yield long
+        return
     bounds = {
         "thread": (message.thread_id, MOST_BODY_BYTES),
         "subject": (message.subject, MOST_MAIL_SUBJECT_BYTES),

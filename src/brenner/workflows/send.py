@@ -7,8 +7,9 @@ go through.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.message import check_composed, check_message
+from brenner.check.message import check_composed, check_message, too_large
 from brenner.check.report import Report
+from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.message_body import (
@@ -53,6 +54,9 @@ class Outcome(NamedTuple):
 
 def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     """Send the message in the text of a message file."""
+    found = unsendable(text, options.project)
+    if found:
+        return Outcome(Report(None, None, (found,)), None)
     report = check_message(text, options.actor)
     file = parse_message_file(text)
     if not options.check:
@@ -60,8 +64,19 @@ def send_text(mailbox: Mailbox, text: str, options: SendOptions) -> Outcome:
     return _send(mailbox, file.message, report, options, file.body_line - 1)
 
 
+def unsendable(text: str, project: Project | None) -> Diagnostic | None:
+    """Return what is wrong with a text that is longer than a message which is sent may be.
+
+    This holds whether or not the message is checked. What the program composes may be longer.
+    """
+    return too_large(text, project.most_message_bytes) if project else None
+
+
 def examine_text(mailbox: Mailbox, text: str, options: SendOptions) -> Report:
     """What `send_text` would say; nothing is stored."""
+    found = unsendable(text, options.project)
+    if found:
+        return Report(None, None, (found,))
     file = parse_message_file(text)
     report = check_message(text, options.actor)
     return _examined(mailbox, file.message, report, options, file.body_line - 1)
@@ -181,7 +196,8 @@ def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
 
 
 def _with(report: Report, found: list[Diagnostic]) -> Report:
-    return report._replace(violations=tuple(sorted((*report.violations, *found), key=worst_first)))
+    together = sorted((*report.violations, *found), key=worst_first)
+    return report._replace(violations=of_message(together))
 
 
 def strangers(

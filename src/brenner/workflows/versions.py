@@ -317,7 +317,7 @@ def verify(
 
 
 def _missing(chain: Chain) -> tuple[Diagnostic, ...]:
-    """How to get a missing version back: the verdict on the one after it only says what is wrong."""
+    """Return how to get a missing version back; the verdict on the next one does not say it."""
     return _broken(chain) if chain.broken and chain.broken.is_gap else ()
 
 

@@ -47,6 +47,11 @@ class EditedField(NamedTuple):
     values: Mapping[str, object]
     is_replaced: bool = False
 
+    @property
+    def key(self) -> str:
+        """What makes two of them say the same."""
+        return _canonical((self.name, dict(self.values), self.is_replaced))
+
     def disagrees(self, other: "EditedField") -> bool:
         """Whether the two say different things of the same field."""
         if self.name != other.name:

@@ -88,6 +88,7 @@ class _Walk:
         self._active = draft.active_hypotheses
         self._killed: set[Target] = set()
         self._edits: dict[Target, list[tuple[Delta, Meanings]]] = {}
+        self._said_above: dict[str, dict[str, dict[str, EditedField]]] = {}
         self._counts_on: list[tuple[int, int]] = []
 
     def decide(self, block: DeltaBlock) -> Fate:
@@ -179,15 +180,23 @@ class _Walk:
             return key, firsts[0] if firsts else None
         edited = edited_fields(delta, payload)
         is_changed = self._author.has_changed_since(firsts[0], edited) or any(
-            above.disagrees(field) for above in self._edited_above(item_id) for field in edited
+            above.disagrees(field)
+            for field in edited
+            for above in self._edited_above(item_id).get(field.name, {}).values()
         )
         return key, None if is_changed else firsts[0]
 
-    def _edited_above(self, item_id: str) -> Iterator[EditedField]:
-        """What the blocks above say of an item."""
-        for delta, meant in self._edits.get(item_id, ()):
+    def _edited_above(self, item_id: str) -> Mapping[str, Mapping[str, EditedField]]:
+        """What the blocks above say of an item, by field. What they say again is there once.
+
+        Each block is read once, however many blocks below are compared with it.
+        """
+        said = self._said_above.setdefault(item_id, {})
+        for delta, meant in self._edits.pop(item_id, ()):
             ids = {written: str(target) for written, target in meant.items()}
-            yield from edited_fields(delta, with_ids(delta, ids, self._draft.thread_id))
+            for field in edited_fields(delta, with_ids(delta, ids, self._draft.thread_id)):
+                said.setdefault(field.name, {})[field.key] = field
+        return said
 
     def _forbidden(self, block: DeltaBlock, delta: Delta, meant: Meanings) -> Iterator[Reason]:
         """What the state of the artifact forbids."""

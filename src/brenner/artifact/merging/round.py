@@ -23,6 +23,7 @@ from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
+from brenner.diagnostics.bounded import of_blocks, of_message
 from brenner.diagnostics.codes import merge as codes
 from brenner.diagnostics.codes.message_body import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publish import AP_009
@@ -133,7 +134,8 @@ class Round:
         reading = read_message(contribution, base, draft, author)
         verdict = decide(reading, draft, author)
         settled = list(settle(reading, verdict, draft))
-        said = self._apply_all(settled, posted, base)
+        lines = {each.block.number: each.block.fence.line for each in settled}
+        said = of_blocks(self._apply_all(settled, posted, base), lines)
         self.ledger += [_entry(each, said[each.block.number], posted) for each in settled]
         applied = [each for each in settled if each.outcome is Outcome.APPLIED]
         if applied:
@@ -145,9 +147,9 @@ class Round:
         versions = self._state.versions
         base = base_of(contribution.posted, contribution.stated_base, versions)
         stated = contribution.stated_base
-        self.warnings += [
+        self.warnings += of_message(
             found._replace(message_id=contribution.posted.id) for found in contribution.warnings
-        ]
+        )
         if stated is not None and stated != base.number:
             found = AP_009.at(version=stated, latest=versions[-1].number)
             self.warnings.append(found._replace(message_id=contribution.posted.id))

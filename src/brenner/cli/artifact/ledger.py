@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from brenner.artifact.ledger import Entry, Outcome, counts
+from brenner.artifact.ledger import Entry, Outcome, counts, is_listed
 from brenner.artifact.ledger_words import block_words, duplicate_words
 from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
@@ -72,6 +72,7 @@ class _Line(NamedTuple):
         "versions": [],
         **{outcome.value: 0 for outcome in Outcome},
         "entries": [],
+        "entries_left_out": 0,
     },
     epilog=examples(
         "brenner artifact ledger RS-20251230-cell-fate",
@@ -148,7 +149,9 @@ def _document(loaded: Loaded, versions: list[int], lines: Sequence[_Line]) -> di
                 "altered": line.is_altered,
             }
             for line in lines
+            if is_listed(line.entry)
         ],
+        "entries_left_out": sum(not is_listed(line.entry) for line in lines),
         **notes_json([loaded]),
     }
 
@@ -163,7 +166,12 @@ def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool)
     if of[Outcome.REFUSED]:
         yield "\n" + fold([], [Piece("Refused", ATTENTION)], INDENT, out)
         for line in of[Outcome.REFUSED]:
-            yield from _refused(line, out, of_all=of_all)
+            if is_listed(line.entry):
+                yield from _refused(line, out, of_all=of_all)
+        more = sum(not is_listed(line.entry) for line in of[Outcome.REFUSED])
+        if more:
+            words = f"and {more:,} more of the same messages, for the same reason"
+            yield fold([Piece(INDENT)], [Piece(words)], _BELOW, out)
         yield advice("`brenner mail show MESSAGE` shows what was sent.", out)
     if of[Outcome.DUPLICATE]:
         yield "\n" + fold([], [Piece("Duplicates", BOLD)], INDENT, out)

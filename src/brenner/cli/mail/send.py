@@ -11,7 +11,7 @@ from brenner.cli.mail.compose import Draft, Flags, compose
 from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk_to_try, is_trial, real_desk
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
-from brenner.cli.reading import STANDARD_INPUT, read_text
+from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
@@ -82,7 +82,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
     """
     said = Flags(**flags)  # type: ignore[arg-type]
     _check_usage(file, said, key)
-    given = None if said.are_given else _read(file or STANDARD_INPUT)
+    given = None if said.are_given else _read(file or STANDARD_INPUT, settings)
     if isinstance(given, Diagnostic):
         return _unreadable(given, file or STANDARD_INPUT, settings)
     with desk_to_try(settings) as here:
@@ -119,8 +119,8 @@ def _check_usage(file: str | None, said: Flags, key: str | None) -> None:
         raise click.UsageError(message)
 
 
-def _read(name: str) -> Draft | Diagnostic:
-    text = read_text(name)
+def _read(name: str, settings: Settings) -> Draft | Diagnostic:
+    text = read_message(name, settings)
     return text if isinstance(text, Diagnostic) else Draft(text, name)
 
 

@@ -1,6 +1,6 @@
 """Codes of ours for what is handed in: files, message headers, usage."""
 
-from brenner.diagnostics.model import ERROR, WARNING, Code, Example
+from brenner.diagnostics.model import ERROR, INFO, WARNING, Code, Example
 
 _FILE = "rulings, Small decisions: a message file"
 
@@ -29,10 +29,25 @@ MESSAGE_TOO_LARGE = Code(
     severity=ERROR,
     title="The message is too large",
     message="The message is larger than {most} bytes; nothing in it was read.",
-    fix="Send the contribution in several messages, and point to large material by path.",
+    fix="Send the contribution in several messages, and point to large material by path.{setting}",
     why="The limit holds before anything is parsed, so that no message can exhaust the machine.",
     spec="R5",
     example=Example("text", "a message of 50 MB", "a message that names the file of 50 MB"),
+)
+MORE_DIAGNOSTICS = Code(
+    id="MORE_DIAGNOSTICS",
+    severity=INFO,
+    title="More diagnostics than are shown",
+    message="This {of} has more diagnostics than are shown. Left out: {what}.",
+    fix="Fix what is shown, then check again.",
+    why="A list of thousands hides the first errors, and makes every page and answer that shows "
+    "it slow. Errors are shown before warnings, and warnings before infos.",
+    spec="R5; R7",
+    example=Example(
+        "text",
+        "a text in a delta block with 60 commands of LaTeX such as `\\tau`",
+        "the same text with `\\\\tau`",
+    ),
 )
 FILE_TOO_LARGE = Code(
     id="FILE_TOO_LARGE",
@@ -256,6 +271,7 @@ CODES = (
     UNREADABLE_INPUT,
     NOT_UTF8,
     MESSAGE_TOO_LARGE,
+    MORE_DIAGNOSTICS,
     FILE_TOO_LARGE,
     NO_ARTIFACT,
     NO_SECTION_NUMBERS,

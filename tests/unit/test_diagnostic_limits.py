@@ -1,0 +1,346 @@
+"""However much is wrong with a message: what is reported is bounded, true, and takes linear work.
+
+Nothing here measures time. Work is counted: diagnostics, edits, calls, characters that are copied.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import FrameType
+
+import pytest
+
+from brenner.artifact.ledger import Outcome, ledger_json
+from brenner.artifact.merge import merge
+from brenner.artifact.state import empty_state
+from brenner.check.message import check_message
+from brenner.delta import explain
+from brenner.delta.blocks import read_blocks
+from brenner.delta.stray import find_strays
+from brenner.diagnostics.bounded import of_block, of_blocks, of_message, of_messages
+from brenner.diagnostics.codes.delta_blocks import INLINE_DELTA
+from brenner.diagnostics.codes.input import EMPTY_MESSAGE, MORE_DIAGNOSTICS, UNREADABLE_INPUT
+from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
+from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
+from brenner.diagnostics.model import INFO, WARNING, Diagnostic, Summary, worst_first
+from brenner.limits import (
+    MOST_BLOCKS,
+    MOST_DIAGNOSTICS_OF_A_BLOCK,
+    MOST_DIAGNOSTICS_OF_A_MESSAGE,
+)
+from brenner.markdown.blocks import blocks
+from brenner.session.propose import propose
+from brenner.thread.messages import Message
+from brenner.thread.posted import Posted
+from chains import chain_of, compiler, foreign
+from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
+from scenes import THREAD_ID
+
+THREAD = THREAD_ID
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
+_SIZE = 300_000
+_SMALL = 16_000
+_KILL = '{"operation":"KILL","section":"anomaly_register","target_id":"X1","rationale":"r"}'
+_TAU = '{"operation":"KILL","section":"anomaly_register","target_id":"X1","rationale":"%s"}'
+
+
+def text_of(body: str, subject: str = "DELTA[gpt]: x") -> str:
+    """A message file."""
+    headers = "Thread: RS-20251230-limits-of-mail\nFrom: BlueLake\nTo: Operator\n"
+    return f"{headers}Subject: {subject}\n\n{body}"
+
+
+def posted(body: str, subject: str = "DELTA[gpt]: x") -> Posted:
+    """A stored message, however long."""
+    return Posted(7, _AT, Message(THREAD, "BlueLake", ("Operator",), subject, body))
+
+
+def ids(found: tuple[Diagnostic, ...]) -> list[str]:
+    """The codes."""
+    return [each.id for each in found]
+
+
+# What a check reports
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
+def test_check_is_bounded(body: HostileBody) -> None:
+    """At most so many diagnostics of a block and of a message, and JSON of a bounded length."""
+    report = check_message(text_of(body.make(_SIZE), body.subject))
+    assert len(report.violations) <= MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
+    by_block = Counter(each.block for each in report.violations if each.block)
+    assert max(by_block.values(), default=0) <= MOST_DIAGNOSTICS_OF_A_BLOCK + 1
+    document = report.to_json()
+    assert len(json.dumps(document | {"corrected": None})) < 600_000
+    assert document["deltas_total"] == len(report.deltas)
+    assert all(each.valid or each.code for each in report.deltas)
+
+
+def test_counts_are_true() -> None:
+    """What is left out is counted by severity, and the summary counts everything."""
+    count = 3_000
+    report = check_message(text_of(OBJECT * count))
+    shown = [each for each in report.violations if each.code is INLINE_DELTA]
+    more = report.violations[-1]
+    assert more.code is MORE_DIAGNOSTICS
+    assert more.left_out == Summary(0, 0, count - len(shown))
+    assert f"{count - len(shown):,} infos" in more.message
+    assert report.summary == Summary(1, 0, count)  # the error is that it has no delta block
+    assert more.to_json()["left_out"] == {"errors": 0, "warnings": 0, "info": count - len(shown)}
+
+
+def test_of_one_block() -> None:
+    """A valid block with very many warnings stays valid, and is applied."""
+    body = fence(_TAU % ("\\tau " * 1_000)) + fence(_KILL)
+    report = check_message(text_of(body))
+    assert report.valid
+    assert [each.valid for each in report.deltas] == [True, True]
+    assert report.summary == Summary(0, 1_000, 0)
+    assert ids(report.violations) == [JSON_SUSPICIOUS_ESCAPE.id] * 50 + [MORE_DIAGNOSTICS.id]
+    assert (report.violations[-1].block, report.violations[-1].line) == (1, 6)
+
+
+def test_no_error_hides_behind_warnings() -> None:
+    """The last block of many has the only error: it is shown, and each block keeps its code."""
+    body = fence(_TAU % ("\\tau " * 60)) * 20 + fence('{"operation":"ADD"}')
+    report = check_message(text_of(body))
+    assert not report.valid
+    assert report.summary.warnings == 20 * 60
+    errors = [each for each in report.violations if each.block == 21]
+    assert len(errors) == report.summary.errors > 0
+    assert [each.code for each in report.deltas] == [None] * 20 + [errors[0].id]
+
+
+def test_every_kind_of_problem_is_shown() -> None:
+    """A placeholder behind hundreds of other warnings still keeps a message from being sent."""
+    body = fence(_TAU % ("\\tau " * 60)) * 20 + "\n[[fill in: your reasons]]\n"
+    report = check_message(text_of(body))
+    assert len(report.violations) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
+    assert PLACEHOLDER_LEFT.id in ids(report.violations)
+    many = [UNREADABLE_INPUT.at(path="x", reason="y")] * 300
+    kept = of_message([*many, EMPTY_MESSAGE.at()])
+    assert EMPTY_MESSAGE.id in ids(kept)
+
+
+def test_too_many_blocks_share_one_reason() -> None:
+    """All are refused; as many are listed as would have been read."""
+    count = MOST_BLOCKS + 500
+    report = check_message(text_of(fence("{}") * count))
+    assert {each.code for each in report.deltas} == {"TOO_MANY_BLOCKS"}
+    document = report.to_json()
+    assert isinstance(document["deltas"], list)
+    assert (len(document["deltas"]), document["deltas_total"]) == (MOST_BLOCKS, count)
+
+
+def test_corrections_count_all_strays() -> None:
+    """A correction is compared with all that was there, not with what the report shows."""
+    block = '{"operation": "KILL", "section": "anomaly_register", "target_id": "X1", '
+    body = "\n\n".join([block + f'"rationale": "r{number}"}}' for number in range(400)])
+    report = check_message(text_of(body + "\n"))
+    assert report.corrected is not None
+    again = check_message(report.corrected)
+    assert (again.valid, len(again.deltas)) == (True, 400)
+
+
+# The one place that decides
+
+
+def found(count: int, block: int | None = None) -> list[Diagnostic]:
+    """So many infos, on lines of their own."""
+    made = INLINE_DELTA.at(where="x")._replace(block=block)
+    return [made._replace(line=number) for number in range(1, count + 1)]
+
+
+def test_cutting_twice_changes_nothing() -> None:
+    """Lists that were cut can be put together and cut again; nothing is counted twice."""
+    once = of_message(found(500))
+    assert of_message(once) == once
+    more = of_message([*once, *found(300)])
+    assert len(more) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
+    assert Summary.of(more) == Summary(0, 0, 800)
+    in_block = of_block(found(80, block=3), 3, 9)
+    assert len(in_block) == MOST_DIAGNOSTICS_OF_A_BLOCK + 1
+    assert of_block(in_block, 3, 9) == in_block
+    counted = of_block(in_block, 3, 9, {WARNING: 7, INFO: 1})
+    assert Summary.of(counted) == Summary(0, 7, 81)
+
+
+def test_few_are_left_as_they_are() -> None:
+    """Up to the limit nothing changes, not even the order."""
+    few = tuple(reversed(found(MOST_DIAGNOSTICS_OF_A_MESSAGE)))
+    assert of_message(few) == few
+    assert of_messages(few) == few
+
+
+def test_blocks_share_the_room_of_a_message() -> None:
+    """Each keeps its worst one, whatever the others have."""
+    warning = JSON_SUSPICIOUS_ESCAPE.at(1, escape="e", character="c", rest="r", name="n")
+    error = UNREADABLE_INPUT.at(5, path="x", reason="y")
+    said = {number: (*found(60), warning, error) for number in range(1, 101)}
+    kept = of_blocks(said, dict.fromkeys(said, 1))
+    assert all(each[0] in (error, warning) or error in each for each in kept.values())
+    assert all(error in each for each in kept.values())
+    total = sum(len([one for one in each if one.left_out is None]) for each in kept.values())
+    assert total <= MOST_DIAGNOSTICS_OF_A_MESSAGE + len(said)
+    assert Summary.of(one for each in kept.values() for one in each) == Summary(100, 100, 6_000)
+
+
+def test_a_count_comes_last() -> None:
+    """Behind all others, and behind those of single blocks."""
+    in_block = of_block(found(80, block=3), 3, 9)
+    together = sorted([*of_message(found(300)), *in_block, EMPTY_MESSAGE.at()], key=worst_first)
+    assert ids(tuple(together[-2:])) == [MORE_DIAGNOSTICS.id] * 2
+    assert [each.block for each in together[-2:]] == [3, None]
+
+
+# Ledgers and compiles
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
+def test_ledger_is_bounded(body: HostileBody) -> None:
+    """Every block has its state, a refused one its reason; the whole is no longer for that."""
+    made = body.make(_SIZE)
+    expected = len(check_message(text_of(made, body.subject)).deltas)
+    merged = merge(empty_state(THREAD), [posted(made, body.subject)])
+    ledger = merged.ledger
+    assert len(ledger) == expected
+    for entry in ledger:
+        assert len(entry.diagnostics) <= MOST_DIAGNOSTICS_OF_A_BLOCK + 1
+        if entry.state is Outcome.REFUSED:
+            assert Summary.of(entry.diagnostics[:1]).errors == 1
+    shown = [one for entry in ledger for one in entry.diagnostics if one.left_out is None]
+    assert len(shown) <= MOST_DIAGNOSTICS_OF_A_MESSAGE + len(ledger)
+    assert len(merged.warnings) <= MOST_DIAGNOSTICS_OF_A_MESSAGE + 20
+    document = ledger_json(ledger)
+    assert isinstance(document["entries"], list)
+    assert len(document["entries"]) + int(str(document["entries_left_out"])) == len(ledger)
+    assert len(document["entries"]) <= MOST_BLOCKS
+    assert len(json.dumps(document)) < 2_000_000
+
+
+@pytest.mark.parametrize("name", ["objects on one line", "deltas in other mail", "quoted fences"])
+def test_proposal_is_bounded(name: str) -> None:
+    """Also what contributes nothing."""
+    body = HOSTILE_BODIES[name]
+    message = foreign(4, _AT, body.subject, body.make(_SIZE))
+    found = propose(chain_of([message]), compiler(_AT)).not_contributed
+    assert len(found) == MOST_DIAGNOSTICS_OF_A_MESSAGE + 1
+    assert {each.message_id for each in found} == {4}
+    assert sum(Summary.of(found)) > 5_000
+
+
+# Work
+
+
+class Counted(str):
+    """A text that counts the characters which are copied or searched."""
+
+    __slots__ = ()
+    work = 0
+
+    def __getitem__(self, key: object) -> "Counted":
+        part = Counted(super().__getitem__(key))  # type: ignore[index]
+        Counted.work += len(part)
+        return part
+
+    def rfind(self, *arguments: object) -> int:
+        """Count from the end of what is searched to where it was found."""
+        place = super().rfind(*arguments)  # type: ignore[arg-type]
+        end = arguments[2] if len(arguments) > 2 else len(self)
+        Counted.work += int(str(end)) - max(place, 0)
+        return place
+
+
+def looked_at(count: int) -> int:
+    """How many characters the search for strays looks at, in a line with so many objects."""
+    body = Counted(OBJECT * count)
+    Counted.work = 0
+    assert len(find_strays(body, blocks(body))) == count
+    return Counted.work
+
+
+def test_objects_on_one_line_take_linear_work() -> None:
+    """Each is looked at with its neighbours, not with the whole line."""
+    assert looked_at(1_200) < 6 * looked_at(300)
+
+
+def test_indented_fences_have_one_edit_for_each_line() -> None:
+    """Once all of them had the edits of all lines: 256 KB took all memory that there is."""
+    body = HOSTILE_BODIES["fences as indented code"].make(_SIZE)
+    strays = find_strays(body, blocks(body))
+    assert len(strays) > 1_000
+    assert sum(len(each.edits) for each in strays) <= body.count("\n")
+
+
+def test_lines_are_looked_up_for_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look-up counts the lines of the whole block."""
+    calls = Counter[str]()
+    line_of = explain._line  # noqa: SLF001
+
+    def counted(*arguments: object) -> int:
+        calls["line"] += 1
+        return line_of(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(explain, "_line", counted)
+    for name in ("commands of LaTeX", "several objects in a block"):
+        body = HOSTILE_BODIES[name].make(200_000)
+        assert len(read_blocks(blocks(body))) == 1
+    assert calls["line"] < 4 * MOST_DIAGNOSTICS_OF_A_BLOCK
+
+
+def calls_of(work: Callable[[str], object], text: str) -> int:
+    """How many functions are called, C's among them."""
+    count = 0
+
+    def called(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    explain._scanned.cache_clear()  # noqa: SLF001
+    sys.setprofile(called)
+    try:
+        work(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
+def test_four_times_the_bytes_take_four_times_the_calls(body: HostileBody) -> None:
+    """For checking with its correction, and for merging."""
+    short, long = body.make(_SMALL), body.make(4 * _SMALL)
+    for work in (
+        lambda text: check_message(text_of(text, body.subject)),
+        lambda text: merge(empty_state(THREAD), [posted(text, body.subject)]),
+    ):
+        work(short)  # what is imported or compiled once is not counted
+        assert calls_of(work, long) < 5 * calls_of(work, short) + 5_000
+
+
+def repeated_edits(count: int) -> list[Posted]:
+    """One edit; then very many that say the same besides another thing, and as many repeats."""
+    said = '{"operation":"EDIT","section":"hypothesis_slate","target_id":"H1","rationale":"r",'
+    added = '{"operation":"ADD","section":"hypothesis_slate","rationale":"r","payload":{"name":"N",'
+    edit = fence(said + '"payload":{"claim":"c"}}')
+    others = [
+        fence(said + f'"payload":{{"claim":"c","mechanism":"m{number}"}}}}')
+        for number in range(count)
+    ]
+    first = posted(fence(added + '"claim":"a","mechanism":"m","anchors":["[inference]"]}}') + edit)
+    return [first, posted("".join([*others, *[edit] * count]))._replace(id=8)]
+
+
+def merged_calls(count: int) -> int:
+    """How many functions are called to merge them."""
+    ledger = merge(empty_state(THREAD), repeated_edits(count)).ledger
+    states = Counter(entry.state for entry in ledger)
+    assert states == {Outcome.APPLIED: count + 2, Outcome.DUPLICATE: count}
+    messages = repeated_edits(count)
+    return calls_of(lambda _: merge(empty_state(THREAD), messages), "")
+
+
+def test_repeated_edits_take_linear_work() -> None:
+    """Each block is read once, however many blocks below are compared with it."""
+    assert merged_calls(120) < 5 * merged_calls(30)
