@@ -1,7 +1,14 @@
-"""Write the expected files of every history anew. Read the differences before keeping them."""
+"""Write the expected files of every history, and of the interfaces, anew.
 
+Read the differences before keeping them.
+"""
+
+import os
 import sys
+import tempfile
+from pathlib import Path
 
+from golden import interfaces
 from golden.history import HERE, HISTORIES, versions
 
 
@@ -20,6 +27,10 @@ def main() -> None:
             if not path.exists() or path.read_bytes() != text.encode():
                 path.write_bytes(text.encode())
                 sys.stdout.write(f"written {path.relative_to(HERE)}\n")
+    os.environ["COLUMNS"] = "80"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in interfaces.written(Path(folder)).items():
+            (interfaces.HERE / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
