@@ -6,6 +6,7 @@ the differences before keeping them.
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,10 @@ _VARIES = (
     (re.compile(r"\b(commit|in) [0-9a-f]{7,40}\b"), r"\1 COMMIT"),
     (re.compile(r"\b[0-9a-f]{40}\b"), "COMMIT"),
     (re.compile(r"\b[0-9a-f]{12}…"), "SHA256…"),
+    (re.compile(r"(?<=\\nDate: )[^\\]+"), "TIME"),
+    # Both versions may be compiled within one second; then it does not differ, and columns are narrow.
+    (re.compile(r"\\n +compiled_at +\[-TIME-\]\{\+TIME\+\}"), ""),
+    (re.compile(r"(?<=\w)  +(?=\[-)"), "  "),
     (re.compile(r"\bjust now\b|\b\d+ (?:s|min|seconds?) ago\b"), "AGO"),
 )
 # Commands whose JSON is documented, run where the demo was played
@@ -96,7 +101,8 @@ def _printed(arguments: list[str]) -> str:
 
 def demo(folder: Path) -> str:
     """What `brenner demo --json` prints, without what differs from run to run."""
-    done = brenner("demo", "demo", "--json", cwd=folder, COLUMNS="80")
+    nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    done = brenner("demo", "demo", "--json", cwd=folder, COLUMNS="80", **nobody)
     assert done.code == 0, done.err
     text = json.dumps(done.json, indent=1, ensure_ascii=False)
     text = text.replace(str(folder), "FOLDER")
