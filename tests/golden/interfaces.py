@@ -39,7 +39,7 @@ _VARIES = (
     (re.compile(r"\b[0-9a-f]{40}\b"), "COMMIT"),
     (re.compile(r"\b[0-9a-f]{12}…"), "SHA256…"),
     (re.compile(r"(?<=\\nDate: )[^\\]+"), "TIME"),
-    # Both versions may be compiled within one second; then it does not differ, and columns are narrow.
+    # Versions that are compiled within one second do not differ here, and columns are narrower.
     (re.compile(r"\\n +compiled_at +\[-TIME-\]\{\+TIME\+\}"), ""),
     (re.compile(r"(?<=\w)  +(?=\[-)"), "  "),
     (re.compile(r"\bjust now\b|\b\d+ (?:s|min|seconds?) ago\b"), "AGO"),
