@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,32 @@ def test_core_is_pure(path: Path) -> None:
     assert roots & IMPURE == set()
     text = path.read_text("utf-8")
     assert not re.search(r"(?<![\w.])(open|print|input)\(|\.(now|today)\(", text)
+
+
+def imported_at_start(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """What is imported when a file is: not what functions import, nor what only types need."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imported_at_start(node.orelse)
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        yield from imported_at_start(ast.iter_child_nodes(node))
+
+
+def test_no_file_imports_itself_through_others() -> None:
+    """Files can be read, and moved, one after the other."""
+    files = {name_of(path).removesuffix(".__init__"): path for path in MODULES}
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        found = imported_at_start(ast.parse(path.read_text("utf-8")).body)
+        owners = (each if each in files else each.rpartition(".")[0] for each in found)
+        graph[name] = {owner for owner in owners if owner in files and owner != name}
+    TopologicalSorter(graph).prepare()  # raises CycleError with the cycle
 
 
 def test_every_package_has_a_layer() -> None:

@@ -7,7 +7,7 @@ thread again, and publishes the next version or finds nothing left to do.
 from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.diff import Diff, diff
@@ -41,7 +41,6 @@ from brenner.workflows.persist import (
     persist,
     persistence_of,
 )
-from brenner.workflows.persist_latest import Latest, latest_of, persist_latest
 from brenner.workflows.previewed import check_as_seen, check_proposed
 from brenner.workflows.publishing import (
     OvertakenError,
@@ -63,6 +62,9 @@ from brenner.workflows.session_status import load_status
 from brenner.workflows.source_text import source_text_of
 from brenner.workflows.trusting import unverified
 from brenner.workflows.version_texts import version_text, version_texts
+
+if TYPE_CHECKING:
+    from brenner.workflows.persist_latest import Latest
 
 
 class CompileOptions(NamedTuple):
@@ -294,6 +296,8 @@ class _Compile:
         self, version: VersionText, wish: PersistOptions, error: BrennerError
     ) -> Persisted:
         """Persist the latest version; raise the error where that is the one which failed."""
+        from brenner.workflows.persist_latest import persist_latest  # only a loser needs it
+
         for _ in range(MOST_TRIES):
             latest = self._later_than(version)
             if latest is None:
@@ -305,8 +309,10 @@ class _Compile:
                 error = another
         raise error
 
-    def _later_than(self, version: VersionText) -> Latest | None:
+    def _later_than(self, version: VersionText) -> "Latest | None":
         """Return the latest version; None where it is this one, or where there is none."""
+        from brenner.workflows.persist_latest import latest_of
+
         try:
             latest = latest_of(self.desk, self.chain.thread_id)
         except BrennerError:  # what failed before is the error to report

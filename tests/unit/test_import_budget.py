@@ -1,0 +1,81 @@
+"""A command loads what it needs: lines and classes of ours, within a budget per command.
+
+Cold start is paid for every command that a person or a shell prompt runs. A change that needs more
+raises the number in `import_budget.toml`, where a reviewer sees it.
+"""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import brenner
+from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+
+SOURCE = Path(brenner.__file__).parent
+BUDGET = tomllib.loads((Path(__file__).parent / "import_budget.toml").read_text("utf-8"))
+_RUN = """
+import sys
+sys.argv = ["brenner", *{arguments!r}]
+from brenner.__main__ import main
+try:
+    code = main()
+except SystemExit as error:
+    code = error.code
+ours = [module for name, module in list(sys.modules.items()) if name.startswith("brenner")]
+print("\\n".join(module.__file__ for module in ours if module.__file__), file=sys.stderr)
+sys.exit(code)
+"""
+
+
+class Loaded(NamedTuple):
+    """What a command has loaded of the program."""
+
+    files: int
+    lines: int
+    classes: int
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a session that has something to compile, and a message file."""
+    folder = tmp_path_factory.mktemp("budget")
+    with a_desk(folder) as desk:
+        kickoff(desk)
+        contribute(desk, ANN, add("Gradient"))
+    (folder / "message.md").write_text(
+        f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: INFO: Hello\n\n# Hello\n\nHello.\n",
+        "utf-8",
+    )
+    return folder
+
+
+def loaded(project: Path, arguments: list[str]) -> Loaded:
+    """Run a command in a new interpreter, and count what it has loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN.format(arguments=arguments)],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = {Path(line) for line in done.stderr.splitlines() if line.startswith(str(SOURCE))}
+    texts = [path.read_text("utf-8") for path in found if path.suffix == ".py"]
+    classes = sum(
+        isinstance(node, ast.ClassDef) for text in texts for node in ast.walk(ast.parse(text))
+    )
+    return Loaded(len(texts), sum(text.count("\n") for text in texts), classes)
+
+
+@pytest.mark.parametrize("name", BUDGET)
+def test_a_command_stays_within_its_budget(project: Path, name: str) -> None:
+    budget = BUDGET[name]
+    now = loaded(project, [part.format(thread=THREAD) for part in budget["arguments"]])
+    over = {
+        kind: (count, budget[kind]) for kind, count in now._asdict().items() if count > budget[kind]
+    }
+    assert not over, "loaded more than import_budget.toml allows (now, budget)"
