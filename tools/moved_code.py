@@ -1,0 +1,89 @@
+"""Check that a change only moves code: the same statements, in whatever files, but for renames.
+
+    python tools/moved_code.py REVISION [RENAMES]
+
+compares all statements at module level under src/ in that revision with those in the work tree.
+Imports, docstrings of modules, comments and the order do not count. RENAMES is a file with two
+names on each line, the old and the new one; they are applied as whole words to the old code. What
+is left over on either side is printed, and the exit code is 1.
+"""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tarfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_SHOWN = 100  # characters of a statement
+
+
+def main(arguments: list[str]) -> int:
+    """Compare, print what differs, and return the exit code."""
+    if len(arguments) not in (1, 2):
+        print(__doc__, file=sys.stderr)
+        return 2
+    renames = dict(_pairs(Path(arguments[1]).read_text("utf-8"))) if arguments[1:] else {}
+    before = Counter(
+        _renamed(each, renames) for text in _in(arguments[0]) for each in statements(text)
+    )
+    now = Counter(each for text in _in_tree() for each in statements(text))
+    for sign, left in (("-", before - now), ("+", now - before)):
+        for statement in sorted(left.elements()):
+            print(sign, statement[:_SHOWN].replace("\n", "⏎"))
+    return int(before != now)
+
+
+def statements(text: str) -> Iterator[str]:
+    """Yield the statements of a file in one form, imports and the module's docstring left out."""
+    for number, node in enumerate(ast.parse(text).body):
+        is_docstring = (
+            number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        if not is_docstring and not _only_imports([node]):
+            yield ast.unparse(node)
+
+
+def _only_imports(nodes: Iterable[ast.stmt]) -> bool:
+    return all(
+        isinstance(node, ast.Import | ast.ImportFrom)
+        or (isinstance(node, ast.If) and _only_imports([*node.body, *node.orelse]))
+        for node in nodes
+    )
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        old, new = line.split()
+        yield old, new
+
+
+def _renamed(statement: str, renames: dict[str, str]) -> str:
+    if not renames:
+        return statement
+    words = re.compile(rf"\b(?:{'|'.join(map(re.escape, renames))})\b")
+    return words.sub(lambda found: renames[found[0]], statement)
+
+
+def _in(revision: str) -> Iterator[str]:
+    """Yield the text of every Python file under src/ in a revision."""
+    packed = subprocess.run(
+        ["git", "archive", "--format=tar", revision, "src"], capture_output=True, check=True
+    ).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.name.endswith(".py") else None
+            if file:
+                yield file.read().decode()
+
+
+def _in_tree() -> Iterator[str]:
+    for path in sorted(Path("src").rglob("*.py")):
+        yield path.read_text("utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
