@@ -17,6 +17,7 @@ from mail_shell import Done, Shell
 from session.desks import ANN, THREAD, a_desk, add, contribute, edit, kickoff
 
 Line = dict[str, Any]
+_ADOPTED = '{"at":"2025-12-30T14:00:00Z","content_hash":"' + "5" * 64 + '","id":1,"version":8}'
 
 
 @pytest.fixture
@@ -174,9 +175,44 @@ def test_a_whole_thread_brings_its_decisions(
     assert [each["decides"] for each in exported(there) if "decides" in each] == [False, True]
 
 
+def test_words_about_decisions_are_none(shell: Shell) -> None:
+    """Nor is a declaration in a message of another type."""
+    words = 'A record may begin with `{"adopted":{"version":1}}`.'
+    for subject, body in (
+        ("CRITIQUE: H1", words),
+        ("DELTA[opus]: x", words),
+        ("CRITIQUE: H1", void_of(shell)),
+    ):
+        path = written(shell, forged(subject, body, ANN))
+        assert shell("mail", "import", path).code == 0
+    assert versions(shell) == [1]
+
+
+def test_no_record_in_an_archive_makes_its_author_the_operator(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older archive says nothing of decisions; a bogus record before v1 must not, either."""
+    compiled = next(each for each in exported(shell) if "COMPILED" in each.get("subject", ""))
+    bogus = compiled["body"].replace('"operator":"Operator"', f'"operator":"{ANN}"')
+    bogus = bogus.replace('{"adopted":null', '{"adopted":' + _ADOPTED)
+    lines = [
+        *exported(shell)[:-1],
+        *forged("INFO: v1 is void", void_of(shell), ANN, id=5001)[1:2],
+        {"end": 0},
+    ]
+    lines.insert(2, forged("COMPILED: v9 x", bogus, ANN, id=5000)[1])
+    agents = [each for each in lines if "agent" in each]
+    others = [each for each in lines if "agent" not in each]
+    there = Shell(tmp_path / "there", monkeypatch)
+    there.folder.mkdir()
+    there.mail("import", written(shell, [others[0], *agents, *others[1:]]))
+    assert versions(there) == [1]
+
+
 def test_an_archive_from_before_counts_by_name_and_is_settled(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of this project's operator; another one's counts as long as the first version names her."""
     with a_desk(shell.folder) as desk:
         void_version(desk, THREAD, 1, "It was a mistake.")
     lines = exported(shell)

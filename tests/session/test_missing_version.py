@@ -1,15 +1,36 @@
 """A COMPILED message that was lost stops the next compile, before its number is used again."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Sent
+from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from mail_shell import Shell
-from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 
 NAMES = ("Gradient", "Lineage", "Clock")
+
+
+class Late:
+    """A mailbox in which something happens in the moment before a version is sent, once."""
+
+    def __init__(self, mailbox: Mailbox, happens: Callable[[], object]) -> None:
+        self._mailbox = mailbox
+        self._happens: list[Callable[[], object]] = [happens]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mailbox, name)
+
+    def send(self, message: Message, **conditions: Any) -> Sent:
+        if message.subject.startswith("COMPILED") and self._happens:
+            self._happens.pop()()
+        return self._mailbox.send(message, **conditions)
 
 
 @pytest.fixture
@@ -85,6 +106,30 @@ def test_the_operator_keeps_what_was_built_on_it(shell: Shell, archive: Path) ->
     assert [each["name"] for each in shown["hypothesis_slate"]] == list(NAMES)
     assert shown["metadata"]["version"] == 4
     assert shell("artifact", "verify", THREAD).code == 0
+
+
+def test_a_contribution_that_the_kept_version_has_not_read_stays_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It came in while v3 was compiled, before its message and unread by it."""
+    with a_desk(tmp_path / "source") as desk:
+        kickoff(desk)
+        for name in NAMES:
+            contribute(desk, ANN, add(name))
+            if name == NAMES[-1]:
+                late = Late(desk.mailbox, lambda: contribute(desk, BEA, add("Late")))
+                compile_thread(desk._replace(mailbox=late), THREAD, CompileOptions())
+            else:
+                compile_thread(desk, THREAD, CompileOptions())
+    path = tmp_path / "whole.jsonl"
+    Shell(tmp_path / "source", monkeypatch).mail("export", str(path))
+    here = Shell(tmp_path / "here", monkeypatch)
+    here.folder.mkdir()
+    here.mail("import", without(path, 2))
+    assert here("session", "adopt", THREAD).code == 0
+    assert here("compile", THREAD, "--json").json["changes"]["added"] == ["H4"]
+    shown = here("artifact", "show", THREAD, "--json").json
+    assert [each["name"] for each in shown["hypothesis_slate"]] == [*NAMES, "Late"]
 
 
 def test_an_older_version_that_is_no_longer_needed_does_not_stop(

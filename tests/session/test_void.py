@@ -1,14 +1,16 @@
 """Voids cover the messages that they name, whatever the clock says and whoever is the operator."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import Profile
+from brenner.mail.model import Profile, Record
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.session.void import voided_by
+from brenner.thread.messages import Message
+from brenner.workflows import publishing
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.transfer import export_archive, import_archive
@@ -82,18 +84,49 @@ def test_a_version_after_a_void_stays(
 
 
 def test_a_void_names_every_message_of_its_number(desk: Desk) -> None:
-    """One record each; a copy that is posted after it is the version again."""
+    """One record each. A copy that comes in later is void with it, and a new version is not."""
     second = history(desk, THREAD).versions[1].message
     desk.mailbox.send(second.message)
     void = void_version(desk, THREAD, 2, "").message
     assert [each.content_hash for each in voided_by(void.message)] == [second.content_hash] * 2
     assert numbers(desk) == [1]
-    again = desk.mailbox.send(second.message).stored
+    desk.mailbox.send(second.message)
+    assert numbers(desk) == [1]
+    again = compile_thread(desk, THREAD, CompileOptions()).message
+    assert again
     assert numbers(desk) == [1, 2]
     assert history(desk, THREAD).versions[1].message == again
-    second_void = void_version(desk, THREAD, 2, "").message
-    assert len(voided_by(second_void.message)) == 3
-    assert numbers(desk) == [1]
+
+
+def test_a_version_that_is_compiled_again_at_once_is_another_message(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within one second its content would be the same, and the void would cover it."""
+
+    class Frozen(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Frozen":
+            return cls(2026, 1, 1, 12, tzinfo=tz)
+
+    monkeypatch.setattr(publishing, "datetime", Frozen)
+    contribute(desk, BEA, add("Clock"))
+    for expected in ([1, 2, 3], [1, 2, 3]):
+        compile_thread(desk, THREAD, CompileOptions())
+        assert numbers(desk) == expected
+        void_version(desk, THREAD, 3, "")
+        assert numbers(desk) == [1, 2]
+
+
+def test_a_copy_of_a_void_version_from_elsewhere_revives_nothing(desk: Desk) -> None:
+    """Also under a lower id: of a number the lowest id counts."""
+    desk.mailbox.send(Message("COORD-other", "Operator", (ANN,), "INFO: x", "x"))
+    second = history(desk, THREAD).versions[1].message
+    void_version(desk, THREAD, 2, "")
+    published = compile_thread(desk, THREAD, CompileOptions()).message
+    copy = Record(second._replace(id=1_000_000, origin_id=77))
+    desk.mailbox.restore((), [copy])
+    assert numbers(desk) == [1, 2]
+    assert history(desk, THREAD).versions[1].message == published
 
 
 def test_a_renamed_operator_revives_nothing(desk: Desk) -> None:

@@ -1,8 +1,8 @@
 """How many diagnostics are kept of a block and of a message; one more counts the rest.
 
 Every check, merge, page and answer uses these functions, so that all of them cut in the same way.
-Errors are kept before warnings, and warnings before infos. Of one severity the first of each code
-is kept before a second of any, so that no kind of problem disappears behind another.
+The first of each code is kept before a second of any, so that no kind of problem disappears behind
+another. Beyond that errors are kept before warnings, and warnings before infos.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -120,7 +120,7 @@ def _by_worth(found: Sequence[Diagnostic]) -> list[int]:
         (others if each.id in seen else firsts).setdefault(rank, []).append(index)
         seen.add(each.id)
     ranks = sorted({*firsts, *others})
-    return [index for rank in ranks for part in (firsts, others) for index in part.get(rank, ())]
+    return [index for part in (firsts, others) for rank in ranks for index in part.get(rank, ())]
 
 
 def _more(left_out: Summary, of: str, line: int | None = None) -> Diagnostic:

@@ -28,7 +28,7 @@ from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, che
 from brenner.session.record import CompiledMessage, VersionRecord
 from brenner.session.refused import after_ledger
 from brenner.session.status import Refusal
-from brenner.session.void import Void, names
+from brenner.session.void import Void
 from brenner.thread.posted import in_thread_order
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
@@ -129,7 +129,8 @@ class Chain(NamedTuple):
         found = mismatch(self.thread_id, number, difference)
         if self.broken.is_gap:
             words = {"version": str(number), "thread_id": self.thread_id, "reason": difference}
-            found = VERSION_MISSING.at(None, **words, id=message)
+            sender = self.broken.candidate.filed.posted.message.sender
+            found = VERSION_MISSING.at(None, **words, id=message, sender=sender)
         return found._replace(message_id=message)
 
     def is_void(self, candidate: Candidate) -> bool:
@@ -146,24 +147,16 @@ class Chain(NamedTuple):
         """Whether the operator herself said so."""
         number, filed = candidate.number, candidate.filed
         about = [each for each in self.declared if each.void.version == number]
-        if not about:
-            return False
-        equal = [each.filed for each in self.spare if each.number == number]
-        before = sum(
-            each.content_hash == filed.content_hash and each.posted.id < filed.posted.id
-            for each in equal
-        )
-        exact: dict[int, list[Void]] = {}
-        for each in about:
-            exact.setdefault(each.id, []).append(each.void)
-        if any(names(voids, filed.content_hash, number, before) for voids in exact.values()):
+        if any(each.void == Void(filed.content_hash, number) for each in about):
             return True
         hashes = {
             each.void.content_hash
             for each in about
             if not each.void.is_exact and _order(filed) < (each.at, each.id)
         }
-        return any(each.content_hash in hashes for each in equal)
+        return bool(hashes) and any(
+            each.number == number and each.filed.content_hash in hashes for each in self.spare
+        )
 
     def void_base(self, candidate: Candidate) -> Candidate | None:
         """The void message that it is built on; None where it is built on a version, or nothing."""

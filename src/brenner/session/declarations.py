@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.fencing import fenced
 from brenner.thread.messages import Message
+from brenner.thread.subjects import parse_subject
+from brenner.thread.types import COMPILED, INFO
 
 VOID_FENCE = "brenner-void"
 DISMISSAL_FENCE = "brenner-dismiss"
@@ -20,12 +22,26 @@ _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 def is_decision(message: Message) -> bool:
     """Return whether a message says that it voids, adopts or dismisses something."""
-    return changes_versions(message) or any(declared(message.body, DISMISSAL_FENCE, "block"))
+    return changes_versions(message) or dismisses(message)
+
+
+def dismisses(message: Message) -> bool:
+    """Return whether a message says that it dismisses rejected blocks."""
+    found = declared(message.body, DISMISSAL_FENCE, "block")
+    return any(found) and _type_of(message) == INFO.name
 
 
 def changes_versions(message: Message) -> bool:
     """Return whether a message says that it voids or adopts something."""
-    return _ADOPTION in message.body or any(declared(message.body, VOID_FENCE, "version"))
+    if _ADOPTION in message.body and _type_of(message) == COMPILED.name:
+        return True
+    found = declared(message.body, VOID_FENCE, "version")
+    return any(found) and _type_of(message) == INFO.name
+
+
+def _type_of(message: Message) -> str | None:
+    subject = parse_subject(message.subject)
+    return subject.type if subject else None
 
 
 def declaration(values: Mapping[str, object], fence: str) -> str:

@@ -4,7 +4,7 @@ The operator declares a version void (R10). A compiler whose message is none, be
 quicker, tells the thread (R17); that one only says what the thread shows.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 from brenner.markdown.fencing import one_paragraph
@@ -12,7 +12,7 @@ from brenner.session.declarations import VOID_FENCE, declaration, declared
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject
 
-# From this format on a declaration covers the messages that it names and no other. Before it, one
+# From this format on a declaration covers the content that it names and no other. Before it, one
 # named message stood for all messages of its number that were older by the store's clock.
 _EXACT = 2
 
@@ -31,7 +31,7 @@ def compose_void(
     """Compose the declaration; `message` gives thread, sender and recipients.
 
     `hashes` are those of all messages of that number in the store, `message_id` the one that was
-    the version. Two messages with equal content are two records.
+    the version.
     """
     why = one_paragraph(reason) or "The operator gave no reason."
     records = "\n".join(
@@ -74,14 +74,4 @@ def compose_withdrawal(message: Message, version: int, message_id: int, reason: 
 def voided_by(message: Message) -> tuple[Void, ...]:
     """What a message declares void."""
     found = declared(message.body, VOID_FENCE, "version")
-    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found)
-
-
-def names(voids: Iterable[Void], content_hash: str, version: int, copies_before: int) -> bool:
-    """Return whether the exact records of one declaration cover a message.
-
-    `copies_before` is how many messages of that version have the same content and a lower id. A
-    copy that was posted after the declaration has no record in it.
-    """
-    wanted = Void(content_hash, version)
-    return sum(each == wanted for each in voids) > copies_before
+    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found if form > 0)

@@ -1,6 +1,6 @@
 """Take over a thread that another program has compiled: its artifact as it is (R10)."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.diff import diff
@@ -13,9 +13,11 @@ from brenner.lint.run import lint
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
 from brenner.session.chain_json import KeptChain
+from brenner.session.chain_messages import candidate_of
 from brenner.session.compiled import Publication, compose_compiled, contributors_of
 from brenner.session.propose import base_of
 from brenner.session.rebuild import (
+    Candidate,
     Filed,
     UnsoundError,
     adopt,
@@ -30,7 +32,7 @@ from brenner.thread.posted import in_thread_order, iso
 from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
-from brenner.workflows.publishing import post, recipients_of, verified
+from brenner.workflows.publishing import compile_time, post, recipients_of, verified
 from brenner.workflows.references import unresolved
 from brenner.workflows.void_version import check_operator
 
@@ -68,8 +70,9 @@ def _adopt(desk: Desk, known: KeptChain) -> Adoption:
         raise Refused(found)
     compiled, number = _adoptable(chain)
     last = in_thread_order(compiled.posted)
-    read = [each for each in chain.unread if in_thread_order(each.posted) < last]
-    compiled_at = iso(datetime.now(UTC).replace(microsecond=0))
+    before = [each for each in chain.unread if in_thread_order(each.posted) < last]
+    read = [each for each in before if _has_read(chain, compiled, each)]
+    compiled_at = compile_time(chain, number + 1)
     record = VersionRecord(
         version=number + 1,
         base=base_of(chain),
@@ -89,6 +92,25 @@ def _adopt(desk: Desk, known: KeptChain) -> Adoption:
     taken = len(record.messages)
     done = Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
     return done._replace(unresolved=publication.unresolved)
+
+
+def _has_read(chain: Chain, compiled: Filed, message: Filed) -> bool:
+    """Return whether the adopted message has read a message that came before it.
+
+    Its record says so. A contribution that came in while it was compiled is in no artifact, and
+    stays unread. A version that is missing has read what came before it, as far as is known. Of a
+    message without a record nothing is known, and all that came before it counts as read.
+    """
+    found = candidate_of(compiled)
+    record = found.record if isinstance(found, Candidate) else None
+    if record is None:
+        return True
+    if any(each.content_hash == message.content_hash for each in record.messages):
+        return True
+    base = record.base
+    if base is None or any(each.content_hash == base.content_hash for each in chain.versions):
+        return False
+    return in_thread_order(message.posted) < (datetime.fromisoformat(base.at), base.id)
 
 
 def _adoptable(chain: Chain) -> tuple[Filed, int]:

@@ -76,12 +76,12 @@ def _voided(messages: Sequence[Stored], operator: str) -> set[int]:
 
 def _named(messages: Sequence[Stored], voids: Sequence[Void]) -> set[int]:
     """Return the ids of the messages that the exact records of a declaration name."""
-    copies: dict[Void, list[int]] = {}
-    for stored in sorted(messages, key=lambda each: each.id):
-        number = subject_version(stored.message.subject)
-        if number is not None:
-            copies.setdefault(Void(stored.content_hash, number), []).append(stored.id)
-    return {each for void in voids for each in copies.get(void, ())[: voids.count(void)]}
+    named = {(void.content_hash, void.version) for void in voids if void.is_exact}
+    return {
+        stored.id
+        for stored in messages
+        if (stored.content_hash, subject_version(stored.message.subject)) in named
+    }
 
 
 def _report(stored: Stored, names: set[str], of_versions: list[Diagnostic]) -> Report:

@@ -5,7 +5,6 @@ thread again, and publishes the next version or finds nothing left to do.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +25,6 @@ from brenner.session.compiled import Contributor, compose_compiled, size_note
 from brenner.session.propose import Compiler, Proposal, propose, publication_of
 from brenner.session.rebuild import text_hash
 from brenner.thread.cross_reference import cross_reference
-from brenner.thread.posted import iso
 from brenner.workflows.attempts import MOST_TRIES, until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
@@ -45,6 +43,7 @@ from brenner.workflows.previewed import check_as_seen, check_proposed
 from brenner.workflows.publishing import (
     OvertakenError,
     check_sound,
+    compile_time,
     is_overtaken,
     post,
     recipients_of,
@@ -150,8 +149,8 @@ class _Compile:
         self.options = options
         self.sessions = Sessions(desk)
         source = source_text_of(desk.project)
-        now = datetime.now(UTC).replace(microsecond=0)
-        self.compiler = Compiler(desk.actor, iso(now), desk.project.operator, source)
+        now = compile_time(self.chain, self.chain.number + 1)
+        self.compiler = Compiler(desk.actor, now, desk.project.operator, source)
 
     def run(self) -> Compiled:
         """Go through the steps; what was posted stays, whatever fails after it."""
@@ -365,11 +364,20 @@ class _Compile:
             not_contributed=proposal.not_contributed,
             lint=proposal.lint,
             contributors=proposal.contributors,
-            notes=self.chain.new_others(),
+            notes=(*self.chain.new_others(), *self._file_ahead()),
             persistence=Persistence("Draft", cross_reference(self.chain.thread_id).artifact_path),
             left=proposal.left,
             unverified=proposal.unverified,
         )
+
+    def _file_ahead(self) -> tuple[Diagnostic, ...]:
+        """Say that the file holds a later version than the mail: a COMPILED message may be lost."""
+        path = cross_reference(self.chain.thread_id).artifact_path
+        if not (self.desk.project.folder / path).is_file():
+            return ()
+        from brenner.workflows.versions import file_ahead  # only who has persisted needs it
+
+        return tuple(file_ahead(self.desk, self.chain))
 
     def _unverified(self, proposal: Proposal) -> tuple[int, ...]:
         applied = (each for each in proposal.ledger if each.state is Outcome.APPLIED)

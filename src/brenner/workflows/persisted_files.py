@@ -80,14 +80,14 @@ def _committed(file: Path) -> Iterator[tuple[str, bytes]]:
 class _Known:
     """The versions of a thread, by the hash of their text.
 
-    A file may also be a version that was voided after it was persisted. Other COMPILED messages
-    that are no version do not count: any agent can post one.
+    A file may also be a version that the operator voided after it was persisted. Other COMPILED
+    messages that are no version do not count: any agent can post one.
     """
 
     def __init__(self, chain: Chain, text_of: TextOf) -> None:
         self.chain = chain
         self._text_of = text_of
-        void = [each for each in chain.spare if each.record and chain.is_void(each)]
+        void = [each for each in chain.spare if each.record and chain.is_declared_void(each)]
         self._numbers = {
             each.record.artifact_sha256: each.number for each in void if each.record
         } | {each.artifact_sha256: each.number for each in chain.versions}

@@ -7,7 +7,7 @@ quick enough (R17).
 """
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
@@ -41,7 +41,7 @@ from brenner.session.rebuild import (
 )
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.thread.posted import Posted, iso
 from brenner.thread.types import DELTA, KICKOFF
 from brenner.workflows.chains import filed, keep_chain, load_chain
 from brenner.workflows.desk import Desk
@@ -75,6 +75,20 @@ def is_overtaken(desk: Desk, known: KeptChain) -> bool:
     """Return whether another version or a decision has come in since the thread was read."""
     arrived = desk.mailbox.thread_arrivals(known.chain.thread_id, known.arrival)
     return overtaking(since(known), arrived) is not None
+
+
+def compile_time(chain: Chain, number: int) -> str:
+    """Return the time at which a version is compiled: now, and no other message's of its number.
+
+    A version that is voided and compiled again within a second would have the same content, and
+    the void would cover it.
+    """
+    now = datetime.now(UTC).replace(microsecond=0)
+    others = [each.record for each in chain.spare if each.number == number]
+    taken = {record.compiled_at for record in others if record}
+    while iso(now) in taken:
+        now += timedelta(seconds=1)
+    return iso(now)
 
 
 def check_sound(chain: Chain) -> None:

@@ -157,7 +157,6 @@ class _Gate:
         self._options = options
         self._is_here: dict[str, bool] = {}
         self._known: dict[str, Counter[tuple[int, str]]] = {}
-        self._operators: dict[str, str] = {}
         self._refused: dict[str, list[str]] = {}
         self.accepted = 0
 
@@ -165,8 +164,6 @@ class _Gate:
         """Return the record as it is to be stored: with whether its decision counts."""
         stored = record.stored
         thread_id, candidate = stored.message.thread_id, _version_in(stored)
-        if candidate and candidate.record:
-            self._operators.setdefault(thread_id, candidate.record.operator)
         if thread_id not in self._is_here:  # before the first message of it is taken in
             self._is_here[thread_id] = self._mailbox.thread(thread_id, limit=1).position > 0
         what = _leads(stored, candidate)
@@ -200,13 +197,16 @@ class _Gate:
         return 0 if is_anew else stored.origin_id, stored.content_hash
 
     def _decides(self, stored: Stored) -> bool | None:
-        """Return what the archive says; of an older one, whether the operator sent the message."""
-        operator = self._options.operator
+        """Return what the archive says.
+
+        An older archive says nothing. There a decision in the name of this project's operator
+        counts from now on. Others count by name: the first version may name their sender as the
+        operator, and only a replay of the whole thread shows which version that is.
+        """
         if not is_decision(stored.message):
             return None
-        if stored.decides is not None or operator is None:
-            return stored.decides
-        return stored.message.sender in (operator, self._operators.get(stored.message.thread_id))
+        is_ours = stored.message.sender == self._options.operator
+        return True if stored.decides is None and is_ours else stored.decides
 
 
 def _version_in(stored: Stored) -> Candidate | None:
@@ -214,21 +214,27 @@ def _version_in(stored: Stored) -> Candidate | None:
     return found if isinstance(found, Candidate) else None
 
 
+def _publishes(candidate: Candidate | None) -> str:
+    record = candidate.record if candidate else None
+    if record and record.adopted:
+        return f"adopts an artifact as v{record.version}"
+    if record and record.status == "closed":
+        return f"closes the session with v{record.version}"
+    return f"publishes v{candidate.number}" if candidate else "publishes a version"
+
+
 def _leads(stored: Stored, candidate: Candidate | None) -> str | None:
     """Say what a message does to its session; None for one that only contributes."""
     if stored.type == KICKOFF.name:
         return "asks for a round"
     if stored.type == COMPILED.name:
-        record = candidate.record if candidate else None
-        if record and record.adopted:
-            return f"adopts an artifact as v{record.version}"
-        if record and record.status == "closed":
-            return f"closes the session with v{record.version}"
-        return f"publishes v{candidate.number}" if candidate else "publishes a version"
+        return _publishes(candidate)
+    if not is_decision(stored.message):
+        return None
     voided = sorted({each.version for each in voided_by(stored.message)})
     if voided:
         return f"voids {', '.join(f'v{number}' for number in voided[:_MOST_NAMED])}"
-    return "dismisses rejected blocks" if is_decision(stored.message) else None
+    return "dismisses rejected blocks"
 
 
 class _Stopped(Exception):

@@ -148,17 +148,19 @@ def _notes(desk: Desk, chain: Chain, target: Target) -> tuple[Diagnostic, ...]:
     """
     notes = [*chain.new_others(), *_broken(chain), *chain.altered_messages()]
     if target.version is None:
-        notes += _ahead(desk, chain.thread_id, chain.number)
+        notes += file_ahead(desk, chain)
     return tuple(notes)
 
 
-def _ahead(desk: Desk, thread_id: str, number: int) -> list[Diagnostic]:
-    """That the file holds a later version than the mail."""
-    on_disk = _file(desk, thread_id)
+def file_ahead(desk: Desk, chain: Chain) -> list[Diagnostic]:
+    """Say that the file holds a later version than the mail, and none that was voided."""
+    number, on_disk = chain.number, _file(desk, chain.thread_id)
     held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
     if held is None or held <= number:
         return []
-    path = cross_reference(thread_id).artifact_path
+    if any(each.number == held and chain.is_declared_void(each) for each in chain.spare):
+        return []
+    path = cross_reference(chain.thread_id).artifact_path
     ends = f"ends with v{number}" if number else "has no version of it"
     return [codes.FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
 
@@ -337,7 +339,7 @@ def _files(
     notes = []
     for each in compared:
         if not each.ok:
-            ahead = _ahead(desk, chain.thread_id, chain.number) if each.commit is None else []
+            ahead = file_ahead(desk, chain) if each.commit is None else []
             notes += ahead or [file_note(each, chain.thread_id)]
     return compared, notes
 

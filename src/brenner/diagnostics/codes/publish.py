@@ -214,11 +214,13 @@ VERSION_MISSING = Code(
     id="VERSION_MISSING",
     severity=ERROR,
     title="A version is missing from the thread",
-    message="v{version} (message {id}) does not follow from the versions in this store: {reason}.",
+    message="v{version} (message {id}, from {sender}) does not follow from the versions in this "
+    "store: {reason}.",
     fix="Import an archive that has the missing message: `brenner mail import FILE "
-    "--accept-decisions`. If it is lost, keep v{version} as it is with `brenner session adopt "
-    "{thread_id}`, or discard it with `brenner session void {thread_id}@v{version}`. Until then "
-    "nothing is compiled.",
+    "--accept-decisions`. If there is none, discard v{version} with `brenner session void "
+    "{thread_id}@v{version}`: its contributions go into the next version. Only if you know that "
+    "{sender} has published v{version}, keep it as it is with `brenner session adopt "
+    "{thread_id}`. Until then nothing is compiled.",
     why="Each version is built on the one before it. A compile without the missing one would reuse "
     "its number, and two artifacts would have the same version.",
     spec="R10",
