@@ -296,6 +296,7 @@ def test_the_store_is_away_and_back(tmp_path: Path) -> None:
 def test_another_store_in_its_place(tmp_path: Path) -> None:
     """A schema is dropped and made anew while somebody looks: her page begins anew."""
     with served(POSTGRESQL, tmp_path) as desk, Looking(desk.server) as looking:
+        looking.settle()
         desk.send(2)
         looking.mail(2)
         address = postgresql_address(tmp_path)
