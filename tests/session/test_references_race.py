@@ -29,10 +29,10 @@ def half_and_half(place: Referring, monkeypatch: pytest.MonkeyPatch) -> compilin
     place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
     post = publishing.post
 
-    def after_the_other(*arguments: object) -> object:
+    def after_the_other(*arguments: object, **more: object) -> object:
         monkeypatch.setattr(compiling, "post", post)
         place.compile(SECOND)
-        return post(*arguments)  # type: ignore[arg-type]
+        return post(*arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(compiling, "post", after_the_other)
     return place.compile(FIRST)

@@ -13,7 +13,7 @@ def row(
     *, is_local: bool, importance: str = "normal", cc: str = "", trust: str = "local"
 ) -> object:
     """What is read of a message."""
-    columns = (*_ROW, is_local, importance, cc, trust)
+    columns = (*_ROW, is_local, importance, cc, trust, None)
     assert len(columns) == COLUMN_COUNT
     return stored_of(columns).envelope
 
