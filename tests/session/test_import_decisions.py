@@ -175,6 +175,16 @@ def test_a_whole_thread_brings_its_decisions(
     assert [each["decides"] for each in exported(there) if "decides" in each] == [False, True]
 
 
+@pytest.mark.parametrize(("said", "left"), [(None, []), (True, []), (False, [1])])
+def test_what_is_accepted_counts(shell: Shell, said: bool | None, left: list[int]) -> None:
+    """Whoever sent it, unless the archive says that it did not count there."""
+    more = {} if said is None else {"decides": said}
+    path = written(shell, forged("INFO: v1 is void", void_of(shell), ANN, **more))
+    assert f"{ANN} voids v1" in refused(shell("mail", "import", path, "--json"))
+    assert shell("mail", "import", path, "--accept-decisions").code == 0
+    assert versions(shell) == left
+
+
 def test_words_about_decisions_are_none(shell: Shell) -> None:
     """Nor is a declaration in a message of another type."""
     words = 'A record may begin with `{"adopted":{"version":1}}`.'

@@ -1,6 +1,7 @@
 """A COMPILED message that was lost stops the next compile, before its number is used again."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,20 @@ def test_a_contribution_that_the_kept_version_has_not_read_stays_unread(
     assert here("compile", THREAD, "--json").json["changes"]["added"] == ["H4"]
     shown = here("artifact", "show", THREAD, "--json").json
     assert [each["name"] for each in shown["hypothesis_slate"]] == [*NAMES, "Late"]
+
+
+def test_a_latest_version_that_is_lost_is_named_by_its_file(
+    shell: Shell, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing in the mail is built on it, so only the file shows that it was there."""
+    source = Shell(tmp_path / "source", monkeypatch)
+    assert source("compile", THREAD, "--persist").code == 0
+    shutil.copytree(tmp_path / "source" / "artifacts", shell.folder / "artifacts")
+    shell.mail("import", without(archive, 3))
+    done = shell("compile", THREAD, "--dry-run", "--json")
+    assert "FILE_AHEAD_OF_MAIL" in done.codes
+    assert source("session", "void", f"{THREAD}@v3").code == 0
+    assert "FILE_AHEAD_OF_MAIL" not in source("compile", THREAD, "--dry-run", "--json").codes
 
 
 def test_an_older_version_that_is_no_longer_needed_does_not_stop(

@@ -167,11 +167,13 @@ class _Gate:
         if thread_id not in self._is_here:  # before the first message of it is taken in
             self._is_here[thread_id] = self._mailbox.thread(thread_id, limit=1).position > 0
         what = _leads(stored, candidate)
-        if what and self._is_here[thread_id] and self._is_new(stored):
+        is_asked = bool(what) and self._is_here[thread_id] and self._is_new(stored)
+        if is_asked:
             self.accepted += 1
             named = f"message {stored.id} ({stored.message.sender} {what})"
             self._refused.setdefault(thread_id, []).append(named)
-        return record._replace(stored=stored._replace(decides=self._decides(stored)))
+        decides = self._decides(stored, is_accepted=is_asked and self._options.accept_decisions)
+        return record._replace(stored=stored._replace(decides=decides))
 
     def refusals(self) -> Iterator[Diagnostic]:
         """Yield what was not accepted, by thread."""
@@ -196,17 +198,18 @@ class _Gate:
         is_anew = Ability.AS_THEY_WERE in self._mailbox.lacks
         return 0 if is_anew else stored.origin_id, stored.content_hash
 
-    def _decides(self, stored: Stored) -> bool | None:
+    def _decides(self, stored: Stored, *, is_accepted: bool) -> bool | None:
         """Return what the archive says.
 
-        An older archive says nothing. There a decision in the name of this project's operator
-        counts from now on. Others count by name: the first version may name their sender as the
-        operator, and only a replay of the whole thread shows which version that is.
+        An older archive says nothing. There a decision counts from now on that the operator
+        accepts, or that is in the name of this project's operator. Others count by name: the first
+        version may name their sender as the operator, and only a replay of the whole thread shows
+        which version that is.
         """
         if not is_decision(stored.message):
             return None
-        is_ours = stored.message.sender == self._options.operator
-        return True if stored.decides is None and is_ours else stored.decides
+        counts = is_accepted or stored.message.sender == self._options.operator
+        return True if stored.decides is None and counts else stored.decides
 
 
 def _version_in(stored: Stored) -> Candidate | None:
