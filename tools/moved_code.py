@@ -3,9 +3,9 @@
     python tools/moved_code.py REVISION [RENAMES]
 
 compares all statements at module level under src/ in that revision with those in the work tree.
-Imports, docstrings of modules, comments and the order do not count. RENAMES is a file with two
-names on each line, the old and the new one; they are applied as whole words to the old code. What
-is left over on either side is printed, and the exit code is 1.
+Imports, docstrings of modules, comments and the order do not count. RENAMES is a file with three
+words on each line: an old module, a name in it, and the new name, as `tools/move_modules.py` prints
+them. What is left over on either side is printed, and the exit code is 1.
 """
 
 import ast
@@ -26,9 +26,11 @@ def main(arguments: list[str]) -> int:
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2
-    renames = dict(_pairs(Path(arguments[1]).read_text("utf-8"))) if arguments[1:] else {}
+    renames = _renames(Path(arguments[1]).read_text("utf-8")) if arguments[1:] else {}
     before = Counter(
-        _renamed(each, renames) for text in _in(arguments[0]) for each in statements(text)
+        _renamed(each, renames.get(module, {}))
+        for module, text in _in(arguments[0])
+        for each in statements(text)
     )
     now = Counter(each for text in _in_tree() for each in statements(text))
     for sign, left in (("-", before - now), ("+", now - before)):
@@ -44,7 +46,14 @@ def statements(text: str) -> Iterator[str]:
             number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )
         if not is_docstring and not _only_imports([node]):
-            yield ast.unparse(node)
+            yield ast.unparse(ast.fix_missing_locations(_WithoutImports().visit(node)))
+
+
+class _WithoutImports(ast.NodeTransformer):
+    """Drops the imports inside functions."""
+
+    def visit_ImportFrom(self, _: ast.ImportFrom) -> None:
+        return None
 
 
 def _only_imports(nodes: Iterable[ast.stmt]) -> bool:
@@ -55,10 +64,13 @@ def _only_imports(nodes: Iterable[ast.stmt]) -> bool:
     )
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _renames(text: str) -> dict[str, dict[str, str]]:
+    """Read the new names, by module."""
+    found: dict[str, dict[str, str]] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
-        old, new = line.split()
-        yield old, new
+        module, old, new = line.split()
+        found.setdefault(module, {})[old] = new
+    return found
 
 
 def _renamed(statement: str, renames: dict[str, str]) -> str:
@@ -68,8 +80,8 @@ def _renamed(statement: str, renames: dict[str, str]) -> str:
     return words.sub(lambda found: renames[found[0]], statement)
 
 
-def _in(revision: str) -> Iterator[str]:
-    """Yield the text of every Python file under src/ in a revision."""
+def _in(revision: str) -> Iterator[tuple[str, str]]:
+    """Yield name and text of every module under src/ in a revision."""
     packed = subprocess.run(
         ["git", "archive", "--format=tar", revision, "src"], capture_output=True, check=True
     ).stdout
@@ -77,7 +89,8 @@ def _in(revision: str) -> Iterator[str]:
         for member in archive:
             file = archive.extractfile(member) if member.name.endswith(".py") else None
             if file:
-                yield file.read().decode()
+                name = member.name.removeprefix("src/").removesuffix(".py").replace("/", ".")
+                yield name, file.read().decode()
 
 
 def _in_tree() -> Iterator[str]:
