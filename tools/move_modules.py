@@ -4,7 +4,8 @@
 
 MOVES has a line for each new file, `new/path.py ← old/module LINES, old/module LINES`, both below
 src/brenner. With PREFIX only new files whose path begins so are made. Names that clash in a new
-file get the name of their old file as a prefix; they are listed at the end, for better ones.
+file get the name of their old file as a prefix; they are listed at the end, for better ones. The
+docstrings of all old files but the first become comments, each before its part.
 Afterwards run `ruff check --fix` and `ruff format`. `tools/moved_code.py` shows what else changed.
 """
 
@@ -438,7 +439,9 @@ class Merging:
             self._drop_head(text, node, module)
         _inner_imports(text, self._names, self._move.new)
         update_strings(text, self._names)
-        return text.done().strip("\n")
+        said = "" if module == self._move.old[0] else ast.get_docstring(tree) or ""
+        about = "".join(f"# {line}".rstrip() + "\n" for line in said.splitlines())
+        return (f"{about}\n\n" if about else "") + text.done().strip("\n")
 
     def _take(self, each: Imported, bound: str) -> None:
         """Import something in the new file."""
