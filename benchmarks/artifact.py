@@ -13,7 +13,7 @@ from brenner.artifact.words import word_spans
 from brenner.delta.schema import HYPOTHESIS_SLATE, SCORE_PARTS, Section
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks
-from brenner.markdown.escaping import escape
+from brenner.markdown.escape import escape
 from measure import best_of, heading, row
 
 SIZES = (10, 400, 4_000)

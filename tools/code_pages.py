@@ -7,7 +7,7 @@ from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
 from brenner.diagnostics.model import Code
 from brenner.diagnostics.template import template_text
 from brenner.diagnostics.visible import visible_lines
-from brenner.markdown.fencing import fenced
+from brenner.markdown.escape import fenced
 
 PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
 _LONGEST_EXAMPLE_LINE = 200

@@ -13,7 +13,7 @@ from brenner.delta.read import read_deltas
 from brenner.delta.schema import SECTIONS
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fields
 from brenner.thread.posted import Posted, in_thread_order, iso
 from brenner.thread.sections import find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject

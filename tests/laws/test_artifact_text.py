@@ -26,9 +26,15 @@ from brenner.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.markdown.escaping import escape, escape_cell, escape_heading, escape_word, unescape
+from brenner.markdown.escape import (
+    escape,
+    escape_cell,
+    escape_heading,
+    escape_word,
+    split_row,
+    unescape,
+)
 from brenner.markdown.front_matter import read_front_matter
-from brenner.markdown.tables import split_row
 from seen import GITHUB, Seen, seen
 from strategies import HOSTILE, any_text
 

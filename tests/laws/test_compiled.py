@@ -27,8 +27,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escaping import unescape as unescaped
-from brenner.markdown.tables import read_table, render_table
+from brenner.markdown.escape import read_table, render_table
+from brenner.markdown.escape import unescape as unescaped
 from brenner.session.compiled import Publication, compose_compiled, contributors_of
 from brenner.thread.compiled_body import CompiledBody, read_compiled
 from brenner.thread.messages import Message, render_message_file

@@ -15,8 +15,7 @@ from brenner.diagnostics.codes.input import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR
 from brenner.lint.source_text import SourceText, read_source_text
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.fencing import fenced
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fenced, fields
 from brenner.roster.model import MODES, ROLES, Roster, RosterEntry
 from brenner.session.excerpt import excerpt_of, parse_sections, passages_of
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs

@@ -15,7 +15,7 @@ from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
 from brenner.delta.render import render_delta
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Section
-from brenner.markdown.fencing import fenced
+from brenner.markdown.escape import fenced
 from brenner.thread.posted import Posted
 from histories import Thread, drafts, edit_pairs, moment, openings, threads
 from laws.agreement import leaves

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escaping import escape_cell, escape_heading
-from brenner.markdown.tables import render_table
+from brenner.markdown.escape import escape_cell, escape_heading, render_table
 from brenner.roster.decode import decode_either, decode_json, decode_toml
 from brenner.roster.json_form import (
     preset_json,

@@ -19,8 +19,7 @@ from brenner.diagnostics.model import Severity
 from brenner.diagnostics.nearest import nearest
 from brenner.diagnostics.visible import visible
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escaping import unescape
-from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.markdown.escape import fenced, one_paragraph, unescape
 from brenner.thread.ids import check_thread_id, is_valid, suggest_thread_id
 from brenner.thread.messages import Message, parse_message_file, render_message_file
 from brenner.thread.new_ids import generate_thread_id

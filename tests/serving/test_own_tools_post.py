@@ -13,7 +13,7 @@ from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.escaping import unescape
+from brenner.markdown.escape import unescape
 from brenner.mcp.framing import unframed
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import DELTA

@@ -11,17 +11,20 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes.artifact_text import CODES
 from brenner.diagnostics.model import Code
-from brenner.markdown.escaping import (
+from brenner.markdown.escape import (
+    Row,
+    Table,
     escape,
     escape_cell,
     escape_heading,
     escape_word,
+    read_table,
+    render_table,
     split_list,
     unescape,
     unstruck,
 )
 from brenner.markdown.front_matter import MOST_YAML_BYTES, read_front_matter
-from brenner.markdown.tables import Row, Table, read_table, render_table
 from seen import seen
 
 ROOT = Path(__file__).parents[2]

@@ -19,13 +19,7 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.grammar import ITEM_ID
-from brenner.markdown.escaping import (
-    escape_also,
-    escape_heading,
-    escape_word,
-    split_key,
-    unescape,
-)
+from brenner.markdown.escape import escape_also, escape_heading, escape_word, split_key, unescape
 
 THIRD_ALTERNATIVE = "Third Alternative"
 MOST_POINTS = MOST_SCORE * len(SCORE_PARTS)

@@ -8,7 +8,7 @@ from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Killed, Reference, order_of
 from brenner.delta.schema import MOST_SCORE
 from brenner.grammar import ANCHOR, ITEM_ID
-from brenner.markdown.escaping import (
+from brenner.markdown.escape import (
     escape,
     escape_also,
     escape_word,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brenner.artifact.model import Killed
 from brenner.grammar import ISO_TIME, ITEM_ID
-from brenner.markdown.escaping import character_reference, escape_also, unescape
+from brenner.markdown.escape import character_reference, escape_also, unescape
 
 KILLED = "[KILLED]"
 KILLED_WORD = "KILLED"

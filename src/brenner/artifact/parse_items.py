@@ -25,7 +25,7 @@ from brenner.delta.schema import (
 )
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.markdown.escaping import unescape
+from brenner.markdown.escape import unescape
 
 KILLED_BY_FIELD, REASON_FIELD = "killed_by", "reason"
 ITEM_LEVEL = 3

@@ -17,7 +17,7 @@ from brenner.artifact.layout import (
 )
 from brenner.artifact.parse_items import KILLED_BY_FIELD, REASON_FIELD, OpenItem
 from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
-from brenner.markdown.escaping import unescape
+from brenner.markdown.escape import unescape
 
 # `**Claim**: text`. Others put the colon inside, or strike the line through as a whole.
 _LABEL = re.compile(

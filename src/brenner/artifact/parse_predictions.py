@@ -10,8 +10,7 @@ from brenner.artifact.parse_items import OpenItem
 from brenner.delta.schema import PREDICTIONS_TABLE, FieldKind
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.grammar import ITEM_ID
-from brenner.markdown.escaping import unescape
-from brenner.markdown.tables import Row, Table
+from brenner.markdown.escape import Row, Table, unescape
 
 _CONDITIONS = frozenset(
     {CONDITION_COLUMN.casefold(), "observation / condition", "observation", "condition"}

@@ -32,8 +32,7 @@ from brenner.delta.schema import (
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.escaping import split_key
-from brenner.markdown.tables import read_table
+from brenner.markdown.escape import read_table, split_key
 
 _TEXTS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
 _LISTS = frozenset(FieldKind) - _TEXTS - {FieldKind.FLAG}

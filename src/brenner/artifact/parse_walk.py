@@ -15,7 +15,7 @@ from brenner.diagnostics.codes import artifact_text as codes
 from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.escaping import unescape
+from brenner.markdown.escape import unescape
 
 if TYPE_CHECKING:
     from brenner.artifact.parsed import Place

@@ -11,8 +11,7 @@ from brenner.artifact.headings import read_section_heading
 from brenner.artifact.layout import LAYOUT, TITLE
 from brenner.artifact.notes import Notes
 from brenner.diagnostics.codes import artifact_text as codes
-from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.leaves import closes
+from brenner.markdown.blocks import Block, Kind, closes
 from brenner.thread.counting import counted
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(?:markdown|md|text|yaml)?[ \t]*", re.IGNORECASE)

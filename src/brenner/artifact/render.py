@@ -38,8 +38,7 @@ from brenner.delta.schema import (
     RESEARCH_THREAD,
     FieldKind,
 )
-from brenner.markdown.escaping import escape, escape_cell, escape_word
-from brenner.markdown.tables import render_table
+from brenner.markdown.escape import escape, escape_cell, escape_word, render_table
 
 
 def render_artifact(artifact: Artifact) -> str:

@@ -19,8 +19,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.visible import MOST_CHARACTERS
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
-from brenner.markdown.edits import Edit
-from brenner.markdown.line_index import LineIndex
+from brenner.markdown.edits import Edit, LineIndex
 from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
 from brenner.thread.messages import Message, MessageFile, as_if_filed, parse_message_file

@@ -13,7 +13,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.diagnostics.visible import visible
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.blocks import blocks
-from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.markdown.escape import fenced, one_paragraph
 from brenner.thread.ids import is_valid
 from brenner.thread.messages import Message, parse_message_file, render_message_file
 from brenner.thread.posted import Posted

@@ -10,7 +10,7 @@ from brenner.diagnostics.codes import publish as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
-from brenner.markdown.fields import Field, fields
+from brenner.markdown.escape import Field, fields
 from brenner.thread.compiled_body import subject_version
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted, in_thread_order

@@ -13,8 +13,7 @@ from brenner.delta.json_scan import scan
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.edits import apply_edits
-from brenner.markdown.line_index import LineIndex
+from brenner.markdown.edits import LineIndex, apply_edits
 
 _WRAPPINGS = ("deltas", "items", "contributions", "operations")
 _OF_A_DELTA = frozenset({"operation", "op", "section"})

@@ -3,7 +3,7 @@
 import json
 
 from brenner.delta.model import Delta
-from brenner.markdown.fencing import fenced
+from brenner.markdown.escape import fenced
 
 
 def render_delta(delta: Delta) -> str:

@@ -16,8 +16,7 @@ from brenner.delta.model import Stray
 from brenner.diagnostics.codes import delta_blocks as codes
 from brenner.diagnostics.model import Code
 from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.edits import Edit
-from brenner.markdown.line_index import LineIndex
+from brenner.markdown.edits import Edit, LineIndex
 
 _INDENT = "    "
 _BLANKS = re.compile(r"[^\S\n]*+")

@@ -12,9 +12,15 @@ from itertools import pairwise
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.escaping import escape_cell, escape_heading, unescape
-from brenner.markdown.fields import fields
-from brenner.markdown.tables import Table, read_table, render_row
+from brenner.markdown.escape import (
+    Table,
+    escape_cell,
+    escape_heading,
+    fields,
+    read_table,
+    render_row,
+    unescape,
+)
 from brenner.roster.model import MODES, ROLES, Mode, Roster, RosterEntry
 from brenner.thread.sections import normalised, sections
 

@@ -7,7 +7,7 @@ artifact and the mail hold (R10, R22).
 from brenner.diagnostics.codes.publish import ARTIFACT_TOO_LARGE_TO_INLINE
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES
-from brenner.markdown.escaping import escape
+from brenner.markdown.escape import escape
 from brenner.session import compiled_remarks as remarks
 from brenner.session import compiled_sections as sections
 from brenner.session.publication import (

@@ -11,8 +11,7 @@ from brenner.artifact.summary import summary
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.report import LintReport
-from brenner.markdown.escaping import escape
-from brenner.markdown.tables import render_table
+from brenner.markdown.escape import escape, render_table
 from brenner.session.compiled_lines import (
     MOST_ID,
     MOST_LISTED,

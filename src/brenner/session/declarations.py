@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from brenner.markdown.blocks import Kind, blocks
-from brenner.markdown.fencing import fenced
+from brenner.markdown.escape import fenced
 from brenner.thread.messages import Message
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import COMPILED, INFO

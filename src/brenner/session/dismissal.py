@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from brenner.markdown.fencing import one_paragraph
+from brenner.markdown.escape import one_paragraph
 from brenner.session.declarations import DISMISSAL_FENCE, declaration, declared
 from brenner.session.letters import Letter
 from brenner.session.status import Refusal

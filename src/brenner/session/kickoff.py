@@ -10,7 +10,7 @@ from typing import NamedTuple
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR
 from brenner.diagnostics.visible import visible
-from brenner.markdown.escaping import escape_heading
+from brenner.markdown.escape import escape_heading
 from brenner.roster.model import Mode, Role, Roster, RosterEntry
 from brenner.roster.roles import role_in
 from brenner.roster.section import render_configuration

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from brenner.markdown.blocks import blocks
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fields
 from brenner.session.letters import Letter
 from brenner.session.open_acks import Given, debtors
 from brenner.session.status import OpenAck, OpenMessage

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from brenner.delta.blocks import is_delta_fence
 from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.fencing import fenced
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fenced, fields
 from brenner.thread.sections import is_seen, normalised
 from brenner.thread.types import KICKOFF
 

@@ -7,7 +7,7 @@ quicker, tells the thread (R17); that one only says what the thread shows.
 from collections.abc import Collection
 from typing import NamedTuple
 
-from brenner.markdown.fencing import one_paragraph
+from brenner.markdown.escape import one_paragraph
 from brenner.session.declarations import VOID_FENCE, declaration, declared
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject

@@ -7,8 +7,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.fields import Field, fields
-from brenner.markdown.tables import read_table
+from brenner.markdown.escape import Field, fields, read_table
 from brenner.thread.sections import Section, find_section, normalised, sections, title
 from brenner.thread.types import (
     PLACEHOLDER,

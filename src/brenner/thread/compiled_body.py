@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from brenner.grammar import COMPILED_DESCRIPTION, LOOSE_VERSION, VERSION_IN_TITLE
 from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.escaping import unescape
+from brenner.markdown.escape import unescape
 from brenner.thread.messages import Message
 from brenner.thread.sections import Section, find_section, normalised, sections, title
 from brenner.thread.subjects import parse_subject

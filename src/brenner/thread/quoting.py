@@ -7,8 +7,7 @@ backticks stays code, as our own diagnostics write it; there nothing else has an
 import re
 
 from brenner.diagnostics.visible import visible
-from brenner.markdown.escaping import character_reference, escape, escape_cell
-from brenner.markdown.fencing import fenced, one_paragraph
+from brenner.markdown.escape import character_reference, escape, escape_cell, fenced, one_paragraph
 from brenner.thread.types import PLACEHOLDER, UNFILLED_NAME, UNFILLED_TEXT, UNFILLED_TOPIC
 
 MOST_QUOTED = 240

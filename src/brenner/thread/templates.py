@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from brenner.markdown.fencing import one_paragraph
+from brenner.markdown.escape import one_paragraph
 from brenner.thread.types import MessageType, placeholder
 
 

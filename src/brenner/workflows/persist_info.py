@@ -3,7 +3,7 @@
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored
 from brenner.markdown.blocks import blocks
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fields
 from brenner.persist.artifact_file import VersionText
 from brenner.thread.messages import Message
 from brenner.thread.subjects import compose_subject

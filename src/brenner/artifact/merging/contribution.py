@@ -8,7 +8,7 @@ from brenner.delta.model import DeltaBlock
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import Block, Kind, blocks
-from brenner.markdown.fields import fields
+from brenner.markdown.escape import fields
 from brenner.roster.model import Roster
 from brenner.roster.section import read_configuration
 from brenner.thread.body import check_version_field

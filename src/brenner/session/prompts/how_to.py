@@ -20,7 +20,7 @@ from brenner.delta.schema import (
     FieldKind,
     Operation,
 )
-from brenner.markdown.fencing import fenced
+from brenner.markdown.escape import fenced
 from brenner.session.prompts.model import Example, Prompt, flowing
 from brenner.thread.messages import Message, render_message_file
 from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject

@@ -7,6 +7,10 @@ punctuation, a numeric reference for what cannot be seen or would be trimmed. Li
 """
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from brenner.markdown.blocks import Block, Kind
 
 # Not to be seen, or able to turn the text around them: controls but tab and line feed, line and
 # paragraph separators, the byte order mark, marks and embeddings of writing direction.
@@ -235,3 +239,114 @@ def split_list(raw: str, brackets: str = "[]") -> list[str]:
         elif mark[0] in brackets:
             in_brackets = mark[0] == "["
     return [part.strip(" \t\n") for part in (*parts, raw[start:])]
+
+
+# Fences that no text can close
+
+
+_RUNS_OF = {"`": re.compile("`+"), "~": re.compile("~+")}
+_SHORTEST_FENCE = 3
+_BLOCK_START = re.compile(r"(?:[#>+*=<|`~_\[-]|[0-9]{1,9}[.)])")
+
+
+def fenced(text: str, info: str, mark: str = "`") -> str:
+    """A fenced code block with exactly this text; the fence is longer than any run inside."""
+    longest = max((len(run) for run in _RUNS_OF[mark].findall(text)), default=0)
+    fence = mark * max(_SHORTEST_FENCE, longest + 1)
+    ending = "" if text.endswith("\n") or not text else "\n"
+    return f"{fence}{info}\n{text}{ending}{fence}\n"
+
+
+def one_paragraph(text: str) -> str:
+    """The text on one line that begins no heading, list, quotation, fence or HTML block."""
+    line = " ".join(text.split())
+    match = _BLOCK_START.match(line)
+    if not match:
+        return line
+    mark = match.end() - 1
+    return f"{line[:mark]}\\{line[mark:]}"
+
+
+# `**Name**: value` lines
+
+
+# The colon may stand inside or outside the bold: writers do both.
+_FIELD = re.compile(r"\*\*([^*:\n]+)(?::\*\*|\*\*:)[ \t]*(.*)")
+
+
+class Field(NamedTuple):
+    """A field and the line that it stands on."""
+
+    name: str
+    value: str
+    line: int
+
+
+def fields(blocks: list[Block]) -> list[Field]:
+    """The fields in the paragraphs and list items of a text, quotations aside."""
+    found = []
+    for block in blocks:
+        if block.kind is not Kind.PARAGRAPH or block.quoted or "**" not in block.text:
+            continue
+        for number, line in enumerate(block.text.split("\n"), block.line):
+            match = _FIELD.match(line.strip())
+            if match:
+                found.append(Field(match[1].strip(), match[2].strip(), number))
+    return found
+
+
+# Tables of GitHub's Markdown; their cells hold escaped text
+
+
+_CELL = re.compile(r"((?:[^|\\]|\\.?)*+)(\||\Z)")
+_DASHES = re.compile(r":?-+:?")
+
+
+class Row(NamedTuple):
+    """The cells of a line, and its number."""
+
+    cells: tuple[str, ...]
+    line: int
+
+
+class Table(NamedTuple):
+    """The row of headings and the rows below it."""
+
+    header: Row
+    rows: tuple[Row, ...]
+
+
+def render_row(cells: Iterable[str]) -> str:
+    """One line. An empty cell is two blanks between pipes."""
+    return f"| {' | '.join(cells)} |"
+
+
+def render_table(header: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """The lines of a table, without an ending."""
+    lines = [render_row(header), render_row("---" for _ in header)]
+    lines += [render_row(cells) for cells in rows]
+    return "\n".join(lines)
+
+
+def read_table(text: str, line: int) -> Table | None:
+    """The table that a paragraph is; None if it is none. `line` is its first."""
+    lines = text.split("\n", 2)
+    if len(lines) == 1 or "|" not in lines[0] or lines[1].strip("|:- \t"):
+        return None
+    header = split_row(lines[0])
+    dashes = split_row(lines[1])
+    if len(dashes) != len(header) or not all(map(_DASHES.fullmatch, dashes)):
+        return None
+    rows = lines[2].split("\n") if len(lines) > 2 else []  # noqa: PLR2004  (header, dashes, rest)
+    return Table(
+        Row(header, line),
+        tuple(Row(split_row(row), number) for number, row in enumerate(rows, line + 2)),
+    )
+
+
+def split_row(row: str) -> tuple[str, ...]:
+    """The cells of a line. Pipes at its edges may be left out; escaped ones part no cells."""
+    row = row.strip(" \t")
+    # The last match is always the empty one at the end of the text.
+    cells = [match[1] for match in _CELL.finditer(row.removeprefix("|"))][:-1]
+    return tuple(cell.strip(" \t").replace("\\|", "|") for cell in cells)
