@@ -171,8 +171,17 @@ def test_an_interrupted_git_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     pid = tmp_path / "pid"
+    is_waited_for = threading.Event()
+    wait = subprocess.Popen.wait
+
+    def noted(process: "subprocess.Popen[bytes]", timeout: float | None = None) -> int:
+        is_waited_for.set()
+        return wait(process, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", noted)
 
     def interrupt() -> None:
+        is_waited_for.wait()  # not while the process is still being started
         while not (pid.exists() and pid.read_text("utf-8")):
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
@@ -185,7 +194,7 @@ def test_an_interrupted_git_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             run(tmp_path, "status", seconds=60)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert not is_running(int(pid.read_text("utf-8")))
+    eventually(lambda: not is_running(int(pid.read_text("utf-8"))))
 
 
 # Locks
