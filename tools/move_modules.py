@@ -11,6 +11,7 @@ Afterwards run `ruff check --fix` and `ruff format`. `tools/moved_code.py` shows
 
 import ast
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import NamedTuple
 PACKAGE = "brenner"
 SOURCE = Path("src") / PACKAGE
 EVERYWHERE = ("src", "tests", "benchmarks", "tools")
+CODES = f"{PACKAGE}.diagnostics.codes"  # its modules are imported whole, mostly as `codes`
 
 
 class Edit(NamedTuple):
@@ -308,6 +310,7 @@ def update_imports(text: Text, names: Names) -> None:
     """Change the imports of a file that itself stays where it is."""
     for node in ast.walk(text.tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+            rename_attributes(text, node, names)
             old = {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
             if not old.isdisjoint(names.new_of):
                 text.replace(node, rewritten(node, names))
@@ -319,6 +322,21 @@ def update_imports(text: Text, names: Names) -> None:
                         names.new_of[alias.name] + (f" as {alias.asname}" if alias.asname else ""),
                     )
     update_strings(text, names)
+
+
+def rename_attributes(text: Text, node: ast.ImportFrom, names: Names) -> None:
+    """Change what is used as an attribute of a module and has another name now."""
+    for alias in node.names:
+        renamed = names.renamed.get(f"{node.module}.{alias.name}", {})
+        bound = alias.asname or alias.name
+        for use in ast.walk(text.tree) if renamed else ():
+            if (
+                isinstance(use, ast.Attribute)
+                and isinstance(use.value, ast.Name)
+                and use.value.id == bound
+                and use.attr in renamed
+            ):
+                text.replace(use, f"{bound}.{renamed[use.attr]}")
 
 
 _DOTTED = re.compile(rf"^{PACKAGE}(?:\.\w+)+$")
@@ -364,16 +382,23 @@ def clashes(sources: list[tuple[str, ast.Module]], names: Names) -> dict[str, di
             mine[name] = ("defined", module, name)
         for name, origin in mine.items():
             if name in taken and taken[name] != origin:
-                prefix = "_" if name.startswith("_") else ""
-                bare = name.strip("_")
-                new = f"{prefix}{stem.upper() if bare.isupper() else stem}_{bare}"
-                if bare[:1].isupper() and not bare.isupper():
-                    new = f"{prefix}{stem.title().replace('_', '')}{bare}"
+                new = other_name(name, stem, origin)
                 renames.setdefault(module, {})[name] = new
                 taken[new] = origin
             else:
                 taken[name] = origin
     return renames
+
+
+def other_name(name: str, stem: str, origin: object) -> str:
+    """Return a name for what would clash: of the module that is imported, or of the old file."""
+    if isinstance(origin, tuple) and origin[0] == CODES:
+        return f"{origin[1]}_codes"
+    prefix = "_" if name.startswith("_") else ""
+    bare = name.strip("_")
+    if bare[:1].isupper() and not bare.isupper():
+        return f"{prefix}{stem.title().replace('_', '')}{bare}"
+    return f"{prefix}{stem.upper() if bare.isupper() else stem}_{bare}"
 
 
 def in_order(sources: list[tuple[str, ast.Module]]) -> list[tuple[str, ast.Module]]:
@@ -504,8 +529,9 @@ def main(arguments: list[str]) -> int:
     made = {file_of(move.new): Merging(move, texts, names).text() for move in moves}
     for old in names.new_of:
         path_of(old).unlink()
+    remove_empty_packages()
     for path, text in made.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_package(path.parent)
         path.write_text(text, "utf-8")
     for folder in EVERYWHERE:
         for path in set(Path(folder).rglob("*.py")) - made.keys():
@@ -514,6 +540,23 @@ def main(arguments: list[str]) -> int:
         for name in sorted(renames):
             print(module, name, renames[name])
     return 0
+
+
+def make_package(folder: Path) -> None:
+    """Make a folder and those above it packages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    while folder != SOURCE:
+        if not (folder / "__init__.py").exists():
+            (folder / "__init__.py").touch()
+        folder = folder.parent
+
+
+def remove_empty_packages() -> None:
+    """Remove packages in which no module is left."""
+    for init in sorted(SOURCE.rglob("__init__.py"), reverse=True):
+        left = [each for each in init.parent.iterdir() if each.name != "__pycache__"]
+        if left == [init] and not init.read_text("utf-8"):
+            shutil.rmtree(init.parent)
 
 
 def update_file(path: Path, names: Names) -> None:
