@@ -5,9 +5,9 @@ import tempfile
 from pathlib import Path
 
 from brenner.artifact.model import ITEM_SECTIONS
+from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.project import OPERATOR, Project
 from brenner.thread.messages import Message
 from measure import best_of_processes, heading, milliseconds, row
 from messages import message as one_message

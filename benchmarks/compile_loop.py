@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from brenner.artifact.model import ITEM_SECTIONS
+from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.project import OPERATOR, Project
 from brenner.session.chain import Chain
 from brenner.thread.messages import Message
 from brenner.thread.posted import Posted

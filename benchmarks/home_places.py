@@ -21,7 +21,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.store_address import AgentMailAddress, PostgresAddress
+from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.thread.messages import Message
 from mail_store import LONG, NAMES, PORTION, START, bare_table, grow, records
 

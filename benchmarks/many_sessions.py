@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.artifact.model import ITEM_SECTIONS
+from brenner.config import OPERATOR, Project
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import HYPOTHESIS_SLATE, Operation
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record, Stored
-from brenner.project import OPERATOR, Project
 from brenner.session.rebuild import text_hash
 from brenner.thread.compiled_body import read_compiled
 from brenner.thread.content_hash import content_hash

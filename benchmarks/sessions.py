@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, Project
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from brenner.thread.messages import Message
 from brenner.workflows.check_references import check_references
 from brenner.workflows.compile import CompileOptions, Status, compile_thread

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import served_places
-from brenner.project import OPERATOR
+from brenner.config import OPERATOR
 from brenner.thread.messages import Message
 from brenner.web import links
 from brenner.workflows.desk import Desk

@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from brenner.project import Project
+from brenner.config import Project
 from brenner.roster.model import ROLES
 from brenner.roster.sources import Resolved
 from brenner.workflows.rosters import RosterWish, resolve_roster

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from brenner.project import Project, store_address, store_file
-from brenner.store_address import SqliteAddress
+from brenner.config import Project, store_address, store_file
+from brenner.store_url import SqliteAddress
 
 
 def store_path(project: Project) -> Path:

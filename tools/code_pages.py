@@ -5,9 +5,8 @@ from pathlib import Path
 
 from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.template import template_text
-from brenner.diagnostics.visible import visible_lines
 from brenner.markdown.escape import fenced
+from brenner.text import template_text, visible_lines
 
 PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
 _LONGEST_EXAMPLE_LINE = 200

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from brenner.project import OPERATOR
+from brenner.config import OPERATOR
 from brenner.workflows.demo.steps import THREAD
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"

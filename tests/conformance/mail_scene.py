@@ -9,12 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
+from brenner.config import Project, find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
-from brenner.project import Project, find_project
 from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
 from brenner.workflows.pending import Pending, pending

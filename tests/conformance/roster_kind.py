@@ -16,10 +16,10 @@ from typing import Any
 import click
 
 from brenner.cli.roster_options import roster_options
+from brenner.config import find_project
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import blocks
-from brenner.project import find_project
 from brenner.roster.json_form import read_preset, read_roster, roster_json
 from brenner.roster.model import PresetEntry, Roster, RosterEntry, RosterPreset
 from brenner.roster.section import read_configuration, render_configuration

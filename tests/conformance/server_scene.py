@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from brenner.config import Project, find_project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.project import Project, find_project
 from brenner.thread.messages import Message
 from conformance.server_side import TOKEN, AgentMailSide, Side, side_of
 from conformance.session_scene import SessionScene

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mcp import told
 from brenner.mcp.caller import Bindings, Caller, Fetched
 from brenner.mcp.calling import Failed, call_tool, read_resource
 from brenner.mcp.offers import OFFERS
 from brenner.mcp.tool import Answer, Call
-from brenner.project import OPERATOR, Project
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import renew
 from brenner.workflows.rosters import RosterWish

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from brenner.config import find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.persist.artifact_file import with_message_id
-from brenner.project import find_project
 from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled
 from brenner.workflows.desk import Desk

@@ -6,15 +6,10 @@ Beside what a case states: what is shown of an address never holds a secret of i
 from pathlib import Path
 from typing import Any
 
+from brenner.config import Project, find_project, store_address, store_file
 from brenner.diagnostics.errors import Refused
 from brenner.mail.open import store_of
-from brenner.project import Project, find_project, store_address, store_file
-from brenner.store_address import (
-    AgentMailAddress,
-    PostgresAddress,
-    SqliteAddress,
-    StoreAddress,
-)
+from brenner.store_url import AgentMailAddress, PostgresAddress, SqliteAddress, StoreAddress
 
 Case = dict[str, Any]
 _KEYS = {

@@ -12,11 +12,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from brenner.config import OPERATOR, find_project
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import Operation
 from brenner.mail.model import Profile
-from brenner.project import OPERATOR, find_project
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from brenner.mail.abilities import Ability
-from brenner.store_address import PostgresAddress, SqliteAddress, StoreAddress
+from brenner.store_url import PostgresAddress, SqliteAddress, StoreAddress
 from mail.homes import (
     AGENT_MAIL,
     ALL_HOMES,

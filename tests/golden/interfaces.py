@@ -18,8 +18,8 @@ from typing import Any
 import click
 
 from brenner.cli.main import cli, run
+from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import Project
 from brenner.server.gate import LIVENESS
 from brenner.server.run import site_of
 from brenner.server.settings import ENDPOINTS, ServeSettings

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import Project
 from brenner.session.chain import Chain, unwatched
 from brenner.workflows.chains import load_chain, replay_chain
 from brenner.workflows.compile import CompileOptions, compile_thread

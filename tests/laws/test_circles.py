@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.merge import merge
+from brenner.config import find_project
 from brenner.delta.schema import RELATIONS
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import find_project
 from brenner.session.chain import replay
 from brenner.session.circles import circles_of
 from brenner.session.reference_graph import Leads

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.state import State
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import Project
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.thread.messages import Message

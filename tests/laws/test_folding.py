@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.cli.folding import UNLIMITED, Piece, columns, lines_of
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from brenner.config import Project
 from brenner.delta.render import render_delta
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, receive

@@ -16,10 +16,9 @@ from brenner.delta.read import read_deltas
 from brenner.delta.render import render_delta
 from brenner.delta.stray import find_strays
 from brenner.diagnostics.model import Severity
-from brenner.diagnostics.nearest import nearest
-from brenner.diagnostics.visible import visible
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced, one_paragraph, unescape
+from brenner.text import nearest, visible
 from brenner.thread.ids import check_thread_id, is_valid, suggest_thread_id
 from brenner.thread.messages import Message, parse_message_file, render_message_file
 from brenner.thread.new_ids import generate_thread_id

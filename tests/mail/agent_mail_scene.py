@@ -8,7 +8,7 @@ from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from mail.homes import AGENT_MAIL, Place, agent_mail_address, give_names_back
 from mail.letters import ANN, THREAD, introduce
 from servers import agent_mail

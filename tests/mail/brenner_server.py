@@ -7,9 +7,9 @@ of the contract use every name that they like.
 from contextlib import ExitStack
 from pathlib import Path
 
+from brenner.config import Project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from serving.running import Inside, inside
 
 _OPERATOR = "SomebodyElse"

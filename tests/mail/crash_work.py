@@ -14,12 +14,12 @@ from pathlib import Path
 
 import apsw
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.model import Agent, Record, Stored
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.database import Database, migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from brenner.thread.content_hash import content_hash
 from mail.fault_mail import ANN, BEA, letter
 from mail.processes import in_child

@@ -20,7 +20,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.store_address import AgentMailAddress, PostgresAddress
+from brenner.store_url import AgentMailAddress, PostgresAddress
 from servers import agent_mail, postgresql
 
 SECOND_VIEW, LOOK_ALIKES = "a second view", "names that look alike"

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.postgresql.migrating import migrations
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from mail.old_stores import STORES, Clock, fill
 from servers import postgresql
 

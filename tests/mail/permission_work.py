@@ -9,11 +9,11 @@ import urllib.parse  # noqa: F401  (pathlib imports it late)
 from collections.abc import Callable
 from pathlib import Path
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail import memory  # noqa: F401  (imported late, where there is no mail)
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
-from brenner.project import Project
 from mail.fault_mail import BEA, THREAD, letter, make_store
 from mail.processes import say
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from mail.odd_server import Asked, OddServer, Reply, document, result, texts, tools, whole
 
 KEY = "/lab/cells"

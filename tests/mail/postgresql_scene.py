@@ -11,7 +11,7 @@ from brenner.diagnostics.errors import Unavailable
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from mail.fault_mail import ANN, BEA
 from servers.postgresql import Postgres
 from servers.postgresql_files import PASSWORD

@@ -5,7 +5,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.database import Database
 from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from brenner.thread.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
@@ -9,7 +10,6 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query
 from brenner.mail.sqlite.database import Database
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, Project
 from brenner.thread.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say

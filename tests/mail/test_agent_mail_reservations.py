@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.errors import BrennerError, Uncertain
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Wish
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from mail.agent_mail_scene import Project
 from mail.letters import ANN, BEA, introduce
 from mail.plain_agent_mail import PlainMail

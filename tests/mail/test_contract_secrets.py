@@ -7,13 +7,13 @@ from threading import Barrier
 
 import pytest
 
+from brenner.config import Project
 from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from mail.claiming_work import claim_in_file, claim_in_schema
 from mail.homes import (
     AGENT_MAILS,

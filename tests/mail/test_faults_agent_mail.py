@@ -20,7 +20,7 @@ from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Profile
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from brenner.thread.messages import Message
 from program import Run, brenner
 from servers.agent_mail import PATH, AgentMailServer

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.errors import Unavailable
 from brenner.mail.model import Stored
 from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, Project
 from mail.fault_mail import THREAD, letter, make_store
 from mail.processes import Child, ended, release, run, start
 from mail.sending_work import create_again_and_again, send_and_read, send_in_turn

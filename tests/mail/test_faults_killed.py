@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.model import Agent
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.database import Database, migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, Project
 from mail.crash_work import RESTORED, STEPS, STORE, archive, killed_at_every_step
 from mail.fault_mail import BEA, make_store
 from mail.processes import Child, answers, kill, release, start

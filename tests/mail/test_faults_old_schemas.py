@@ -8,7 +8,7 @@ import pytest
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.postgresql.migrating import migrations
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, letter, post
 from mail.old_schemas import READS_AS, kept, rebuilt

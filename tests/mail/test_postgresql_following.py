@@ -14,7 +14,7 @@ from brenner.diagnostics.errors import Unavailable
 from brenner.mail.model import Record
 from brenner.mail.postgresql import listening
 from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, introduce, letter
 from mail.postgresql_work import send_in_turn, wait_for_news, wait_until_interrupted

@@ -13,7 +13,7 @@ from brenner.mail.model import Profile
 from brenner.mail.postgresql.database import Database
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.postgresql.migrating import migrations
-from brenner.store_address import PostgresAddress, parse_store
+from brenner.store_url import PostgresAddress, parse_store
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, introduce, letter
 from mail.postgresql_work import create_again_and_again, migrate

@@ -9,7 +9,7 @@ import pytest
 from brenner.diagnostics.errors import Uncertain
 from brenner.mail.postgresql import database
 from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from mail.fault_mail import letter
 from mail.homes import postgresql_address
 from mail.letters import introduce

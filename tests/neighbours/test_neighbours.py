@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import find_project
 from brenner.diagnostics.errors import Refused
 from brenner.neighbours import beads, programs
 from brenner.neighbours.beads import Bead
-from brenner.project import find_project
 from brenner.workflows.neighbours import Terminal, bead_of, terminal_of
 from brenner.workflows.stage import store_of_panes
 from neighbours.terminals import DOTTED, Terminals, asked, written

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from brenner.config import Project
 from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
@@ -12,7 +13,6 @@ from brenner.mcp.caller import Bindings, Caller, Fetched
 from brenner.mcp.calling import call_tool, read_resource
 from brenner.mcp.offers import OFFERS
 from brenner.mcp.tool import Answer, Call
-from brenner.project import Project
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import digest_of
 

@@ -10,15 +10,15 @@ import sys
 import time
 from pathlib import Path
 
+from brenner.config import Project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.store import STORE_BUSY
 from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.nearest import perhaps
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.offers import Offers
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Resource, Tool
-from brenner.project import Project
+from brenner.text import perhaps
 from brenner.workflows.desk import Desk
 
 HIDDEN = "brs_a-secret-that-no-log-may-show"

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.protocol import Brain, build
-from brenner.project import OPERATOR, Project
 from brenner.server.app import application
 from brenner.server.listening import find, listen
 from brenner.server.run import Running, site_of

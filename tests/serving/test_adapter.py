@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import SearchPage, Trust, Wish
 from brenner.mail.query import Query
-from brenner.project import Project
 from brenner.server.settings import ServeSettings
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from mail.letters import ANN, BEA, THREAD, ack, introduce, letter, post
 from serving.running import Inside, inside
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import Project
 from brenner.server.connecting import CLIENTS, way_of
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings

@@ -10,9 +10,9 @@ from threading import Thread
 import pytest
 
 from brenner import __version__
+from brenner.config import Project
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import Project
 from brenner.server.settings import ServeSettings
 from brenner.workflows.doctor_serve import Endpoint, serve_checks
 from brenner.workflows.surroundings import Check

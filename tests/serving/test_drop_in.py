@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from brenner.config import Project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from mail.homes import AGENT_MAIL, Place, agent_mail_address
 from servers import agent_mail
 from serving.drop_in_forms import Difference, differences

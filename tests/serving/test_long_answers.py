@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import EVERYTHING
@@ -16,8 +17,7 @@ from brenner.mail.query import Query
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.room import Room
 from brenner.mcp.summaries import heads, summary_of
-from brenner.project import Project
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from serving.calls import FOLDER, OPERATOR, Place

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.project import Project
+from brenner.config import Project
 from serving.calls import FOLDER, OPERATOR, place, refusal_of, value_of
 
 SELF = {"program": "claude-code", "model": "opus"}

@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from brenner.config import find_project
 from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import find_project
 from brenner.roster.model import Roster, RosterEntry
 from brenner.roster.section import render_configuration
 from brenner.thread.messages import Message

@@ -6,10 +6,10 @@ from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 
+from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Record
 from brenner.mail.open import AgentMailStore, store_of
-from brenner.project import Project
 from brenner.workflows.copy_mail import Copied, copy_mail
 from brenner.workflows.desk import Desk
 from brenner.workflows.versions import Target, history, load_version

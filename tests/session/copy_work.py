@@ -4,7 +4,7 @@ import os
 import signal
 from pathlib import Path
 
-from brenner.project import Project
+from brenner.config import Project
 from brenner.workflows.copy_mail import copy_mail
 
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from brenner.config import Project, find_project
 from brenner.mail.model import Profile, Stored
-from brenner.project import Project, find_project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk, desk_in
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 
+from brenner.config import Project
 from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_LOST
 from brenner.diagnostics.errors import Unavailable, Uncertain
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist import commit, history, push  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import locked
-from brenner.project import Project
 from brenner.workflows.persist import PersistOptions, persist, persistence_of
 from mail.processes import held_back, in_child, say
 from session.repositories import ANN, BEA, Bench, text_of

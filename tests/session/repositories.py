@@ -9,11 +9,11 @@ from typing import NamedTuple, Self
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import (

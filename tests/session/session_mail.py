@@ -2,9 +2,9 @@
 
 import json
 
+from brenner.config import OPERATOR
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
-from brenner.project import OPERATOR
 from brenner.thread.messages import Message
 from session.desks import ANN, BEA, KICKOFF
 

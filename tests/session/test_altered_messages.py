@@ -11,10 +11,10 @@ import psycopg
 import pytest
 
 from brenner.cli.main import run
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import Project
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.copy_compare import thread_facts

@@ -10,11 +10,11 @@ from brenner.artifact.merge import merge
 from brenner.artifact.merging.circles import Elsewhere, Node
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
+from brenner.config import PersistSettings, Project
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
-from brenner.project import PersistSettings, Project
 from brenner.session import propose as proposing
 from brenner.session.chain import unwatched
 from brenner.session.chain_messages import candidate_of

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from brenner.cli.compile_report import report
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.model import Profile
 from brenner.persist import commit
 from brenner.persist import git as repositories
 from brenner.persist.artifact_file import plain
 from brenner.persist.git_process import Done
-from brenner.project import Project
 from brenner.workflows import compile as compile_workflow
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk, desk_in

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
+from brenner.config import Project
 from brenner.mail.model import Stored
-from brenner.project import Project
 from brenner.thread.compiled_body import read_compiled
 from brenner.workflows.desk import desk_in
 from brenner.workflows.versions import verify

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from brenner.cli import progress
+from brenner.config import Project
 from brenner.mail.model import Record
 from brenner.mail.open import store_of
-from brenner.project import Project
 from mail_shell import Done, Shell
 from servers import postgresql
 from servers.postgresql_files import PASSWORD

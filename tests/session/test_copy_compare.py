@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Importance, Profile
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.copy_compare import (
     Fact,

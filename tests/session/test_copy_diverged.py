@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Profile, Record
 from brenner.mail.open import store_of
-from brenner.project import Project
 from brenner.workflows.copy_mail import Copied, copy_mail
 from brenner.workflows.desk import Desk
 from mail_shell import Shell

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.open import store_of as mail_store
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.copy_mail import copy_mail
 from brenner.workflows.demo.steps import THREAD

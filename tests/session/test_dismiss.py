@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import find_project
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.mail.model import Profile, Stored
-from brenner.project import find_project
 from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in

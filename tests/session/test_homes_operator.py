@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.compile import CompileOptions, Status, compile_thread

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist.artifact_file import plain
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in

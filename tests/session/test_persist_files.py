@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.persist import files
 from brenner.persist.artifact_file import plain, same_version, with_message_id
 from brenner.persist.files import locked, write_whole
 from brenner.persist.places import place_of
-from brenner.project import Project
 from mail.processes import answers, kill, start
 from mail.test_faults_permissions import can_become_somebody_else
 from parts import need

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from brenner.check.message import check_message
+from brenner.config import Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.model import Profile
 from brenner.persist.artifact_file import plain, with_message_id
-from brenner.project import Project
 from brenner.thread.messages import parse_message_file
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in

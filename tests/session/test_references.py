@@ -1,8 +1,8 @@
 """References from session to session when one is compiled (R21)."""
 
+from brenner.config import find_project
 from brenner.delta.schema import RELATIONS
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import find_project
 from brenner.thread.messages import Message
 from brenner.workflows import compile as compiling
 from brenner.workflows.adopt_thread import adopt_thread

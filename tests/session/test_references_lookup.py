@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from brenner.config import find_project
 from brenner.mail.abilities import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sql.mailbox import SqlMailbox
-from brenner.project import find_project
 from brenner.workflows import compile as compiling
 from brenner.workflows.check_references import check_references
 from brenner.workflows.desk import Desk

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes.store import STORE_READ_ONLY
 from brenner.diagnostics.errors import Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import OPERATOR, Project
 from brenner.session.overview import Overview
 from brenner.session.overview_json import decode_overview, encode_overview
 from brenner.session.overview_of import overview_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from brenner.cli.folding import columns
+from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR
 from brenner.session.needs import Need
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

@@ -13,10 +13,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.project import OPERATOR, Project
 from brenner.session.overview import Overview
 from brenner.session.overview_of import overview_of
 from brenner.workflows.compile import CompileOptions, compile_thread

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, receive

@@ -21,7 +21,7 @@ LAYERS = (
     {"mcp", "web"},
     {"workflows"},
     {"mail", "persist", "neighbours"},
-    {"project"},
+    {"config"},
     {"session"},
     {"check"},
     {"lint"},
@@ -31,11 +31,12 @@ LAYERS = (
     {"thread"},
     {"markdown"},
     {"diagnostics"},
-    {"grammar", "limits", "store_address"},
+    {"text"},
+    {"grammar", "limits", "store_url"},
 )
 EDGE = {
     *("cli", "__main__", "server", "mcp", "web", "workflows"),
-    *("mail", "persist", "neighbours", "project"),
+    *("mail", "persist", "neighbours", "config"),
 }
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {

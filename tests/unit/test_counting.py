@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.thread.counting import counted, grouped
+from brenner.text import counted, grouped
 
 
 @pytest.mark.parametrize(

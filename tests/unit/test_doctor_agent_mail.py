@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from brenner.config import Project, store_address
 from brenner.mail.abilities import Ability
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.project import Project, store_address
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from mail.odd_server import Asked, OddServer, Reply, result, tools, whole
 from program import brenner
 from servers.agent_mail import AgentMailServer, running

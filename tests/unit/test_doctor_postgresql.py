@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.project import Project
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 from brenner.thread.messages import Message
 from brenner.workflows.doctor import examine
 from brenner.workflows.doctor_mail import Visit

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.project import Project
-from brenner.store_address import AgentMailSettings
+from brenner.config import Project
+from brenner.store_url import AgentMailSettings
 from brenner.workflows.agent_config import CLIENTS, Endpoint, Program, snippet_for
 from brenner.workflows.doctor_secrets import secrets_check
 from program import git

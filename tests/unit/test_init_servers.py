@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brenner.project import Project
+from brenner.config import Project
 from program import brenner, files
 from servers.postgresql import running
 from servers.postgresql_files import PASSWORD

@@ -12,9 +12,9 @@ from brenner.cli.mail.excerpt import excerpt
 from brenner.cli.mail.table import cut
 from brenner.cli.marks import STYLE_OF_TYPE, agent_piece, subject_pieces
 from brenner.cli.sentences import joined, thread_argument
-from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.words import words_of
+from brenner.text import visible
 from brenner.thread.times import ago, span
 from strategies import any_text
 

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brenner.config import PersistSettings, Project, find_project, look_at_project, store_address
 from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.project import (
-    PersistSettings,
-    Project,
-    find_project,
-    look_at_project,
-    store_address,
-)
-from brenner.store_address import AgentMailAddress, AgentMailSettings, PostgresAddress
+from brenner.store_url import AgentMailAddress, AgentMailSettings, PostgresAddress
 from stores import store_path
 from strategies import any_text
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Profile, Trust
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, Receipt, is_session, receive

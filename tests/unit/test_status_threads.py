@@ -7,9 +7,9 @@ import pytest
 
 from brenner.artifact.state import empty_state
 from brenner.cli.session.watch_words import what_follows
+from brenner.config import Project
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
-from brenner.project import Project
 from brenner.session.attention import attention
 from brenner.session.chain import replay
 from brenner.session.needs import Need, needs_of

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.store_address import (
+from brenner.store_url import (
     AgentMailAddress,
     AgentMailSettings,
     NoAddress,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from brenner.config import OPERATOR, Project
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import (
@@ -23,7 +24,6 @@ from brenner.delta.schema import (
 )
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Record, Stored
-from brenner.project import OPERATOR, Project
 from brenner.thread.content_hash import content_hash
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile
-from brenner.project import OPERATOR, Project
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message

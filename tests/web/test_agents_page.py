@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.limits import MOST_PROFILE_BYTES
 from brenner.mail.model import Envelope, Profile, Trust
-from brenner.project import OPERATOR
 from brenner.web.pages import agents, ledger
 from web.hostile import BIDI, HOSTILE
 from web.mail_scene import ANN, BEA, CYD, THREAD, Scene, added

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
+from brenner.config import Project
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
-from brenner.store_address import AgentMailAddress, PostgresAddress
+from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links
 from brenner.web.answering import STALE
 from brenner.web.store import Store

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from brenner.web import live
 from brenner.web.feed import MOST_KEPT
 from brenner.web.live import Live, client_of

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.errors import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import OPERATOR
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.thread.messages import Message
 from brenner.web import guests, links

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from brenner.config import OPERATOR, find_project
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, find_project
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
 from brenner.web.page import Page

@@ -6,10 +6,10 @@ from http import HTTPStatus
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.mail.abilities import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
 from brenner.web.lab.actions import ACTIONS

@@ -5,11 +5,11 @@ from http import HTTPStatus
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.diagnostics.codes.servers import SERVER_UNREACHABLE
 from brenner.diagnostics.errors import Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
 from serving.running import Inside, inside

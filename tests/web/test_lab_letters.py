@@ -7,8 +7,8 @@ from http import HTTPStatus
 import pytest
 from playwright.sync_api import Browser, expect
 
+from brenner.config import OPERATOR
 from brenner.mail.model import Stored, Trust
-from brenner.project import OPERATOR
 from brenner.thread.messages import Message
 from brenner.workflows.identity import renew
 from web.browsing import LAB, PHONE, THREAD, Show, show, window

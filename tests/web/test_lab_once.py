@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.diagnostics.codes import lab as codes
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
@@ -14,7 +15,6 @@ from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
-from brenner.project import OPERATOR
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message
 from brenner.web.forms import Form, read_form, read_json

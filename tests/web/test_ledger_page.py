@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from brenner.artifact.ledger import Outcome
+from brenner.config import OPERATOR
 from brenner.mail.model import Envelope, Trust
-from brenner.project import OPERATOR
 from brenner.web.pages import ledger
 from brenner.workflows.dismiss import dismiss
 from brenner.workflows.ledgers import ledgers

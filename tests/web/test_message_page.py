@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import delivered_json
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope
-from brenner.project import OPERATOR
 from brenner.thread.messages import parse_message_file
 from brenner.web.page import Download
 from brenner.web.pages import message, thread

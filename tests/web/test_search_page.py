@@ -10,12 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from hypothesis import given
 
+from brenner.config import OPERATOR, Project
 from brenner.mail.excerpt import excerpt, marked
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.query import Query, parse_query
 from brenner.mail.words import words_of
-from brenner.project import OPERATOR, Project
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
 from brenner.thread.messages import Message

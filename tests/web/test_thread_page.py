@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from brenner.config import OPERATOR
 from brenner.mail.abilities import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust
-from brenner.project import OPERATOR
 from brenner.web.page import Redirect
 from brenner.web.pages import artifact, thread
 from brenner.web.thread_order import ON_A_PAGE, as_tree

@@ -5,8 +5,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from brenner.config import OPERATOR, find_project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import OPERATOR, find_project
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
 from brenner.web.page import Answer, Page, PageFunction

@@ -27,7 +27,7 @@ from brenner.delta.render import render_delta
 from brenner.delta.schema import SECTIONS, Operation, Section
 from brenner.diagnostics.codes.delta_format import DEPENDS_ON_REFUSED
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.thread.messages import Message, render_message_file
 from brenner.thread.posted import Posted
 from brenner.thread.subjects import compose_subject

@@ -11,8 +11,8 @@ from brenner.artifact.item_text import in_order
 from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Reference
 from brenner.delta.schema import Field, FieldKind
-from brenner.diagnostics.visible import visible
 from brenner.grammar import MENTION, NAME_IN_DISCRIMINATES
+from brenner.text import visible
 
 
 class Known(NamedTuple):

@@ -1,7 +1,7 @@
 """What reading an artifact's text has to say about it, gathered in the order of the lines."""
 
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.thread.counting import counted
+from brenner.text import counted
 
 MOST_LINES = 10
 

@@ -24,8 +24,8 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.diagnostics.codes import artifact_text as codes
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.markdown.escape import unescape
+from brenner.text import nearest, perhaps
 
 KILLED_BY_FIELD, REASON_FIELD = "killed_by", "reason"
 ITEM_LEVEL = 3

@@ -12,10 +12,10 @@ from brenner.artifact.parse_items import ITEM_LEVEL, OpenItem, Written
 from brenner.artifact.parse_text import OpenText, Part, part_of
 from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
 from brenner.diagnostics.codes import artifact_text as codes
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import unescape
+from brenner.text import nearest, perhaps
 
 if TYPE_CHECKING:
     from brenner.artifact.parsed import Place

@@ -12,7 +12,7 @@ from brenner.artifact.layout import LAYOUT, TITLE
 from brenner.artifact.notes import Notes
 from brenner.diagnostics.codes import artifact_text as codes
 from brenner.markdown.blocks import Block, Kind, closes
-from brenner.thread.counting import counted
+from brenner.text import counted
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(?:markdown|md|text|yaml)?[ \t]*", re.IGNORECASE)
 _QUOTED = re.compile(r" {0,3}>[ ]?")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from brenner.artifact.diff import KILLED, Diff, FieldChange, ItemChange, Kind
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 MOST_ITEMS = 6
 MOST_FIELDS = 4

@@ -25,7 +25,7 @@ from brenner.delta.schema import (
 )
 from brenner.delta.validate import validate
 from brenner.diagnostics.model import ERROR
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 RATIONALE = "Edited by hand in the artifact's file"
 ADD, EDIT, KILL = Operation

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from brenner.diagnostics.codes import publish as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.grammar import ISO_TIME, LOOSE_VERSION
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.front_matter import FrontMatter, read_front_matter
+from brenner.text import visible
 from brenner.thread.compiled_body import (
     COMPILED_AT,
     PATH,

@@ -8,7 +8,7 @@ and plain mail must not be refused because its first word is `Question`.
 import re
 from unicodedata import category, normalize
 
-from brenner.diagnostics.nearest import surely
+from brenner.text import surely
 from brenner.thread.subjects import ROLE_SHORTHANDS, parse_subject, repair_subject
 from brenner.thread.types import COMPILED, CRITIQUE, DELTA, KICKOFF, TYPES, MessageType
 

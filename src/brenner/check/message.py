@@ -16,10 +16,10 @@ from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.codes import thread_subject as subject_codes
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.diagnostics.visible import MOST_CHARACTERS
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
 from brenner.markdown.edits import Edit, LineIndex
+from brenner.text import MOST_CHARACTERS
 from brenner.thread.body import check_ack_required, check_body
 from brenner.thread.ids import check_thread_id
 from brenner.thread.messages import Message, MessageFile, as_if_filed, parse_message_file

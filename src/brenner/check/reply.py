@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from brenner.check.report import Report
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
-from brenner.diagnostics.visible import visible
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fenced, one_paragraph
+from brenner.text import visible
 from brenner.thread.ids import is_valid
 from brenner.thread.messages import Message, parse_message_file, render_message_file
 from brenner.thread.posted import Posted

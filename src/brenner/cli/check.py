@@ -12,7 +12,7 @@ from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 FINE, CONTENT, UNREADABLE = 0, 1, 2

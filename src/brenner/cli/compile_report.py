@@ -19,8 +19,8 @@ from brenner.diagnostics.codes.references import (
     UNKNOWN_REFERENCED_SESSION,
 )
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.diagnostics.visible import visible
 from brenner.session.compiled_sections import third_alternative
+from brenner.text import visible
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.compiled_json import compiled_json
 from brenner.workflows.compiled_words import persisted_words, refused_in, what_happened

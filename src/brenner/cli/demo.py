@@ -19,7 +19,7 @@ from brenner.cli.output import Reporting, write_json
 from brenner.cli.sentences import say
 from brenner.diagnostics.codes.store import NO_SUCH_PROJECT
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.cli.demo_stage import Played, Stage

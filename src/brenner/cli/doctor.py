@@ -13,8 +13,8 @@ from brenner.cli.folding import Piece, Style, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.serve_url import serve_url
-from brenner.project import look_at_project
-from brenner.thread.counting import grouped
+from brenner.config import look_at_project
+from brenner.text import grouped
 from brenner.workflows.credentials import TOKEN
 from brenner.workflows.doctor import examine, is_fine
 from brenner.workflows.doctor_mail import Visit

@@ -9,8 +9,7 @@ from brenner.cli.output import failure, folded, styled, width_of, write_diagnost
 from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.template import template_text
-from brenner.diagnostics.visible import visible_lines
+from brenner.text import template_text, visible_lines
 
 _PLAIN_WIDTH = 80
 _UNKNOWN = 2

@@ -9,7 +9,7 @@ from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.codes.roster import MALFORMED_ROSTER
 from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
 from brenner.diagnostics.errors import BrennerError, Unavailable
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 REFUSED, USAGE, UNAVAILABLE = 1, 2, 3
 # What is wrong with how the program was called or set up, not with what was asked of the mail

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from brenner.cli.output import styled, width_of
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})

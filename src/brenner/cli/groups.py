@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import click
 
-from brenner.diagnostics.nearest import nearest
+from brenner.text import nearest
 
 
 class Command(NamedTuple):

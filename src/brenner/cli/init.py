@@ -11,12 +11,12 @@ from brenner.cli.failures import place_of
 from brenner.cli.folding import Piece, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
+from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Summary
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, store_of
-from brenner.project import SETTINGS_FILE, Project, find_project
-from brenner.thread.counting import grouped
+from brenner.text import grouped
 from brenner.workflows.init_project import VARIABLE, Initialised, StoreSetting, init_project
 
 FINE = 0

@@ -4,7 +4,7 @@ from types import MappingProxyType
 from zlib import crc32
 
 from brenner.cli.folding import PLAIN, Piece, Style
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.thread.subjects import parse_subject
 from brenner.thread.types import TYPES, ColourRole
 

@@ -10,7 +10,7 @@ from brenner.cli.mail.desk import desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import say
-from brenner.project import find_project
+from brenner.config import find_project
 from brenner.workflows.credentials import SECRET
 from brenner.workflows.init_project import new_mailbox
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import click
 
 from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.visible import visible
 from brenner.limits import MOST_NUMBER_DIGITS
+from brenner.text import visible
 
 _OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
@@ -89,7 +89,7 @@ def operator_of(settings: Settings) -> str:
 
     Settings that cannot be followed do not stop them, nor does a folder that is gone.
     """
-    from brenner.project import OPERATOR, look_at_project  # only who asks pays
+    from brenner.config import OPERATOR, look_at_project  # only who asks pays
 
     try:
         return look_at_project(settings.project, os.environ, settings.store).operator
@@ -103,8 +103,8 @@ def most_message_bytes(settings: Settings) -> int:
     """How many bytes a message may have here that is sent or checked; the default without a
     project.
     """
+    from brenner.config import look_at_project  # only who has a long message pays
     from brenner.limits import MOST_SENT_KIB
-    from brenner.project import look_at_project  # only who has a long message pays
 
     try:
         return look_at_project(settings.project, os.environ, settings.store).most_message_bytes

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 import click
 
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDEST = 140

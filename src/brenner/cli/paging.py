@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from brenner.diagnostics.visible import visible_lines
+from brenner.text import visible_lines
 
 
 def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:

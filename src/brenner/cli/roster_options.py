@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 _ORDER = "brenner.recipients"
 _TO, _ROLE = "to", "role"

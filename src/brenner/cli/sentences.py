@@ -5,7 +5,7 @@ from itertools import cycle
 from typing import TextIO
 
 from brenner.cli.folding import PLAIN, Piece, Style, fold
-from brenner.thread.wording import as_option, joined, thread_argument
+from brenner.text import as_option, joined, thread_argument
 
 __all__ = [
     "advice",

@@ -17,18 +17,18 @@ from brenner.cli.mail.desk import desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import advise, say
+from brenner.config import Project, find_project
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
-from brenner.project import Project, find_project
 from brenner.server.connecting import CLIENTS, way_of
 from brenner.server.ending import ends_before_it_serves
 from brenner.server.listening import Place, find, listen
 from brenner.server.settings import HOST, PORT, ServeSettings
 from brenner.server.tokens import read_token
+from brenner.text import visible
 from brenner.web.links import LAB
 from brenner.workflows.credentials import TOKEN
 from brenner.workflows.desk import Desk

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from brenner.diagnostics.visible import visible
 from brenner.server.settings import ENDPOINTS, HOST, PORT
+from brenner.text import visible
 from brenner.workflows.credentials import TOKEN
 
 VARIABLE = "BRENNER_SERVE_URL"

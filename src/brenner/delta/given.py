@@ -14,8 +14,8 @@ from typing import NamedTuple
 from brenner.delta.given_texts import Found, apart, decoded
 from brenner.delta.schema import SECTIONS, TOP_LEVEL, Operation
 from brenner.delta.section_names import section_named
-from brenner.diagnostics.nearest import nearest
 from brenner.grammar import ITEM_ID
+from brenner.text import nearest
 
 _OPERATIONS = frozenset(operation.value for operation in Operation)
 _OF_PREFIX = {section.prefix: section for section in SECTIONS.values()}

@@ -11,8 +11,8 @@ from typing import NamedTuple, NoReturn
 from brenner.delta.json_faults import MOST_FAULTS, Fault
 from brenner.diagnostics.codes import json_text as codes
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.visible import visible
 from brenner.markdown.edits import Edit
+from brenner.text import visible
 
 END = "end"
 

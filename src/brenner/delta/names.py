@@ -10,8 +10,8 @@ from brenner.delta.problems import MOST_PROBLEMS, Path, dotted
 from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, Operation
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_ATTEMPT
+from brenner.text import nearest, perhaps
 
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import delta_format as codes
 from brenner.diagnostics.model import ERROR, Code
-from brenner.diagnostics.nearest import nearest, perhaps, surely
+from brenner.text import nearest, perhaps, surely
 
 Path = tuple[str | int, ...]
 

@@ -31,8 +31,8 @@ from brenner.delta.schema import (
 )
 from brenner.delta.values import BLANKS
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.nearest import nearest, perhaps, surely
 from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
+from brenner.text import nearest, perhaps, surely
 
 ADD, KILL = Operation.ADD, Operation.KILL
 _OPERATIONS = {operation.value: operation for operation in Operation}

@@ -13,8 +13,8 @@ from brenner.delta.schema import (
     FieldKind,
 )
 from brenner.diagnostics.codes import delta_format as codes
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import ANCHOR, CITED_SECTIONS, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
+from brenner.text import nearest, perhaps
 from brenner.thread.ids import is_valid
 
 Check = Callable[[Field, object, Path, Problems], None]

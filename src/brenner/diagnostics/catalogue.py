@@ -41,7 +41,7 @@ from brenner.diagnostics.codes import (
     web,
 )
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.nearest import nearest
+from brenner.text import nearest
 
 # In the order in which a message goes through the program: file, thread, body, block, mail, …
 CHAPTERS: dict[str, tuple[Code, ...]] = {

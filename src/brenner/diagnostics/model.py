@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal, NamedTuple, Self
 
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 
 class Severity(StrEnum):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from brenner.delta.schema import Section
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.diagnostics.nearest import surely
 from brenner.lint.context import Context
 from brenner.lint.fixes import with_edit
+from brenner.text import surely
 
 
 def not_a_choice(on: Context, code: Code, section: Section) -> Iterator[Diagnostic]:

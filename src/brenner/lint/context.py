@@ -15,9 +15,9 @@ from brenner.artifact.parsed import NO_LINES, Outline, ParsedArtifact, Place
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.diagnostics.codes import artifact_text
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.grammar import ITEM_ID
 from brenner.lint.source_text import SourceText
+from brenner.text import visible
 
 # What the reader of a file says of text that it did read. Whatever else it says, something was
 # passed over.

@@ -7,10 +7,10 @@ from brenner.artifact.model import Item
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, Section
 from brenner.diagnostics.codes.lint import hypotheses as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import perhaps
 from brenner.lint.anchors import INFERENCES, LABEL, suggested, what_is_wrong
 from brenner.lint.context import Context
 from brenner.lint.fixes import mended_anchors, with_edit, with_flag
+from brenner.text import perhaps
 
 _SECTION = HYPOTHESIS_SLATE
 _TEXTS = ("claim", "mechanism", "how_this_could_be_true")

@@ -7,10 +7,10 @@ from datetime import datetime
 from brenner.delta.values import is_blank
 from brenner.diagnostics.codes.lint import metadata as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.diagnostics.nearest import perhaps
 from brenner.grammar import ISO_TIME
 from brenner.lint.context import Context
 from brenner.markdown.front_matter import read_front_matter
+from brenner.text import perhaps
 from brenner.thread.ids import check_thread_id
 
 STATUSES = ("draft", "active", "closed")

@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+from brenner.config import OPERATOR, OWN_FOLDER, Project, store_address, store_file
 from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.errors import Refused
 from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.project import OPERATOR, OWN_FOLDER, Project, store_address, store_file
-from brenner.store_address import AgentMailAddress, PostgresAddress, shown
+from brenner.store_url import AgentMailAddress, PostgresAddress, shown
 
 _IGNORE_EVERYTHING = "*\n"
 _TASK = "operator"

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import search as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
 from brenner.mail.words import items_of, words_of
+from brenner.text import nearest, perhaps
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 

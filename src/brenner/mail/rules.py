@@ -7,11 +7,11 @@ from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes import search
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
 from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Since, Stored, Trust
 from brenner.mail.query import Query
 from brenner.session.declarations import is_decision
+from brenner.text import nearest, perhaps
 from brenner.thread.messages import Message
 from brenner.thread.posted import in_thread_order
 from brenner.thread.types import COMPILED, DELTA, INFO, KICKOFF

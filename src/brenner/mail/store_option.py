@@ -2,8 +2,8 @@
 
 from shlex import quote
 
-from brenner.project import SETTINGS_FILE, Project
-from brenner.store_address import PostgresAddress, parse_store
+from brenner.config import SETTINGS_FILE, Project
+from brenner.store_url import PostgresAddress, parse_store
 
 # What says the same to every command
 _KNOWN_WITHOUT = ("BRENNER_STORE", f"`{SETTINGS_FILE}`")

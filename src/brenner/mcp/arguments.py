@@ -11,9 +11,9 @@ from typing import NamedTuple
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.diagnostics.codes import tool_arguments as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.mcp.bounds import beyond_bounds
 from brenner.mcp.tool import Argument, Kind
+from brenner.text import nearest, perhaps
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _LARGEST = 2**63 - 1  # what a store can keep

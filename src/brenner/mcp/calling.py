@@ -13,11 +13,11 @@ from typing import NoReturn
 from brenner.diagnostics.codes import tool_arguments as codes
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.mcp import told
 from brenner.mcp.arguments import read_arguments
 from brenner.mcp.templates import find, unknown
 from brenner.mcp.tool import Answer, Call, Resource, Tool
+from brenner.text import nearest, perhaps
 
 _NOT_YOURS = "It is an internal error of the server or of its store; your call is not wrong."
 _FAULT = "brenner: {reference}: {kind} in `{where}`, a fault of the program\n{frames}"

@@ -4,10 +4,9 @@ from brenner.diagnostics.catalogue import find_code, nearest_code
 from brenner.diagnostics.codes.input import UNKNOWN_CODE
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Code
-from brenner.diagnostics.nearest import perhaps
-from brenner.diagnostics.template import template_text
 from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer, Argument, Call, Tool
+from brenner.text import perhaps, template_text
 
 
 def run(call: Call) -> Answer:

@@ -6,10 +6,10 @@ import os
 import re
 from datetime import UTC, datetime
 
+from brenner.config import Project
 from brenner.diagnostics.codes.identity import OTHER_PROJECT
 from brenner.diagnostics.errors import Refused
 from brenner.mcp.tool import Call
-from brenner.project import Project
 
 PROJECT_ID = 1
 _MARKS = re.compile(r"[^a-z0-9]+")

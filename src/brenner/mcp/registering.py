@@ -7,7 +7,6 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.nearest import nearest
 from brenner.limits import MOST_AGENTS
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent, Profile, Trust
@@ -16,6 +15,7 @@ from brenner.mail.registering import check_same_agent, registration
 from brenner.mcp.identity import acting, check_connection
 from brenner.mcp.project_key import slug
 from brenner.mcp.tool import Call
+from brenner.text import nearest
 from brenner.workflows.identity import claim, digest_of, kept_digest, name_of_secret
 
 _TAKEN = (

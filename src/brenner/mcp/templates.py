@@ -13,9 +13,9 @@ from urllib.parse import unquote
 
 from brenner.diagnostics.codes import tool_arguments as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.mcp.arguments import read_arguments
 from brenner.mcp.tool import Argument, Resource
+from brenner.text import nearest, perhaps
 
 _PLACE = re.compile(r"\{(\w+)(\*?)\}")
 _QUERY = re.compile(r"\{\?([\w,]*)\}$")

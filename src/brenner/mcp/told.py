@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
-from brenner.diagnostics.nearest import perhaps
 from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer
+from brenner.text import perhaps
 
 
 def in_tools(found: Diagnostic) -> Diagnostic:

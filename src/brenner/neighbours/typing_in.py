@@ -9,10 +9,10 @@ import termios
 from collections.abc import Collection, Mapping
 from time import monotonic, sleep
 
-from brenner.diagnostics.visible import visible
 from brenner.neighbours.foreground import in_front, is_only_shell, name_of, runs
 from brenner.neighbours.launch import LeftOut
 from brenner.neighbours.tmux import Pane, Tmux, names
+from brenner.text import visible
 
 _BEFORE_ENTER = 0.5
 _TO_LISTEN = 10.0  # seconds that a program which was just opened may take until it listens

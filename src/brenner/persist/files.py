@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from stat import S_IMODE
 
+from brenner.config import OWN_FOLDER, Project
 from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
-from brenner.project import OWN_FOLDER, Project
 
 PATIENCE = 30
 _LOOK_EVERY = 0.05

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import git as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import MOST_CHARACTERS, visible
+from brenner.text import MOST_CHARACTERS, visible
 
 QUERY_SECONDS = 30
 COMMIT_SECONDS = 600  # hooks may run a whole test suite

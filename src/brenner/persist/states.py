@@ -14,10 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from brenner.config import Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.persist.artifact_file import plain
 from brenner.persist.places import ARTIFACTS, is_in_repository
-from brenner.project import Project
 from brenner.thread.cross_reference import cross_reference
 
 Status = Literal["Draft", "Pending", "Persisted"]

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import perhaps
-from brenner.diagnostics.visible import visible
 from brenner.roster.meant import meant
 from brenner.roster.model import Mode, PresetEntry, Roster, RosterEntry, RosterPreset, Stated
 from brenner.roster.validate import is_sound, role_faults
+from brenner.text import perhaps, visible
 
 if TYPE_CHECKING:
     from brenner.markdown.front_matter import JSON

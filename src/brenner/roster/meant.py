@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from brenner.diagnostics.nearest import nearest
+from brenner.text import nearest
 
 _SHORTEST_PART = 4
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.roster.model import PresetEntry, Role, RosterEntry, RosterPreset
+from brenner.text import nearest, perhaps
 
 # agent_roster_schema, Config File Example
 DEFAULT_3_AGENT = RosterPreset(

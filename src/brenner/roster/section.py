@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import (
@@ -22,6 +21,7 @@ from brenner.markdown.escape import (
     unescape,
 )
 from brenner.roster.model import MODES, ROLES, Mode, Roster, RosterEntry
+from brenner.text import nearest
 from brenner.thread.sections import normalised, sections
 
 HEADING = "Session Configuration"

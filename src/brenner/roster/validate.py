@@ -6,11 +6,11 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.roster.heuristic import role_of_name
 from brenner.roster.meant import meant
 from brenner.roster.model import MODES, ROLES, Mode, Roster, Stated
+from brenner.text import nearest, perhaps
 
 _ANY_ROLE = (
     "In unified mode any of the three roles will do: all get the same prompt, but who stands in a "

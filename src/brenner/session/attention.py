@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from brenner.diagnostics.visible import visible
 from brenner.session.status import OpenMessage, Phase, SessionStatus
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.posted import span
 from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 

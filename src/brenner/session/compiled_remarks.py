@@ -17,7 +17,7 @@ from brenner.session.compiled_lines import (
     target,
 )
 from brenner.session.publication import Publication
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.quoting import quoted
 
 _MOST_FAULTS = 3  # of one block, and values of one conflict

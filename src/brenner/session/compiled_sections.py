@@ -24,7 +24,7 @@ from brenner.session.compiled_lines import (
     target,
 )
 from brenner.session.publication import Contributor, Publication, is_first
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.quoting import quoted, quoted_cell
 
 _MOST_ITEMS = 30  # of one contributor

@@ -8,9 +8,9 @@ character, `#34;`, which Mermaid shows and never obeys. IDs of nodes are our own
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from brenner.diagnostics.visible import visible
 from brenner.session.genealogy import Describe, Genealogy, node_order
 from brenner.session.genealogy_facts import Described, Fate
+from brenner.text import visible
 
 # More than these Mermaid refuses to draw unless its settings are changed (maxEdges, maxTextSize)
 MOST_EDGES = 500

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR
-from brenner.diagnostics.visible import visible
 from brenner.markdown.escape import escape_heading
 from brenner.roster.model import Mode, Role, Roster, RosterEntry
 from brenner.roster.roles import role_in
@@ -26,6 +25,7 @@ from brenner.session.prompts.model import Prompt
 from brenner.session.round_kickoff import Round, current_state, excerpt_note, open_ids
 from brenner.session.round_outputs import round_outputs
 from brenner.session.user_text import embedded, one_line, quotation
+from brenner.text import visible
 from brenner.thread.messages import Message
 from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject
 from brenner.thread.types import KICKOFF

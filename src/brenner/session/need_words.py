@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
-from brenner.diagnostics.visible import visible
 from brenner.session.needs import WAITING, Need, needs_of
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.status import Phase, Turn
 from brenner.session.status_words import PHASE_WORDS
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.times import span
 
 # What is counted are sessions, not what waits in them

@@ -12,7 +12,7 @@ from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.lint.report import LintReport
-from brenner.thread.counting import counted
+from brenner.text import counted
 
 _MOST_DESCRIPTION = 70  # `v12 ` and this are within what a subject's description should be
 _RANK = {section.prefix: number for number, section in enumerate(SECTIONS.values())}

@@ -13,9 +13,9 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, Version, adopted_state
-from brenner.diagnostics.visible import visible
 from brenner.lint.run import lint
 from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
+from brenner.text import visible
 from brenner.thread.compiled_body import read_compiled
 from brenner.thread.posted import Posted, iso
 

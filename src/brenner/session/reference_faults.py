@@ -9,10 +9,9 @@ from brenner.artifact.model import Killed, order_of
 from brenner.diagnostics.codes import references as codes
 from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.diagnostics.visible import visible
 from brenner.grammar import ITEM_ID
 from brenner.session.reference_graph import Edge, Known, ReferenceGraph
+from brenner.text import nearest, perhaps, visible
 from brenner.thread.ids import is_valid, suggest_thread_id
 
 _FIELD = "references"

@@ -19,7 +19,7 @@ from brenner.markdown.blocks import blocks
 from brenner.session.rebuild import Filed
 from brenner.session.status import LatestVersion, OpenMessage, SessionStatus
 from brenner.session.user_text import one_line
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.posted import in_thread_order
 from brenner.thread.quoting import quoted
 from brenner.thread.sections import find_section, sections

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 _MOST_LISTED = 6
 _MOST_CHARACTERS = 40  # of a name or an ID, which may be any text

@@ -17,7 +17,7 @@ from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed
 from brenner.session.routing_answers import ack, claim, info, waiting
 from brenner.session.routing_scene import Scene
 from brenner.session.status import Phase, Refusal, SessionStatus
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.subjects import Subject, parse_subject
 
 __all__ = ["Evidence", "Route", "Step", "route"]

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry
-from brenner.diagnostics.visible import visible
 from brenner.session.rebuild import Filed
 from brenner.session.route import Evidence, listed
 from brenner.session.status import OpenMessage, Participant, Refusal, SessionStatus
+from brenner.text import visible
 
 _MOST_ABOUT = 60
 

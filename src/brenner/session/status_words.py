@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.times import span
 
 PHASE_WORDS: dict[Phase | None, str] = {

@@ -4,10 +4,10 @@ import re
 
 from brenner.diagnostics.codes import message_body as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest
 from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import Field, fields, read_table
+from brenner.text import nearest
 from brenner.thread.sections import Section, find_section, normalised, sections, title
 from brenner.thread.types import (
     PLACEHOLDER,

@@ -7,8 +7,8 @@ from enum import StrEnum
 from brenner import grammar
 from brenner.diagnostics.codes import thread_subject as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import perhaps
 from brenner.limits import MOST_FILE_NAME_BYTES
+from brenner.text import perhaps
 
 
 class ThreadKind(StrEnum):

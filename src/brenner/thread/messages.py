@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_HEADERS
 from brenner.markdown.edits import Edit
+from brenner.text import nearest, perhaps
 
 HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
 _REQUIRED = ("Thread", "From", "Subject")

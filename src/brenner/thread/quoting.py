@@ -6,8 +6,8 @@ backticks stays code, as our own diagnostics write it; there nothing else has an
 
 import re
 
-from brenner.diagnostics.visible import visible
 from brenner.markdown.escape import character_reference, escape, escape_cell, fenced, one_paragraph
+from brenner.text import visible
 from brenner.thread.types import PLACEHOLDER, UNFILLED_NAME, UNFILLED_TEXT, UNFILLED_TOPIC
 
 MOST_QUOTED = 240

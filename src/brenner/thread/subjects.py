@@ -5,11 +5,9 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import thread_subject as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
-from brenner.diagnostics.visible import visible
 from brenner.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.limits import MOST_SUBJECT_CHARACTERS
-from brenner.thread.wording import cut
+from brenner.text import cut, nearest, perhaps, visible
 
 # thread_subject_conventions, Role Shorthand for DELTA: shorthand and the program that runs it
 ROLE_SHORTHANDS = {

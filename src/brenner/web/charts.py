@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from brenner.delta.schema import MOST_SCORE, SCORE_PARTS
-from brenner.thread.counting import counted
-from brenner.thread.wording import cut
+from brenner.text import counted, cut
 from brenner.web import links
 from brenner.web.filters import plain
 

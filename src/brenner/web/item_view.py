@@ -21,7 +21,7 @@ from brenner.delta.schema import (
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.mail.model import Trust
-from brenner.thread.wording import cut
+from brenner.text import cut
 from brenner.web import links
 from brenner.web.page import Document
 from brenner.workflows.authorship import Row, item_rows, row_json

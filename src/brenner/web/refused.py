@@ -7,7 +7,7 @@ from brenner.diagnostics.codes import lab, mail, serving, versions
 from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
 from brenner.diagnostics.errors import BrennerError, Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible_lines
+from brenner.text import visible_lines
 from brenner.web.page import Page
 
 _STATUS = MappingProxyType(

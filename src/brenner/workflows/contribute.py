@@ -24,12 +24,12 @@ from brenner.diagnostics.codes.thread_subject import THREAD_ID_ADVICE
 from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.diagnostics.visible import visible_lines
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Kind, blocks
 from brenner.session.chain import Chain
 from brenner.session.user_text import embedded
+from brenner.text import visible_lines
 from brenner.thread.messages import Message
 from brenner.thread.quoting import in_fence, quoted_paragraphs, short
 from brenner.thread.subjects import compose_subject

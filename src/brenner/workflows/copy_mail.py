@@ -8,6 +8,7 @@ source is only read.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from brenner.config import Project
 from brenner.diagnostics.codes import archive as codes
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import ERROR, Diagnostic
@@ -16,7 +17,6 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored
 from brenner.mail.open import Store, store_of
 from brenner.mail.store_option import store_option
-from brenner.project import Project
 from brenner.workflows.copy_anew import Anew, Sendings, broke_off, send_anew
 from brenner.workflows.copy_compare import (
     Compared,

@@ -7,11 +7,11 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from brenner.config import Project, find_project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.errors import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
-from brenner.project import Project, find_project
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent

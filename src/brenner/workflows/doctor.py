@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import apsw
 
+from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import ERROR
 from brenner.mail.open import (
@@ -22,7 +23,6 @@ from brenner.mail.open import (
     store_of,
 )
 from brenner.mail.store_option import store_option
-from brenner.project import SETTINGS_FILE, Project
 from brenner.workflows.doctor_mail import Visit, identity
 from brenner.workflows.doctor_neighbours import neighbour_checks
 from brenner.workflows.doctor_secrets import secrets_check

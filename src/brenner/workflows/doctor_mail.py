@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from brenner.config import OPERATOR, SETTINGS_FILE, Project
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.errors import BrennerError, Refused
@@ -12,8 +13,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.names import name_refusal
 from brenner.mail.store_option import store_option
-from brenner.project import OPERATOR, SETTINGS_FILE, Project
-from brenner.thread.counting import grouped
+from brenner.text import grouped
 from brenner.thread.posted import iso
 from brenner.workflows.doctor_serve import Endpoint
 from brenner.workflows.init_project import about_operator

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from brenner.diagnostics.visible import visible
 from brenner.neighbours.programs import find, run
+from brenner.text import visible
 from brenner.workflows.neighbours import BD, NTM, TMUX
 from brenner.workflows.surroundings import OK, Check
 

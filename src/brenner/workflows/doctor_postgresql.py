@@ -9,6 +9,7 @@ from statistics import median
 
 from psycopg import sql
 
+from brenner.config import Project
 from brenner.diagnostics.codes.servers import SERVER_DENIED
 from brenner.diagnostics.errors import BrennerError
 from brenner.mail.open import PostgresStore
@@ -17,7 +18,6 @@ from brenner.mail.postgresql.faults import translated
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.postgresql.migrating import Schema, State
 from brenner.mail.postgresql.server import Server
-from brenner.project import Project
 from brenner.workflows.doctor_mail import (
     CLOCKS_DIFFER,
     NOT_YET,

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from brenner.diagnostics.visible import visible
-from brenner.project import SETTINGS_FILE, Project
-from brenner.store_address import PostgresAddress, parse_store
+from brenner.config import SETTINGS_FILE, Project
+from brenner.store_url import PostgresAddress, parse_store
+from brenner.text import visible
 from brenner.workflows.credentials import SECRET, TOKEN
 from brenner.workflows.surroundings import OK, WARNING, Check, holding, would_take
 

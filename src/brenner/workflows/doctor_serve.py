@@ -14,12 +14,12 @@ from importlib.util import find_spec
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from brenner.config import Project
 from brenner.diagnostics.codes import servers as codes
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.mail.agent_mail.client import Client
-from brenner.project import Project
+from brenner.text import visible
 from brenner.workflows.credentials import TOKEN
 from brenner.workflows.doctor_way import is_here, milliseconds
 from brenner.workflows.liveness import OURS, who_listens

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 
+from brenner.config import Project
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.project import Project
 from brenner.workflows.access import (
     Obstacle,
     existing,

@@ -13,7 +13,6 @@ from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
 from brenner.diagnostics.codes.versions import NO_VERSION_YET
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.mail.rules import unknown_thread
 from brenner.session.genealogy import (
     LINEAGE,
@@ -25,6 +24,7 @@ from brenner.session.genealogy import (
 )
 from brenner.session.reference_faults import circle
 from brenner.session.reference_graph import ReferenceGraph
+from brenner.text import nearest, perhaps
 from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable
 from brenner.workflows.check_references import LoadedGraph, load_graph

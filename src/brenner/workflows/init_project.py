@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from brenner.config import OWN_FOLDER, SETTINGS_FILE, Project, look_at_project
 from brenner.diagnostics.codes import mail as names
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.codes.serving import NEW_MAILBOX
 from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
 from brenner.mail.store_option import store_option
-from brenner.project import OWN_FOLDER, SETTINGS_FILE, Project, look_at_project
-from brenner.store_address import PostgresAddress, SqliteAddress, parse_store
+from brenner.store_url import PostgresAddress, SqliteAddress, parse_store
+from brenner.text import visible
 from brenner.workflows.access import why_no_folder
 from brenner.workflows.left_behind import left_behind
 

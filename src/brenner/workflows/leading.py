@@ -7,6 +7,7 @@ somebody who is not believed, or whose session it is not, either would be a way 
 from collections.abc import Iterable, Iterator
 
 from brenner.check.meant import meant_type
+from brenner.config import Project
 from brenner.diagnostics.codes import identity as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
@@ -14,7 +15,6 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust, type_of
 from brenner.mail.rules import unstorable
-from brenner.project import Project
 from brenner.thread.messages import Message
 from brenner.thread.types import COMPILED, KICKOFF
 

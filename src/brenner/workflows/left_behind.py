@@ -4,13 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
+from brenner.config import OWN_FOLDER, STORE_FILE, Project
 from brenner.diagnostics.codes.archive import MAIL_LEFT_BEHIND
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.mail.open import Store, store_of
-from brenner.project import OWN_FOLDER, STORE_FILE, Project
-from brenner.thread.counting import grouped
+from brenner.text import grouped, visible
 from brenner.workflows.places import place
 
 _INSIDE = f"{OWN_FOLDER}/{STORE_FILE}"

@@ -19,7 +19,7 @@ from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.round_kickoff import Round, attacks_in, passages_in
 from brenner.session.status import LatestVersion
 from brenner.session.user_text import embedded
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among

@@ -16,7 +16,7 @@ from brenner.delta.section_names import section_named
 from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
 from brenner.diagnostics.codes.delta_format import INVALID_SECTION
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.text import nearest, perhaps
 from brenner.workflows.desk import Desk
 from brenner.workflows.versions import LoadedVersion, Target, load_version
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from brenner.diagnostics.visible import visible
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, Sent
 from brenner.markdown.escape import one_paragraph
+from brenner.text import visible
 from brenner.thread.messages import Message
 from brenner.thread.posted import iso
 from brenner.thread.subjects import compose_subject

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
+from brenner.config import Project
 from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
 from brenner.diagnostics.errors import Refused
@@ -20,7 +21,6 @@ from brenner.persist.artifact_file import (
     obstacle,
 )
 from brenner.persist.places import Place, check_writable, is_in_repository, place_of
-from brenner.project import Project
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:

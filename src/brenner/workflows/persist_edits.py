@@ -4,14 +4,14 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
+from brenner.config import Project
 from brenner.diagnostics.codes import persisting as codes
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import MOST_CHARACTERS
 from brenner.persist.artifact_file import Edited
 from brenner.persist.files import write_own
 from brenner.persist.places import typed
-from brenner.project import Project
+from brenner.text import MOST_CHARACTERS
 from brenner.workflows.desk import Desk
 
 _OFFERED = "human.md"

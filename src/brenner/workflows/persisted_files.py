@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.artifact.parse import parse_artifact
+from brenner.config import Project
 from brenner.diagnostics.codes.versions import FILE_DIFFERS
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.persist.artifact_file import Foreign, plain, read_file
 from brenner.persist.places import ARTIFACTS, is_in_repository
-from brenner.project import Project
 from brenner.session.chain import Chain
 from brenner.session.rebuild import text_hash
+from brenner.text import visible
 from brenner.thread.cross_reference import cross_reference
 
 _MOST_SHOWN = 60  # characters of a line that differs

@@ -7,6 +7,7 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge
 from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.state import State, empty_state
+from brenner.config import Project
 from brenner.delta.explain import line_at
 from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
@@ -14,7 +15,6 @@ from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
 from brenner.diagnostics.codes.references import WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.project import Project
 from brenner.session.chain import Chain
 from brenner.session.chain_messages import type_of
 from brenner.thread.messages import Message

@@ -13,8 +13,8 @@ from brenner.mail.model import Stored
 from brenner.session.chain import Chain
 from brenner.session.chain_messages import is_decision
 from brenner.session.rebuild import text_hash
+from brenner.text import joined
 from brenner.thread.types import COMPILED, DELTA, KICKOFF
-from brenner.thread.wording import joined
 from brenner.workflows.chains import filed
 
 _READ = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})

@@ -1,13 +1,13 @@
 """What the settings of a project lead to, for `brenner doctor`: roster, source text, repository."""
 
+from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes.git import GIT_MISSING
 from brenner.diagnostics.codes.persisting import NOT_A_REPOSITORY
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.lint.source_text import read_source_text
 from brenner.persist.git import Repository
-from brenner.project import SETTINGS_FILE, Project
-from brenner.thread.counting import grouped
+from brenner.text import grouped
 from brenner.workflows.rosters import look_at_project_roster
 from brenner.workflows.source_text import source_of
 from brenner.workflows.surroundings import OK, WARNING, Check

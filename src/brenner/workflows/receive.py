@@ -18,13 +18,13 @@ from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
 from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID, THREAD_ID_ADVICE
 from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, type_of
 from brenner.mail.query import Query
 from brenner.mail.rules import unstorable
 from brenner.markdown.blocks import Block, blocks
+from brenner.text import nearest, perhaps
 from brenner.thread.ids import (
     LONGEST_ID,
     ThreadKind,

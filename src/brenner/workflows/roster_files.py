@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from brenner.config import SETTINGS_FILE
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.project import SETTINGS_FILE
 from brenner.roster.decode import decode_either, decode_json, decode_toml
 from brenner.roster.json_form import unknown_keys
 from brenner.roster.lines import in_words

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from brenner.config import Project
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.project import Project
 from brenner.roster.decode import decode_either
 from brenner.roster.flags import Recipient, flag_layers
 from brenner.roster.json_form import read_roster, read_stated, unknown_keys, unread_keys

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from brenner.check.message import check_composed, check_message, too_large
 from brenner.check.report import Report
+from brenner.config import OPERATOR, Project
 from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.codes import input as input_codes
 from brenner.diagnostics.codes import mail as codes
@@ -23,7 +24,6 @@ from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.project import OPERATOR, Project
 from brenner.session.acknowledgements import UNREADABLE, named_messages
 from brenner.thread.messages import Message, parse_message_file
 from brenner.thread.types import ACK, UNFILLED_NAME

@@ -4,14 +4,14 @@ import hashlib
 import os
 from typing import NamedTuple
 
+from brenner.config import Project
 from brenner.diagnostics.codes import neighbours as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.neighbours.launch import COMMANDS
 from brenner.neighbours.ntm import Ntm
 from brenner.neighbours.programs import find
 from brenner.neighbours.tmux import Pane, Tmux, names
-from brenner.project import Project
-from brenner.store_address import PostgresAddress, parse_store
+from brenner.store_url import PostgresAddress, parse_store
 from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.neighbours import NTM, TMUX
 

@@ -16,7 +16,7 @@ from brenner.diagnostics.errors import BrennerError, Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Profile
 from brenner.roster.model import Roster
-from brenner.thread.wording import joined
+from brenner.text import joined
 from brenner.workflows.asking_thread import AskingThread
 from brenner.workflows.desk import Desk
 from brenner.workflows.send_kickoffs import Addressed, State, role_told, send_missing

@@ -1,9 +1,8 @@
 """What became of kickoffs: as JSON, and each in a sentence; for a terminal, and for a page."""
 
 from brenner.diagnostics.model import Summary, worst_first
-from brenner.diagnostics.visible import visible
 from brenner.roster.json_form import roster_json
-from brenner.thread.wording import joined
+from brenner.text import joined, visible
 from brenner.workflows.attended import Attended, attended_json
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.started import Started

@@ -7,13 +7,13 @@ before, and a shell read it.
 from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
+from brenner.config import Project
 from brenner.diagnostics.codes import neighbours as codes
 from brenner.diagnostics.errors import Unavailable
 from brenner.mail.store_option import store_option
 from brenner.neighbours.launch import LeftOut
 from brenner.neighbours.tmux import Pane
 from brenner.neighbours.typing_in import obstacle, type_lines, wait_until_listening
-from brenner.project import Project
 from brenner.workflows.attended import Told
 from brenner.workflows.neighbours import NTM
 from brenner.workflows.stage import Stage

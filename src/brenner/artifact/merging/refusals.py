@@ -13,8 +13,8 @@ from brenner.delta.problems import dotted
 from brenner.delta.schema import SECTIONS
 from brenner.diagnostics.codes import delta_format, merge
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.diagnostics.nearest import Suggestion, perhaps
 from brenner.grammar import ITEM_ID
+from brenner.text import Suggestion, perhaps
 
 
 class Collision(NamedTuple):

@@ -12,7 +12,7 @@ from brenner.artifact.words import Mark
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK, heading, lines
 from brenner.cli.folding import PLAIN, Piece, Style, fold
 from brenner.cli.output import is_terminal, styled
-from brenner.diagnostics.visible import visible_lines
+from brenner.text import visible_lines
 
 _REMOVED: Style = MappingProxyType({"fg": "red", "strikethrough": True})
 _INSERTED: Style = MappingProxyType({"fg": "green", "underline": True})

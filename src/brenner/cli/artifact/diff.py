@@ -15,8 +15,8 @@ from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.grammar import VERSION
+from brenner.text import visible
 
 _ALWAYS: dict[str, object] = {"old": None, "new": None, "sentence": None, "changes": None}
 _ALWAYS |= {"unchanged": None, "items": [], "metadata": []}

@@ -15,7 +15,7 @@ from brenner.cli.reading import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.sentences import advise, say
 from brenner.cli.whole_file import check_free, write_whole
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 JSON, MARKDOWN, HTML = "json", "markdown", "html"
 _FORM_OF_ENDING = {".json": JSON, ".html": HTML, ".htm": HTML}

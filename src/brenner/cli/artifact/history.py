@@ -17,7 +17,7 @@ from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.workflows.versions import History, ListedVersion

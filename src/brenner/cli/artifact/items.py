@@ -6,7 +6,7 @@ from brenner.artifact.layout import LAYOUT_OF, Layout
 from brenner.artifact.model import Item
 from brenner.diagnostics.codes import artifact_commands as codes
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.text import nearest, perhaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,8 +21,8 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice
 from brenner.diagnostics.codes.merge import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
-from brenner.diagnostics.visible import visible
 from brenner.mail.model import Trust
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.workflows.ledgers import VersionLedger

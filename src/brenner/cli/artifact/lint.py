@@ -18,9 +18,9 @@ from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.lint.judgement import QUESTIONS
 from brenner.lint.report import LintReport
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.lint.source_text import SourceText

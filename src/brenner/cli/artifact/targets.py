@@ -20,7 +20,7 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes.archive import HASH_MISMATCH
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.artifact.conflicts import Conflict

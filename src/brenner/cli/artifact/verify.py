@@ -25,7 +25,7 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import versions as codes
 from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.thread.cross_reference import cross_reference
 
 if TYPE_CHECKING:

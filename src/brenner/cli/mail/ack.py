@@ -10,10 +10,10 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, joined, say
-from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
 from brenner.mail.rules import check_recipient
+from brenner.text import visible
 from brenner.thread.types import ACK_STATUSES
 from brenner.workflows.acknowledge import acknowledge
 from brenner.workflows.desk import Desk

@@ -13,13 +13,13 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, failure, note_done, write_diagnostics, write_json
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, joined, say
+from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.errors import BrennerError
 from brenner.diagnostics.model import Summary
 from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
-from brenner.project import SETTINGS_FILE, Project, find_project
-from brenner.store_address import shown
-from brenner.thread.counting import grouped
+from brenner.store_url import shown
+from brenner.text import grouped
 
 if TYPE_CHECKING:
     from brenner.workflows.copy_mail import Amount, Copied

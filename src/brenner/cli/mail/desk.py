@@ -9,11 +9,11 @@ from brenner.cli.failures import place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import say
+from brenner.config import Project, find_project
 from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.visible import visible
 from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
-from brenner.project import Project, find_project
+from brenner.text import visible
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.init_project import about_operator, check_folder
 

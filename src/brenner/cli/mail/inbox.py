@@ -24,12 +24,12 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, as_option, sentence
-from brenner.diagnostics.visible import visible
+from brenner.config import Project
 from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.json_form import next_before, received_json
 from brenner.mail.model import InboxFilter, InboxPage, Received
 from brenner.mail.open import store_of
-from brenner.project import Project
+from brenner.text import visible
 from brenner.workflows.desk import Desk
 
 _TOLD_AFTER = 1.0  # seconds of waiting that nobody needs to be told of

@@ -7,8 +7,8 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
+from brenner.text import visible
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))

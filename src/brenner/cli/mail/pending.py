@@ -17,9 +17,9 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
-from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
+from brenner.text import visible
 from brenner.thread.posted import iso
 from brenner.thread.times import exact, span
 from brenner.workflows.desk import Desk

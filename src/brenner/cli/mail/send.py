@@ -15,10 +15,10 @@ from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes import input as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.diagnostics.visible import visible
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
+from brenner.text import visible
 from brenner.thread.types import wants_ack
 from brenner.workflows.send import Outcome, SendOptions, send_text
 

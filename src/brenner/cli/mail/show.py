@@ -21,9 +21,9 @@ from brenner.cli.marks import STRONG, agent_piece, subject_pieces
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
-from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored
+from brenner.text import visible
 from brenner.thread.messages import render_message_file
 from brenner.thread.types import wants_ack
 

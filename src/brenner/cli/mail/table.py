@@ -9,7 +9,7 @@ from typing import NamedTuple, TextIO
 from brenner.cli.folding import Piece, columns, shown_line
 from brenner.cli.marks import QUIET
 from brenner.cli.output import width_of
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 GAP = "  "
 _CUT = "…"

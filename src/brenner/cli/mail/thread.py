@@ -13,10 +13,10 @@ from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.cli.sentences import sentence, thread_argument
-from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored, ThreadPage
 from brenner.mail.rules import unknown_thread
+from brenner.text import visible
 from brenner.thread.messages import render_message_file
 from brenner.workflows.desk import Desk
 

@@ -8,8 +8,8 @@ from brenner.cli.mail.rows import THREAD, when
 from brenner.cli.mail.table import Column, Row, table
 from brenner.cli.marks import QUIET
 from brenner.cli.sentences import advice, sentence
-from brenner.diagnostics.visible import visible
 from brenner.mail.model import ThreadSummary
+from brenner.text import visible
 from brenner.thread.posted import iso
 
 _COLUMNS = (THREAD, Column("Messages", is_right=True), Column("First"), Column("Last"))

@@ -17,7 +17,6 @@ from brenner.cli.refs.item_lines import (
 )
 from brenner.cli.sentences import advice, sentence
 from brenner.delta.schema import RELATIONS
-from brenner.diagnostics.visible import visible
 from brenner.session.genealogy import Between, Direction, Genealogy, between
 from brenner.session.genealogy_facts import SessionFacts
 from brenner.session.genealogy_tree import Shown, Tree
@@ -31,6 +30,7 @@ from brenner.session.genealogy_words import (
 from brenner.session.reference_graph import Edge, ReferenceGraph
 from brenner.session.status import Phase
 from brenner.session.status_words import PHASE_WORDS
+from brenner.text import visible
 from brenner.workflows.genealogy import Followed
 
 _INDENT = "  "

@@ -8,11 +8,11 @@ from typing import TextIO
 from brenner.cli.failures import REFUSED, USAGE, place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics
+from brenner.config import Project, find_project
 from brenner.diagnostics.codes import roster as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
-from brenner.diagnostics.visible import visible
-from brenner.project import Project, find_project
 from brenner.roster.sources import Resolved
+from brenner.text import visible
 from brenner.workflows.rosters import RosterWish, resolve_roster
 
 FINE = 0

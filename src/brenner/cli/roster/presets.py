@@ -11,8 +11,8 @@ from brenner.cli.marks import QUIET, STRONG
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.roster.asking import exit_code, project_of, verdict, without_ticks, write_found
-from brenner.diagnostics.visible import visible
 from brenner.roster.json_form import preset_json
+from brenner.text import visible
 from brenner.workflows.rosters import ListedPreset, list_presets
 
 _INDENT = "    "

@@ -22,10 +22,10 @@ from brenner.cli.roster.asking import (
 )
 from brenner.cli.roster_options import roster_options
 from brenner.cli.sentences import advice, joined, sentence
-from brenner.diagnostics.visible import visible
 from brenner.roster.json_form import entry_json, preset_json, roster_json
 from brenner.roster.model import PresetEntry, RosterEntry
 from brenner.roster.sources import Origin, Resolved
+from brenner.text import visible
 from brenner.workflows.rosters import RosterWish
 
 _COLUMNS = (

@@ -8,10 +8,9 @@ from brenner.cli.mail.message import both_times, labelled
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.sentences import thread_argument
 from brenner.diagnostics.model import Summary
-from brenner.diagnostics.visible import visible
 from brenner.neighbours.beads import Bead
 from brenner.persist.states import Persistence
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.posted import iso
 from brenner.workflows.cross_references import ArtifactFile, MailThread, Whereabouts
 from brenner.workflows.neighbours import NTM, TMUX, Terminal

@@ -6,7 +6,7 @@ from typing import TextIO
 
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advice, joined, sentence
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.workflows.attended import Attended, Spawned, Told
 
 

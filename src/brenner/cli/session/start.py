@@ -18,10 +18,10 @@ from brenner.cli.session.option_texts import (
     report_unreadable,
 )
 from brenner.cli.session.spawn_options import neighbour_options
+from brenner.config import find_project
 from brenner.diagnostics.model import Summary
 from brenner.mail.abilities import Ability
 from brenner.mail.open import Store, store_of
-from brenner.project import find_project
 
 if TYPE_CHECKING:
     from brenner.workflows.attended import Attended, NeighbourWish

@@ -16,7 +16,7 @@ from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_
 from brenner.cli.session.spawn_report import write_attended
 from brenner.diagnostics.codes.kickoff import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Summary
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.workflows.attended import Attended
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.start_session import Started, Status

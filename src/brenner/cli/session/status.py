@@ -11,7 +11,7 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:

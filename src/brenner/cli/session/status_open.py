@@ -13,7 +13,6 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_pie
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
-from brenner.diagnostics.visible import visible
 from brenner.session.status import (
     OpenAck,
     OpenCritique,
@@ -21,7 +20,7 @@ from brenner.session.status import (
     Refusal,
     SessionStatus,
 )
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.times import exact, span
 from brenner.thread.types import CRITIQUE
 

@@ -20,14 +20,13 @@ from brenner.cli.session.status_open import (
 )
 from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.visible import visible
 from brenner.neighbours.beads import Bead
 from brenner.session.attention import Attention, attention
 from brenner.session.next_step import Reader, Step, next_step
 from brenner.session.status import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.status_json import status_json
 from brenner.session.status_words import PHASE_WORDS, since_words
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.workflows.trusting import Unverified
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from brenner.config import ACK_DEADLINE
 from brenner.diagnostics.errors import Unavailable
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.json_form import stored_json
-from brenner.project import ACK_DEADLINE
 from brenner.session.overview_json import overview_json
 from brenner.session.status import SessionStatus
 from brenner.session.status_json import status_json

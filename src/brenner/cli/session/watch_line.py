@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from brenner.cli.folding import Piece, columns, shown_line
 from brenner.cli.mail.table import cut
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 
 _USUAL = 80  # columns
 _MOST = 500  # characters; what is cut away need not be looked at

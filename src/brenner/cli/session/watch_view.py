@@ -20,13 +20,12 @@ from brenner.cli.session.watch_words import (
     progress,
     what_follows,
 )
-from brenner.diagnostics.visible import visible
-from brenner.project import ACK_DEADLINE
+from brenner.config import ACK_DEADLINE
 from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
 from brenner.session.status_words import PHASE_WORDS
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.times import exact, span
 from brenner.workflows.compiled_words import what_happened
 from brenner.workflows.watch import WatchOptions

@@ -9,7 +9,7 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_pie
 from brenner.cli.sentences import joined, thread_argument
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
 from brenner.session.status_words import PHASE_WORDS
-from brenner.thread.counting import counted
+from brenner.text import counted
 from brenner.thread.times import span
 
 _MOST_NAMES = 4

@@ -10,7 +10,7 @@ from brenner.mail.agent_mail.failures import Failures, harmless
 from brenner.mail.agent_mail.offers import Template, Tools, hides_query, templates
 from brenner.mail.agent_mail.rpc import Rpc
 from brenner.mail.agent_mail.sockets import Deadline
-from brenner.store_address import shown
+from brenner.store_url import shown
 
 _LIST_TEMPLATES = "resources/templates/list"
 # Tools that do no more when they are called twice than when they are called once.

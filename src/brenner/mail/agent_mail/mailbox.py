@@ -46,7 +46,7 @@ from brenner.mail.model import (
     Wish,
 )
 from brenner.mail.query import Query
-from brenner.store_address import AgentMailAddress
+from brenner.store_url import AgentMailAddress
 from brenner.thread.messages import Message
 
 _Ask = Callable[[Client, str], Identity | None]

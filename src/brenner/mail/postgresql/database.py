@@ -29,7 +29,7 @@ from brenner.mail.postgresql.pool import Pool
 from brenner.mail.postgresql.server import Server
 from brenner.mail.sql.database import Row, Rows, Value
 from brenner.mail.sql.rows import whole
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 
 SETTLE_SECONDS = 15.0  # for which a lost server is waited for, to ask what became of a commit
 _PAUSE = 0.25

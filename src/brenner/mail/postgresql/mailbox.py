@@ -15,7 +15,7 @@ from brenner.mail.postgresql.database import Database
 from brenner.mail.postgresql.listening import Listeners
 from brenner.mail.sql.mailbox import SqlMailbox
 from brenner.mail.sql.rows import time_of
-from brenner.store_address import PostgresAddress
+from brenner.store_url import PostgresAddress
 
 _MANY = 1_000
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

@@ -11,10 +11,10 @@ from psycopg.pq import Conninfo
 
 from brenner.diagnostics.codes import store
 from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.nearest import nearest
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.faults import LOCK_SECONDS, Place, refused_connection, translated
-from brenner.store_address import DEFAULT_SCHEMA, PostgresAddress, shown
+from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, shown
+from brenner.text import nearest
 
 CONNECT_SECONDS = 10
 _OLDEST = 13

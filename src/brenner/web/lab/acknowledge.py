@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from brenner.diagnostics.errors import BrennerError, Uncertain
-from brenner.diagnostics.visible import visible
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Debt
 from brenner.mail.rules import check_recipient
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.thread.types import ACK_STATUSES
 from brenner.web import links
 from brenner.web.forms import many

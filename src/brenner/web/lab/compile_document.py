@@ -8,8 +8,7 @@ from brenner.artifact.ledger_words import block_words, outcome_words
 from brenner.artifact.summary import summary
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
-from brenner.thread.counting import counted
-from brenner.thread.wording import joined
+from brenner.text import counted, joined
 from brenner.web.pages.diff_items import changed_items
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.compiled_json import compiled_json

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.visible import visible
+from brenner.text import visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in
 from brenner.web.lab.action import Action, Done, Guard

@@ -15,8 +15,7 @@ from brenner.diagnostics.codes.versions import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.roster.model import Roster, Stated
 from brenner.roster.validate import stated_faults, validate_roster_coverage
-from brenner.thread.counting import counted
-from brenner.thread.wording import joined
+from brenner.text import counted, joined
 from brenner.web.lab.roster_form import RosterForm
 from brenner.web.visit import Visit
 from brenner.workflows.send_kickoffs import Addressed, State

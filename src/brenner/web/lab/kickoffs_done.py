@@ -3,8 +3,7 @@
 from http import HTTPStatus
 
 from brenner.diagnostics.errors import Unavailable
-from brenner.thread.counting import counted
-from brenner.thread.wording import joined, thread_argument
+from brenner.text import counted, joined, thread_argument
 from brenner.web import links
 from brenner.web.lab.action import Done
 from brenner.web.page import Document

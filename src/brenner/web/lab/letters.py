@@ -12,9 +12,9 @@ from brenner.diagnostics.errors import Refused
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent, Stored
+from brenner.text import joined
 from brenner.thread.messages import Message, render_message_file
 from brenner.thread.types import wants_ack
-from brenner.thread.wording import joined
 from brenner.web import links
 from brenner.web.forms import is_number, many
 from brenner.web.lab.action import Done

@@ -4,8 +4,7 @@ from http import HTTPStatus
 
 from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
 from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.visible import visible
-from brenner.thread.counting import counted
+from brenner.text import counted, visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in
 from brenner.web.lab.action import Action, Done, Guard

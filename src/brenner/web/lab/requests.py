@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import tool_arguments as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
+from brenner.text import nearest, perhaps
 from brenner.web.forms import ONCE, TOKEN, is_number
 from brenner.web.page import Document
 from brenner.web.visit import Visit

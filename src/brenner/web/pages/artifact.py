@@ -13,7 +13,7 @@ from brenner.diagnostics.codes.versions import NO_VERSION_YET
 from brenner.diagnostics.errors import Refused
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
-from brenner.thread.wording import thread_argument
+from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.comparing import before
 from brenner.web.frame import file_of, session_document, session_of

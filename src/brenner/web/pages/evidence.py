@@ -24,7 +24,7 @@ from brenner.delta.schema import (
     SCORE_PARTS,
     Section,
 )
-from brenner.thread.wording import cut
+from brenner.text import cut
 from brenner.web.charts import MOST_BARS
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page

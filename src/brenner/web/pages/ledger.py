@@ -12,8 +12,8 @@ from brenner.delta.blocks import is_delta_fence
 from brenner.diagnostics.model import worst_first
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
+from brenner.text import thread_argument
 from brenner.thread.types import DELTA
-from brenner.thread.wording import thread_argument
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page

@@ -6,8 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from brenner.config import OWN_FOLDER
 from brenner.persist.files import write_whole
-from brenner.project import OWN_FOLDER
 from brenner.workflows.demo.steps import STEPS
 
 _FILES = Path(__file__).parent / "project"

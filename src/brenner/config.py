@@ -3,8 +3,6 @@
 The folder is the one that was asked for; else the nearest one, from here upwards, that has
 `.brenner/` or `brenner.toml`; else here. Looking writes nothing.
 """
-# Where one may not look, os.path says no and pathlib raises.
-# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
 
 import os
 from collections.abc import Mapping
@@ -15,10 +13,9 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import store as codes
 from brenner.diagnostics.errors import Refused, Unavailable
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.diagnostics.nearest import nearest, perhaps
 from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
-from brenner.store_address import (
+from brenner.store_url import (
     AgentMailAddress,
     AgentMailSettings,
     NoAddress,
@@ -28,6 +25,11 @@ from brenner.store_address import (
     read_store,
     shown,
 )
+from brenner.text import nearest, perhaps
+
+# Where one may not look, os.path says no and pathlib raises.
+# ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
+
 
 OPERATOR = "Operator"
 ACK_DEADLINE = timedelta(hours=24)

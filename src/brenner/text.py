@@ -1,7 +1,86 @@
-"""The known word that a misspelt one probably, or certainly, stands for."""
+"""Names as a sentence has them; texts cut to fit; threads and agents as a command has them."""
 
 from collections.abc import Iterable
 from itertools import islice
+from shlex import quote
+from string import Formatter
+
+# Other people's text, made safe to show in a sentence.
+#
+# A diagnostic quotes what it complains about, and that may hold a terminal's escape sequence, a
+# right-to-left mark or a megabyte. All of it is shown; nothing of it is obeyed.
+
+
+MOST_CHARACTERS = 240
+
+
+def visible(text: str, most: int = MOST_CHARACTERS) -> str:
+    """The text on one line, cut to `most` characters, with hidden characters spelled out."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    if cut.isprintable():
+        return cut
+    return "".join(_spelled(character) for character in cut)
+
+
+def visible_lines(text: str) -> str:
+    """A text of several lines, whole, with hidden characters spelled out."""
+    return "\n".join(visible(line, len(line) + 1) for line in text.split("\n"))
+
+
+def _spelled(character: str) -> str:
+    """Control and format characters, odd spaces, halves of characters: what is not printable."""
+    if character.isprintable():
+        return character
+    number = ord(character)
+    return _SHORT.get(character) or (f"\\x{number:02x}" if number <= _BYTE else f"\\u{number:04x}")
+
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_BYTE = 0xFF
+
+
+_MOST_NAMES = 7
+
+
+def joined(names: Iterable[str]) -> str:
+    """Names as in a sentence: `BlueLake, GreenDog and RedCreek`."""
+    shown = [visible(name) for name in names]
+    if len(shown) > _MOST_NAMES:
+        shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
+    *most, last = shown or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters; one that goes on says so."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def as_option(actor: str, operator: str) -> str:
+    """What a command must say for somebody who is not the operator."""
+    return "" if actor == operator else f" --as {quote(visible(actor))}"
+
+
+def thread_argument(thread_id: str) -> str:
+    """A thread ID as one types it; one that begins with a hyphen is no option."""
+    return "-- " * thread_id.startswith("-") + quote(visible(thread_id, len(thread_id) + 1))
+
+
+# A number with the word for what was counted.
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 hypothesis`, `3 hypotheses`; without `many` the plural has an `s`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def grouped(number: int, one: str) -> str:
+    """`1 message`, `12,000 messages`: of what there may be very many."""
+    return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+# The known word that a misspelt one probably, or certainly, stands for.
+
 
 _LONGEST_WORTH_COMPARING = 40
 _MOST_CANDIDATES = 200
@@ -91,3 +170,19 @@ def _edits(one: str, other: str, most: int) -> int:
         if min(row) > most and min(before) > most:
             return most + 1
     return row[-1]
+
+
+# The words of the catalogue before they are filled in, for who reads about a code.
+
+
+_LEFT_OUT = ("suggestion", "hint")
+
+
+def template_text(template: str) -> str:
+    """A message's template with its open places shown as <name>."""
+    parts = []
+    for literal, name, _, _ in Formatter().parse(template):
+        parts.append(literal)
+        if name and name not in _LEFT_OUT:
+            parts.append(f"<{name}>")
+    return "".join(parts)
