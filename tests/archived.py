@@ -3,7 +3,7 @@
 import io
 from datetime import UTC, datetime
 
-from brenner.diagnostics.codes.archive import INVALID_RECORD
+from brenner.diagnostics.codes.stores import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import Item

@@ -9,7 +9,7 @@ from brenner.artifact.blame import Source
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
 from brenner.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
-from brenner.diagnostics.codes import delta_format, json_text
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.round_kickoff import Passages, Round
 from brenner.session.status import (
@@ -36,7 +36,7 @@ FORGERIES = (
 _forged = st.lists(st.sampled_from(FORGERIES), min_size=1, max_size=4).map("".join)
 harm = st.one_of(_forged, _forged, texts, hostile_text)
 _numbers = st.integers(1, 10**6)
-_CODES = (json_text.INVALID_JSON, delta_format.MISSING_REQUIRED_FIELD)
+_CODES = (codes.INVALID_JSON, codes.MISSING_REQUIRED_FIELD)
 _TYPES = ("CRITIQUE", "CRITIQUE", "QUESTION", "BLOCKED", "HANDOFF")
 
 

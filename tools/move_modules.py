@@ -459,6 +459,9 @@ class Merging:
             else:
                 self._take(each, local.get(each.bound, each.bound))
         rename(text, local)
+        for node in text.tree.body:
+            if isinstance(node, ast.ImportFrom):
+                rename_attributes(text, node, self._names)
         self._without_prefix(text, objects)
         for node in text.tree.body:
             self._drop_head(text, node, module)

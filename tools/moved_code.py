@@ -41,19 +41,36 @@ def main(arguments: list[str]) -> int:
 
 def statements(text: str) -> Iterator[str]:
     """Yield the statements of a file in one form, imports and the module's docstring left out."""
-    for number, node in enumerate(ast.parse(text).body):
+    tree = ast.parse(text)
+    modules = set(_code_modules(tree))
+    for number, node in enumerate(tree.body):
         is_docstring = (
             number == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         )
         if not is_docstring and not _only_imports([node]):
-            yield ast.unparse(ast.fix_missing_locations(_WithoutImports().visit(node)))
+            yield ast.unparse(ast.fix_missing_locations(_Normalised(modules).visit(node)))
 
 
-class _WithoutImports(ast.NodeTransformer):
-    """Drops the imports inside functions."""
+def _code_modules(tree: ast.Module) -> Iterator[str]:
+    """Yield what a file calls the modules of the codes, which are imported whole."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and "diagnostics.codes" in (node.module or ""):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+class _Normalised(ast.NodeTransformer):
+    """Drops the imports inside functions, and the names of the modules of the codes."""
+
+    def __init__(self, modules: set[str]) -> None:
+        self._modules = modules
 
     def visit_ImportFrom(self, _: ast.ImportFrom) -> None:
         return None
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        is_code = isinstance(node.value, ast.Name) and node.value.id in self._modules
+        return ast.Name(node.attr, node.ctx) if is_code else node
 
 
 def _only_imports(nodes: Iterable[ast.stmt]) -> bool:

@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     from brenner.delta.render import render_delta
     from brenner.delta.schema import Operation
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
-    from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
-    from brenner.diagnostics.model import Code, Diagnostic, Severity, Summary
+    from brenner.diagnostics.model import (
+        BrennerError,
+        Code,
+        Diagnostic,
+        Refused,
+        Severity,
+        Summary,
+        Unavailable,
+    )
     from brenner.lint.report import LintReport
     from brenner.lint.run import lint, lint_text
     from brenner.mail.mailbox import Mailbox
@@ -63,37 +70,93 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "brenner.artifact.blame": ("Change", "Source"),
+    "brenner.artifact.blame": (
+        "Change",
+        "Source",
+    ),
     "brenner.artifact.conflicts": ("Conflict",),
-    "brenner.artifact.diff": ("Diff", "diff"),
+    "brenner.artifact.diff": (
+        "Diff",
+        "diff",
+    ),
     "brenner.artifact.json_form": ("artifact_json",),
     "brenner.artifact.ledger": ("Entry",),
-    "brenner.artifact.merge": ("Merge", "merge"),
-    "brenner.artifact.model": ("Artifact", "Item", "Metadata"),
+    "brenner.artifact.merge": (
+        "Merge",
+        "merge",
+    ),
+    "brenner.artifact.model": (
+        "Artifact",
+        "Item",
+        "Metadata",
+    ),
     "brenner.artifact.parse": ("parse_artifact",),
     "brenner.artifact.parsed": ("ParsedArtifact",),
     "brenner.artifact.render": ("render_artifact",),
-    "brenner.artifact.state": ("State", "empty_state"),
+    "brenner.artifact.state": (
+        "State",
+        "empty_state",
+    ),
     "brenner.artifact.summary": ("summary",),
     "brenner.check.message": ("check_message",),
-    "brenner.check.report": ("CheckedDelta", "Report"),
-    "brenner.delta.model": ("Delta", "DeltaBlock"),
+    "brenner.check.report": (
+        "CheckedDelta",
+        "Report",
+    ),
+    "brenner.delta.model": (
+        "Delta",
+        "DeltaBlock",
+    ),
     "brenner.delta.read": ("read_deltas",),
     "brenner.delta.render": ("render_delta",),
     "brenner.delta.schema": ("Operation",),
-    "brenner.diagnostics.catalogue": ("CATALOGUE", "find_code"),
-    "brenner.diagnostics.errors": ("BrennerError", "Refused", "Unavailable"),
-    "brenner.diagnostics.model": ("Code", "Diagnostic", "Severity", "Summary"),
+    "brenner.diagnostics.catalogue": (
+        "CATALOGUE",
+        "find_code",
+    ),
+    "brenner.diagnostics.model": (
+        "BrennerError",
+        "Code",
+        "Diagnostic",
+        "Refused",
+        "Severity",
+        "Summary",
+        "Unavailable",
+    ),
     "brenner.lint.report": ("LintReport",),
-    "brenner.lint.run": ("lint", "lint_text"),
+    "brenner.lint.run": (
+        "lint",
+        "lint_text",
+    ),
     "brenner.mail.mailbox": ("Mailbox",),
-    "brenner.mail.model": ("Profile", "Stored"),
-    "brenner.mail.query": ("Query", "parse_query"),
-    "brenner.roster.model": ("Mode", "Role", "Roster", "RosterEntry", "RosterPreset"),
-    "brenner.roster.validate": ("validate_roster", "validate_roster_coverage"),
-    "brenner.session.record": ("VersionRecord", "read_record"),
+    "brenner.mail.model": (
+        "Profile",
+        "Stored",
+    ),
+    "brenner.mail.query": (
+        "Query",
+        "parse_query",
+    ),
+    "brenner.roster.model": (
+        "Mode",
+        "Role",
+        "Roster",
+        "RosterEntry",
+        "RosterPreset",
+    ),
+    "brenner.roster.validate": (
+        "validate_roster",
+        "validate_roster_coverage",
+    ),
+    "brenner.session.record": (
+        "VersionRecord",
+        "read_record",
+    ),
     "brenner.thread.content_hash": ("content_hash",),
-    "brenner.thread.cross_reference": ("CrossReference", "cross_reference"),
+    "brenner.thread.cross_reference": (
+        "CrossReference",
+        "cross_reference",
+    ),
     "brenner.thread.ids": (
         "ThreadKind",
         "check_thread_id",
@@ -108,13 +171,30 @@ _HOMES = {
     ),
     "brenner.thread.new_ids": ("generate_thread_id",),
     "brenner.thread.posted": ("Posted",),
-    "brenner.thread.subjects": ("Subject", "check_subject", "compose_subject", "parse_subject"),
-    "brenner.workflows.compile": ("Compiled", "CompileOptions"),
-    "brenner.workflows.persist": ("PersistOptions",),
-    "brenner.workflows.start_session": ("Started", "StartOptions"),
-    "brenner.workflows.versions": ("LoadedVersion", "Verification"),
+    "brenner.thread.subjects": (
+        "Subject",
+        "check_subject",
+        "compose_subject",
+        "parse_subject",
+    ),
+    "brenner.workflows.compile": (
+        "CompileOptions",
+        "Compiled",
+    ),
     "brenner.workflows.desk": ("Desk",),
-    "brenner.workflows.send": ("Outcome", "SendOptions"),
+    "brenner.workflows.persist": ("PersistOptions",),
+    "brenner.workflows.send": (
+        "Outcome",
+        "SendOptions",
+    ),
+    "brenner.workflows.start_session": (
+        "StartOptions",
+        "Started",
+    ),
+    "brenner.workflows.versions": (
+        "LoadedVersion",
+        "Verification",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

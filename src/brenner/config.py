@@ -10,9 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
 from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
 from brenner.store_url import (

@@ -17,7 +17,7 @@ import pytest
 
 from brenner.check.message import check_message
 from brenner.check.reply import validation_error_body
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Restored, Sent, Stored
 from brenner.thread.messages import Message, render_message_file

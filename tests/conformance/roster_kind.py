@@ -17,8 +17,7 @@ import click
 
 from brenner.cli.roster_options import roster_options
 from brenner.config import find_project
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.markdown.blocks import blocks
 from brenner.roster.json_form import read_preset, read_roster, roster_json
 from brenner.roster.model import PresetEntry, Roster, RosterEntry, RosterPreset

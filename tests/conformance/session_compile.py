@@ -11,8 +11,7 @@ from datetime import date
 from typing import Any
 
 from brenner.check.message import check_message
-from brenner.diagnostics.errors import BrennerError, Unavailable
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, BrennerError, Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
 from brenner.thread.messages import render_message_file

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from brenner.artifact.model import Artifact
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_SUBJECT_CHARACTERS
 from brenner.mail.model import Stored
 from brenner.thread.posted import iso

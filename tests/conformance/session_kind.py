@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from conformance.mail_expectations import EXPECTATIONS as OF_MAIL
 from conformance.session_actions import ACTIONS, Action, only_looks, write
 from conformance.session_expectations import EXPECTATIONS

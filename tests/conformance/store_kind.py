@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import Project, find_project, store_address, store_file
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.open import store_of
 from brenner.store_url import AgentMailAddress, PostgresAddress, SqliteAddress, StoreAddress
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.session.chain import Chain, unwatched

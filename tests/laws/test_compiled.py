@@ -21,8 +21,8 @@ from brenner.artifact.state import empty_state
 from brenner.check.message import check_message, check_stored
 from brenner.check.reply import compose_refusal
 from brenner.delta.blocks import is_delta_fence
-from brenner.diagnostics.codes import delta_format, json_text
-from brenner.diagnostics.codes import merge as merge_codes
+from brenner.diagnostics.codes import deltas as deltas_codes
+from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
@@ -71,10 +71,10 @@ numbers = st.integers(0, 10**6)
 FEWER = settings(max_examples=settings().max_examples // 2)
 DEAR = settings(max_examples=settings().max_examples // 3)  # artifacts take long to draw
 CODES = (
-    json_text.INVALID_JSON,
-    delta_format.MISSING_REQUIRED_FIELD,
-    merge_codes.TARGET_KILLED,
-    merge_codes.NO_KICKOFF,
+    deltas_codes.INVALID_JSON,
+    deltas_codes.MISSING_REQUIRED_FIELD,
+    merging_codes.TARGET_KILLED,
+    merging_codes.NO_KICKOFF,
 )
 
 
@@ -271,7 +271,7 @@ def _contributes_nothing(reply: Message) -> None:
 def _refused(mark: str) -> Entry:
     """A block whose author fenced it with a run as long as any that readers count, and longer."""
     block = f"{mark * 300}delta\n{{}}\n{mark * 300}\n\n```delta\n{{}}\n```\n"
-    found = json_text.INVALID_JSON.at(1, reason="x")._replace(repaired=block)
+    found = deltas_codes.INVALID_JSON.at(1, reason="x")._replace(repaired=block)
     return Entry(1, 1, 1, "Ann", None, None, None, Outcome.REFUSED, diagnostics=(found,))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brenner.artifact.state import State
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.session.chain import Chain

@@ -11,7 +11,7 @@ from brenner.artifact.merging.contribution import Kickoff, read_posted
 from brenner.artifact.state import empty_state
 from brenner.check.message import check_message
 from brenner.delta.read import read_deltas
-from brenner.diagnostics.codes.input import NUL_CHARACTER
+from brenner.diagnostics.codes.messages import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR
 from brenner.lint.source_text import SourceText, read_source_text
 from brenner.markdown.blocks import Kind, blocks

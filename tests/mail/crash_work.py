@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Agent, Record, Stored
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.database import Database, migrations

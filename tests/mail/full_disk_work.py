@@ -7,7 +7,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.fault_mail import THREAD, letter
 from mail.processes import say

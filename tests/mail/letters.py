@@ -5,7 +5,7 @@ from typing import ParamSpec
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, InboxPage, Profile, Stored
 from brenner.thread.messages import Message

@@ -5,7 +5,7 @@ from typing import Self
 
 import pytest
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.agent_mail.client import Client
 from mail.odd_server import Asked, OddServer, Reply, document, result, texts, tools, whole
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail import memory  # noqa: F401  (imported late, where there is no mail)
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox

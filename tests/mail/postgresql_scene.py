@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.mailbox import PostgresMailbox

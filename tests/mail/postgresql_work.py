@@ -1,6 +1,6 @@
 """What processes do at once with a schema. Any error ends them, and the test sees it."""
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.database import Database

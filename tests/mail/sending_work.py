@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox

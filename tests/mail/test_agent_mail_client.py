@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.agent_mail.failures import MaybeReached
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, rpc_error, serving

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Altered
+from brenner.diagnostics.model import Altered
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Importance, Trust

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.mail.agent_mail import http as line
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.failures import MaybeReached

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.agent_mail import sending, view
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import BrennerError, Uncertain
+from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Wish
 from brenner.store_url import AgentMailAddress

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 import pytest
 
-from brenner.diagnostics.errors import Unavailable, Uncertain
+from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.agent_mail import mailbox as mailboxes
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.client import Client

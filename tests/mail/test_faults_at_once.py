@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Stored
 from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query
 from brenner.mail.sqlite.database import migrations, put_in_place

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.sqlite.database import APPLICATION_ID, Database, migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.fault_mail import letter, make_store

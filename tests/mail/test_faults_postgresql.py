@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable, Uncertain
+from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Record
 from brenner.mail.postgresql import listening
 from brenner.mail.postgresql.mailbox import PostgresMailbox

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from mail.fault_mail import BEA, letter
 from mail.postgresql_scene import Scene, impatient, prepared
 from program import brenner

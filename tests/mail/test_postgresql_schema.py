@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.database import Database
 from brenner.mail.postgresql.mailbox import PostgresMailbox

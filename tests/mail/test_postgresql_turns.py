@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Uncertain
+from brenner.diagnostics.model import Uncertain
 from brenner.mail.postgresql import database
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_RESERVATIONS_OF_ALL
 from brenner.mail.globs import Pattern
 from brenner.mail.memory import MemoryMailbox

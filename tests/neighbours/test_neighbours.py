@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import find_project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.neighbours import beads, programs
 from brenner.neighbours.beads import Bead
 from brenner.workflows.neighbours import Terminal, bead_of, terminal_of

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from brenner.config import Project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.codes.store import STORE_BUSY
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes.stores import STORE_BUSY
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.offers import Offers

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import SearchPage, Trust, Wish

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
 from brenner.mcp.arguments import Reading, read_arguments, schema
 from brenner.mcp.tool import Argument, Kind

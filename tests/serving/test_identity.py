@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import NOTHING_LACKS, Lacks
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.memory import MemoryMailbox

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_AGENTS
 from brenner.mail.model import Profile, Wish
 from brenner.mail.query import Query

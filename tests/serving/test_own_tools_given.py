@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from brenner.delta.given import read_given
 from brenner.delta.json_strict import decode
 from brenner.delta.section_names import section_named
-from brenner.diagnostics.codes.contributing import NOT_SURELY_MEANT
+from brenner.diagnostics.codes.serving import NOT_SURELY_MEANT
 from brenner.mcp.tool import Answer
 from serving.calls import Place
 from serving.sessions import (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brenner.check.message import check_composed
 from brenner.delta.model import Delta
 from brenner.delta.read import read_deltas
-from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
+from brenner.diagnostics.codes.deltas import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
 from brenner.markdown.blocks import Kind, blocks

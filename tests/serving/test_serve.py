@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.tokens import Token, read_token
 from commands import in_marks, unknown

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from brenner.config import Project
-from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_LOST
-from brenner.diagnostics.errors import Unavailable, Uncertain
+from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_LOST
+from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist import commit, history, push  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import locked

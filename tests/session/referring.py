@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.codes.references import (
-    UNKNOWN_REFERENCED_ITEM,
-    UNKNOWN_REFERENCED_SESSION,
-)
+from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.mail.model import Stored
 from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, compile_thread

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox

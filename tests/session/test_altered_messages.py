@@ -12,7 +12,7 @@ import pytest
 
 from brenner.cli.main import run
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.workflows.adopt_thread import adopt_thread

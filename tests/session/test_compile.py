@@ -11,7 +11,7 @@ from brenner.artifact.merging.circles import Elsewhere, Node
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.config import PersistSettings, Project
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version

@@ -13,7 +13,7 @@ import pytest
 
 from brenner.cli.compile_report import report
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Profile
 from brenner.persist import commit
 from brenner.persist import git as repositories

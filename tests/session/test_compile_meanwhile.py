@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.session.chain import unwatched

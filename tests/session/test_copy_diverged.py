@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile, Record
 from brenner.mail.open import store_of
 from brenner.workflows.copy_mail import Copied, copy_mail

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.open import store_of as mail_store
 from brenner.thread.messages import Message

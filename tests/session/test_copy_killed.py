@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.workflows.copy_mail import copy_mail
 from mail.processes import start
 from servers.agent_mail import AgentMailServer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import find_project
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.model import Profile, Stored
 from brenner.thread.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread

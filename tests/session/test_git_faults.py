@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.persist import commit, git_process
 from brenner.persist.artifact_file import plain
 from brenner.persist.commit import failed_hook

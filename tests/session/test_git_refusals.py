@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.workflows.persist import PersistOptions
 from program import files
 from session.repositories import (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.codes.publish import VOID_VERSION
+from brenner.diagnostics.codes.publishing import VOID_VERSION
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import Envelope, Profile, Stored

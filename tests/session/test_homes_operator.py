@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError, Uncertain
+from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
 from brenner.thread.messages import Message

@@ -14,8 +14,8 @@ import pytest
 
 from brenner.check.message import check_stored
 from brenner.cli.compile_report import report
-from brenner.diagnostics.codes.servers import MESSAGE_ALTERED
-from brenner.diagnostics.errors import BrennerError, Refused, Uncertain
+from brenner.diagnostics.codes.stores import MESSAGE_ALTERED
+from brenner.diagnostics.model import BrennerError, Refused, Uncertain
 from brenner.mail.model import Stored
 from brenner.thread.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread

@@ -6,7 +6,7 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.check.message import check_stored
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.persist.artifact_file import plain
 from brenner.thread.messages import Message
 from brenner.workflows.persist import PersistOptions, persist

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist.artifact_file import plain

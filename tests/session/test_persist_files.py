@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.persist import files
 from brenner.persist.artifact_file import plain, same_version, with_message_id
 from brenner.persist.files import locked, write_whole

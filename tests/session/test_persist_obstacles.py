@@ -6,7 +6,7 @@ import pytest
 
 from brenner.check.message import check_message
 from brenner.config import Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.persist.artifact_file import plain, with_message_id
 from brenner.thread.messages import parse_message_file

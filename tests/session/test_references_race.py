@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.cli.compile_report import report
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.workflows import compile as compiling
 from brenner.workflows import publishing
 from brenner.workflows.check_references import check_references

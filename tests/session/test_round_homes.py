@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.codes.kickoff import RECIPIENTS_NOT_REGISTERED
+from brenner.diagnostics.codes.sessions import RECIPIENTS_NOT_REGISTERED
 from brenner.session.status import Phase, Turn
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.rosters import RosterWish

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.codes.store import STORE_READ_ONLY
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.stores import STORE_READ_ONLY
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.session.overview import Overview

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.workflows.desk import Desk
 from mail.homes import AGENT_MAIL

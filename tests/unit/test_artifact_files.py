@@ -9,7 +9,7 @@ from brenner.artifact.kill_marks import read_kill_words
 from brenner.artifact.model import Artifact, Item, Metadata, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.diagnostics.codes.artifact_text import CODES
+from brenner.diagnostics.codes.artifacts import ARTIFACT_TEXT_CODES
 from brenner.diagnostics.model import Code
 from brenner.markdown.escape import (
     Row,
@@ -30,7 +30,7 @@ from seen import seen
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("code", CODES, ids=lambda code: code.id)
+@pytest.mark.parametrize("code", ARTIFACT_TEXT_CODES, ids=lambda code: code.id)
 def test_examples_of_the_codes(code: Code) -> None:
     """The wrong side gets the code; the right side has nothing wrong with it."""
     wrong = parse_artifact(code.example.wrong).diagnostics

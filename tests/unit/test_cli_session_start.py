@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from brenner.cli.session.start_report import report
-from brenner.diagnostics.codes.kickoff import KICKOFF_INCOMPLETE
-from brenner.diagnostics.codes.store import STORE_FULL
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE
+from brenner.diagnostics.codes.stores import STORE_FULL
+from brenner.diagnostics.model import Unavailable
 from brenner.session.kickoff import compose_kickoffs
 from brenner.workflows.send_kickoffs import Addressed, State
 from brenner.workflows.start_session import Started, Status

@@ -10,9 +10,10 @@ from brenner.artifact.diff import Diff, FieldChange, diff
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
 from brenner.check.message import check_stored
-from brenner.diagnostics.codes import lint as lint_codes
-from brenner.diagnostics.codes.delta_format import MISSING_REQUIRED_FIELD
-from brenner.diagnostics.codes.message_body import DELTA_NOT_CONTRIBUTED
+from brenner.diagnostics.codes import lint_sections as lint_sections_codes
+from brenner.diagnostics.codes import lint_structure as lint_structure_codes
+from brenner.diagnostics.codes.deltas import MISSING_REQUIRED_FIELD
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import Code
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES, MOST_MESSAGES_OF_A_VERSION
 from brenner.lint.report import LintReport
@@ -176,10 +177,10 @@ def test_statistics_count_active_items() -> None:
     ("codes", "schema"),
     [
         ((), "PASS"),
-        ((lint_codes.hypotheses.EH_001,), "PASS"),
-        ((lint_codes.metadata.WM_001,), "PASS"),
-        ((lint_codes.metadata.EM_003,), "FAIL"),
-        ((lint_codes.structure.ES_002,), "FAIL"),
+        ((lint_sections_codes.EH_001,), "PASS"),
+        ((lint_structure_codes.WM_001,), "PASS"),
+        ((lint_structure_codes.EM_003,), "FAIL"),
+        ((lint_structure_codes.ES_002,), "FAIL"),
     ],
 )
 def test_schema(codes: tuple[Code, ...], schema: str) -> None:
@@ -338,7 +339,7 @@ def test_any_version_fits_into_a_message() -> None:
     of = large(MOST_INLINE_ARTIFACT_BYTES)._replace(
         ledger=entries,
         contributors=tuple(Contributor("&;" * 99, 1, ("*" * 99,) * 99) for _ in range(1000)),
-        lint=LintReport((lint_codes.hypotheses.EH_001.at(1, count=1, least=3),) * 999),
+        lint=LintReport((lint_sections_codes.EH_001.at(1, count=1, least=3),) * 999),
         conflicts=(clash,) * 1000,
         not_contributed=(fault,) * 1000,
         warnings=(fault,) * 1000,

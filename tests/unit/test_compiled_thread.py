@@ -11,7 +11,7 @@ from brenner.check.message import check_stored
 from brenner.check.reply import compose_refusal
 from brenner.check.sequence import check_sequence
 from brenner.delta.blocks import is_delta_fence, read_blocks
-from brenner.diagnostics.codes.json_text import INVALID_JSON
+from brenner.diagnostics.codes.deltas import INVALID_JSON
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile

@@ -19,12 +19,15 @@ from brenner.check.message import check_message
 from brenner.delta import explain
 from brenner.delta.blocks import read_blocks
 from brenner.delta.stray import find_strays
-from brenner.diagnostics.bounded import of_block, of_blocks, of_message, of_messages
-from brenner.diagnostics.codes.delta_blocks import INLINE_DELTA
-from brenner.diagnostics.codes.input import EMPTY_MESSAGE, MORE_DIAGNOSTICS, UNREADABLE_INPUT
-from brenner.diagnostics.codes.json_text import JSON_SUSPICIOUS_ESCAPE
-from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
+from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
+from brenner.diagnostics.codes.messages import (
+    EMPTY_MESSAGE,
+    MORE_DIAGNOSTICS,
+    PLACEHOLDER_LEFT,
+    UNREADABLE_INPUT,
+)
 from brenner.diagnostics.model import INFO, WARNING, Diagnostic, Summary, worst_first
+from brenner.diagnostics.truncate import of_block, of_blocks, of_message, of_messages
 from brenner.limits import (
     MOST_BLOCKS,
     MOST_DIAGNOSTICS_OF_A_BLOCK,

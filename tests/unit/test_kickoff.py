@@ -7,7 +7,7 @@ from brenner.cli import artifact, mail
 from brenner.cli.main import COMMANDS
 from brenner.delta.read import read_deltas
 from brenner.delta.schema import MOST_SCORE, SCORE_PARTS, Operation
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.roster.model import Roster, RosterEntry
 from brenner.session.kickoff import PROMPTS, compose_kickoffs, shorthand_of
 from brenner.session.prompts import unified

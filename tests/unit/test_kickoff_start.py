@@ -7,7 +7,7 @@ import pytest
 
 import brenner
 from brenner.check.message import check_stored
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.session.excerpt import MOST_EXCERPT_CHARACTERS

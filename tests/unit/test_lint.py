@@ -13,11 +13,12 @@ from brenner.artifact.parse import parse_artifact
 from brenner.cli import artifact, main
 from brenner.delta.read import read_deltas
 from brenner.delta.schema import SECTIONS
-from brenner.diagnostics.codes import artifact_text, merge
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes.lint import CODES
-from brenner.diagnostics.codes.lint.hypotheses import EH_001, EH_004, IH_001, WH_001
-from brenner.diagnostics.codes.lint.metadata import EM_002
+from brenner.diagnostics.catalogue import LINT_CODES
+from brenner.diagnostics.codes import artifacts as artifacts_codes
+from brenner.diagnostics.codes import merging as merging_codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes.lint_sections import EH_001, EH_004, IH_001, WH_001
+from brenner.diagnostics.codes.lint_structure import EM_002
 from brenner.lint.context import context_of_file
 from brenner.lint.fixes import MOST_SHARING
 from brenner.lint.judgement import QUESTIONS
@@ -56,7 +57,7 @@ def ids(report: LintReport) -> list[str]:
 
 def test_every_code_has_its_rule() -> None:
     """Each code of the chapter is found by one function of the table, and no function by two."""
-    assert list(RULES) == [code.id for code in CODES]
+    assert list(RULES) == [code.id for code in LINT_CODES]
     assert len(set(RULES.values())) == len(RULES)
     assert RULES.keys() >= FILE_ONLY
 
@@ -206,7 +207,12 @@ def test_fixes_name_commands_that_exist() -> None:
     """Nobody is sent to a command that is not there."""
     groups: dict[str, Any] = {"artifact": artifact.COMMANDS}
     named = 0
-    for code in (*CODES, *artifact_text.CODES, *merge.CODES, *input_codes.CODES):
+    for code in (
+        *LINT_CODES,
+        *artifacts_codes.ARTIFACT_TEXT_CODES,
+        *merging_codes.MERGE_CODES,
+        *messages_codes.INPUT_CODES,
+    ):
         for text in (code.message, code.fix, code.why):
             for name, sub in re.findall(r"`brenner ([a-z]+)(?: ([a-z]+))?", text):
                 named += 1

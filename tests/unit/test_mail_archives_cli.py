@@ -11,7 +11,7 @@ import pytest
 
 from archived import record
 from brenner.cli.whole_file import write_whole
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.config import PersistSettings, Project, find_project, look_at_project, store_address
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.store_url import AgentMailAddress, AgentMailSettings, PostgresAddress
 from stores import store_path
 from strategies import any_text

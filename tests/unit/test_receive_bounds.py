@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Envelope, Trust
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Receipt, receive

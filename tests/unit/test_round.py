@@ -4,7 +4,7 @@ import pytest
 
 from brenner.check.message import check_message, check_stored
 from brenner.check.sequence import check_sequence
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.thread.messages import render_message_file
 from brenner.workflows.compile import CompileOptions, compile_thread

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.session.status import Phase
 from brenner.workflows.desk import Desk

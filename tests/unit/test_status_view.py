@@ -13,7 +13,7 @@ from brenner.cli.folding import columns
 from brenner.cli.session.status_line import line
 from brenner.cli.session.status_view import Screen, lines
 from brenner.cli.session.status_words import turn_pieces
-from brenner.diagnostics.codes.delta_format import INVALID_SECTION
+from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.neighbours.beads import Bead
 from brenner.session.next_step import Reader
 from brenner.session.overview import Awaited, Overview, Owed

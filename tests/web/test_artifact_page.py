@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.web.pages import artifact, source
 from brenner.workflows.demo.steps import THREAD as DEMO
 from brenner.workflows.desk import Desk

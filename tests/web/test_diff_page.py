@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brenner.artifact.side_by_side import columns
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.web.page import Download
 from brenner.web.pages import diff, diff_items, diff_text
 from brenner.workflows.desk import Desk

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.web import export_json
 from brenner.web.page import Download
 from brenner.web.pages import agents, artifact, exports

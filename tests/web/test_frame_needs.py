@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from brenner.diagnostics.codes import serving
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.model import Refused
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
 from brenner.web.lab.logins import Login
@@ -117,7 +117,7 @@ def test_guests_are_offered_no_closed_page(desk: Desk) -> None:
     assert ("/",) not in keys
     assert ("g", "h") not in keys
     assert ("?",) in keys
-    refused = refusal_page(Refused(serving.NO_SUCH_PAGE.at(path="/x")))
+    refused = refusal_page(Refused(codes.NO_SUCH_PAGE.at(path="/x")))
     text = html(refused, guest)
     assert "All sessions" not in text
     assert "Search the mail" not in text

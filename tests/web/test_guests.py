@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.server.settings import ENDPOINTS, ServeSettings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR, find_project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox

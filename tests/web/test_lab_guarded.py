@@ -6,8 +6,8 @@ from http import HTTPStatus
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.diagnostics.codes.servers import SERVER_UNREACHABLE
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.stores import SERVER_UNREACHABLE
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.server.settings import ServeSettings

@@ -8,11 +8,10 @@ from http import HTTPStatus
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.diagnostics.codes import lab as codes
+from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
-from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
-from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
+from brenner.diagnostics.model import Diagnostic, Refused, Unavailable, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.server.settings import ServeSettings

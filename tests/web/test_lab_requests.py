@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
-from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
+from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
+from brenner.diagnostics.model import Refused, Unavailable, Uncertain
 from brenner.thread.messages import Message
 from brenner.web.forms import read_form, read_json
 from brenner.web.lab import (

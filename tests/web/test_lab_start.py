@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from brenner.cli.main import cli
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.web.lab.action import Done
 from brenner.web.lab.start import ACTION
 from brenner.web.page import Page

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import delivered_json
 from brenner.mail.memory import MemoryMailbox

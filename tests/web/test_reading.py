@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.merging.circles import Node
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.web import kept_sessions, of_versions

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import pytest
 
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.logs import Places
 from brenner.server.failures import tell_place

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.web import last_good, links, written
 from brenner.web.last_good import Asked, LastGood
 from brenner.web.page import Page

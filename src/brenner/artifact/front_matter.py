@@ -8,7 +8,7 @@ from typing import Any
 
 from brenner.artifact.model import JSON, Metadata
 from brenner.artifact.notes import Notes
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.front_matter import FrontMatter, render_front_matter
 
 _TEXTS = ("session_id", "created_at", "updated_at", "compiled_at", "compiled_by", "status")

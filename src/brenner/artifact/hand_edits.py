@@ -25,7 +25,7 @@ from brenner.artifact.wishes import (
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import SECTIONS, Operation, Section
-from brenner.diagnostics.codes.delta_format import DEPENDS_ON_REFUSED
+from brenner.diagnostics.codes.deltas import DEPENDS_ON_REFUSED
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.text import visible
 from brenner.thread.messages import Message, render_message_file

@@ -19,7 +19,7 @@ from brenner.delta.schema import (
     RESEARCH_THREAD,
     SECTIONS,
 )
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.blocks import blocks
 from brenner.markdown.front_matter import read_front_matter
 

@@ -13,7 +13,7 @@ from brenner.artifact.item_text import (
 )
 from brenner.artifact.notes import Notes
 from brenner.delta.schema import MOST_SCORE, FieldKind
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.escape import unescape, unstruck
 
 

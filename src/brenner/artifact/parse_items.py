@@ -23,7 +23,7 @@ from brenner.delta.schema import (
     RESEARCH_THREAD,
     Section,
 )
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.escape import unescape
 from brenner.text import nearest, perhaps
 

@@ -8,7 +8,7 @@ from brenner.artifact.notes import Notes
 from brenner.artifact.parse_fields import Entry, OpenField
 from brenner.artifact.parse_items import OpenItem
 from brenner.delta.schema import PREDICTIONS_TABLE, FieldKind
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.grammar import ITEM_ID
 from brenner.markdown.escape import Row, Table, unescape
 

@@ -29,7 +29,7 @@ from brenner.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import read_table, split_key

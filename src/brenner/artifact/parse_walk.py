@@ -11,7 +11,7 @@ from brenner.artifact.parse_fields import OpenField
 from brenner.artifact.parse_items import ITEM_LEVEL, OpenItem, Written
 from brenner.artifact.parse_text import OpenText, Part, part_of
 from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import unescape

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from brenner.artifact.headings import read_section_heading
 from brenner.artifact.layout import LAYOUT, TITLE
 from brenner.artifact.notes import Notes
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.blocks import Block, Kind, closes
 from brenner.text import counted
 

@@ -7,7 +7,7 @@ sections, and stand in the table of types. What needs the thread is in `sequence
 from collections.abc import Iterator
 from datetime import datetime
 
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ISO_TIME, LOOSE_VERSION
 from brenner.markdown.blocks import Block, Kind

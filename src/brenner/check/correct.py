@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from brenner.check.report import Report
-from brenner.diagnostics.codes import delta_blocks as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.markdown.edits import Edit, apply_edits
 
 _MOST_PASSES = 5

@@ -11,11 +11,9 @@ from brenner.check.meant import meant_type
 from brenner.check.report import CheckedDelta, Report
 from brenner.delta.blocks import could_hold_strays, is_delta_fence, read_blocks, with_repairs
 from brenner.delta.model import DeltaBlock, Stray
-from brenner.diagnostics.bounded import of_message
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.codes import thread_subject as subject_codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.diagnostics.truncate import of_message
 from brenner.limits import MOST_BODY_BYTES
 from brenner.markdown.blocks import Block, blocks
 from brenner.markdown.edits import Edit, LineIndex
@@ -51,7 +49,7 @@ def too_large(text: str, most: int) -> Diagnostic | None:
 def too_large_for(most: int) -> Diagnostic:
     """Return the diagnostic of a message that has more bytes than that."""
     setting = " The limit is `max_message_kib` in `brenner.toml`." if most < MOST_BODY_BYTES else ""
-    return input_codes.MESSAGE_TOO_LARGE.at(most=most, setting=setting)
+    return codes.MESSAGE_TOO_LARGE.at(most=most, setting=setting)
 
 
 def check_stored(message: Message) -> Report:
@@ -152,10 +150,10 @@ def _check_text(text: str, most: int) -> Diagnostic | None:
         text.encode()
     except UnicodeEncodeError as error:
         reason = f"half of a character at offset {error.start}"
-        return input_codes.NOT_UTF8.at(text.count("\n", 0, error.start) + 1, reason=reason)
+        return codes.NOT_UTF8.at(text.count("\n", 0, error.start) + 1, reason=reason)
     found = too_large(text, most)
     if found is None and not text.strip("\ufeff \t\r\n"):
-        return input_codes.EMPTY_MESSAGE.at()
+        return codes.EMPTY_MESSAGE.at()
     return found
 
 
@@ -169,7 +167,7 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
         yield from check_subject(message.subject, headers["Subject"].line)
     if "From" in headers and actor and message.sender != actor:
         line = headers["From"].line
-        yield input_codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
+        yield codes.SENDER_MISMATCH.at(line, sender=message.sender, actor=actor)
     subject = parse_subject(message.subject)
     if subject and message.ack_required is not None:
         found = check_ack_required(TYPES[subject.type], message.ack_required)
@@ -177,7 +175,7 @@ def _check_headers(file: MessageFile, actor: str | None) -> Iterator[Diagnostic]
     yield from _unfilled(file)
     nul = _nul(file)
     if nul is not None:
-        yield input_codes.NUL_CHARACTER.at(nul)
+        yield codes.NUL_CHARACTER.at(nul)
 
 
 def _unfilled(file: MessageFile) -> Iterator[Diagnostic]:
@@ -269,8 +267,8 @@ def _is_mendable(
 ) -> bool:
     """Whether the edits mend every error, as far as one look can tell."""
     mended = {
-        subject_codes.INVALID_SUBJECT_PREFIX.id: _repaired(file.message.subject) is not None,
-        input_codes.INVALID_HEADER.id: bool(file.edits),
+        codes.INVALID_SUBJECT_PREFIX.id: _repaired(file.message.subject) is not None,
+        codes.INVALID_HEADER.id: bool(file.edits),
         codes.MB_004.id: any(stray.edits for stray in strays),
     }
     return all(block.delta or block.is_mendable for block in deltas) and all(

@@ -6,7 +6,7 @@ can be rebuilt is another question, which this check does not ask.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks

@@ -10,7 +10,7 @@ from brenner.check.report import Report
 from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_message
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import visible
 

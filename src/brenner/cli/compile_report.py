@@ -13,12 +13,9 @@ from brenner.cli.mail.standing import some_ids
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.sentences import advise, joined, say, thread_argument
-from brenner.diagnostics.bounded import how_many, of_message
-from brenner.diagnostics.codes.references import (
-    UNKNOWN_REFERENCED_ITEM,
-    UNKNOWN_REFERENCED_SESSION,
-)
+from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.diagnostics.truncate import how_many, of_message
 from brenner.session.compiled_sections import third_alternative
 from brenner.text import visible
 from brenner.workflows.compile import Compiled, Status

@@ -17,8 +17,8 @@ from brenner.cli.marks import QUIET, STRONG
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.sentences import say
-from brenner.diagnostics.codes.store import NO_SUCH_PROJECT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
+from brenner.diagnostics.model import Refused
 from brenner.text import visible
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from brenner.cli.failures import write_failure
 from brenner.cli.folding import Piece, fold
 from brenner.cli.main import run
 from brenner.cli.marks import QUIET, STRONG
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.persist import git_process
 from brenner.workflows.demo.folder import note
 from brenner.workflows.demo.steps import STEPS, Step, When

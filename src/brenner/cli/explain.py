@@ -7,7 +7,7 @@ import click
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import failure, folded, styled, width_of, write_diagnostics, write_json
 from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Code
 from brenner.text import template_text, visible_lines
 

@@ -5,10 +5,10 @@ import sys
 import click
 
 from brenner.cli.output import failure, write_diagnostics, write_json
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.codes.roster import MALFORMED_ROSTER
+from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
-from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.diagnostics.codes.sessions import MALFORMED_ROSTER
+from brenner.diagnostics.model import BrennerError, Unavailable
 from brenner.text import visible
 
 REFUSED, USAGE, UNAVAILABLE = 1, 2, 3

@@ -12,8 +12,7 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.config import SETTINGS_FILE, Project, find_project
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Summary
+from brenner.diagnostics.model import Refused, Summary
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, store_of
 from brenner.text import grouped

@@ -13,7 +13,7 @@ from brenner import __version__
 from brenner.cli.groups import Command, Commands
 from brenner.cli.options import group_options
 from brenner.cli.output import failure, is_done, write_diagnostics, write_json
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 
 COMMANDS = {
     "agent": Command("brenner.cli.agent", "command", "Connect agents to this project."),

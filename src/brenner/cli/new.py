@@ -10,7 +10,7 @@ from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import write_json
 from brenner.delta.schema import SECTIONS, Operation
 from brenner.delta.template import operations_of
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.grammar import AGENT_NAME
 from brenner.thread.ids import check_thread_id, is_valid
 from brenner.thread.messages import render_message_file

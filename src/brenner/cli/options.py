@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.limits import MOST_NUMBER_DIGITS
 from brenner.text import visible
 

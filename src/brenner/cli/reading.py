@@ -3,7 +3,7 @@
 import sys
 
 from brenner.cli.options import Settings, most_message_bytes
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 

@@ -19,8 +19,7 @@ from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import advise, say
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
 from brenner.server.connecting import CLIENTS, way_of

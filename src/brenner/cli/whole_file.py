@@ -8,8 +8,8 @@ from stat import S_ISREG
 
 import click
 
-from brenner.diagnostics.codes import input as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.model import Unavailable
 
 
 def check_free(name: str, *, replace: bool) -> None:

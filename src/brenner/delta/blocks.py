@@ -11,8 +11,7 @@ from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Problem
 from brenner.delta.validate import validate
-from brenner.diagnostics.codes import delta_blocks as codes
-from brenner.diagnostics.codes import json_text as json_codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import worst_first
 from brenner.limits import MOST_BLOCK_BYTES, MOST_BLOCKS
 from brenner.markdown.blocks import Block, Kind
@@ -49,7 +48,7 @@ def read_blocks(blocks: Iterable[Block], thread_id: str | None = None) -> list[D
 
 
 def _bounded(block: DeltaBlock) -> DeltaBlock:
-    from brenner.diagnostics.bounded import of_block  # only faults need it
+    from brenner.diagnostics.truncate import of_block  # only faults need it
 
     return block._replace(diagnostics=of_block(block.diagnostics, block.number, block.line))
 
@@ -86,7 +85,7 @@ def _explain(block: DeltaBlock, problems: list[Problem] | None) -> DeltaBlock:
 
     if begins_on_fence_line(block.fence):
         reason = "it begins on the line of the fence, and not on the next one"
-        found = json_codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
+        found = codes.INVALID_JSON.at(block.line, reason=reason).in_block(block.number)
         return DeltaBlock(block.number, block.fence, diagnostics=(found,), is_mendable=False)
     if problems is None:
         return explain_json(block)

@@ -8,10 +8,9 @@ from brenner.delta.json_scan import Node, scan, to_value
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import Path, Problem, RenameKey, SetValue, dotted
 from brenner.delta.validate import validate
-from brenner.diagnostics.bounded import of_block
-from brenner.diagnostics.codes import delta_blocks as codes
-from brenner.diagnostics.codes import delta_format as fields
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import ERROR, INFO, WARNING, Diagnostic, Severity
+from brenner.diagnostics.truncate import of_block
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_BLOCK
 from brenner.markdown.blocks import Block
 from brenner.markdown.edits import Edit
@@ -62,7 +61,7 @@ def explain_problems(block: DeltaBlock, problems: list[Problem]) -> DeltaBlock:
         edits=(*block.edits, *(edit for edits in repairs for edit in edits)),
         is_mendable=block.is_mendable and is_mendable,
     )
-    if any(problem.code is fields.DELTA_NOT_AN_OBJECT for problem in problems):
+    if any(problem.code is codes.DELTA_NOT_AN_OBJECT for problem in problems):
         structure = tuple(array_edits(root, fence.marker))
         block = block._replace(structure=structure, is_mendable=bool(structure))
     if not fence.closed:

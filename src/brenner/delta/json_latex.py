@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from brenner.delta.json_faults import Fault
 from brenner.delta.json_strings import NAMES
-from brenner.diagnostics.codes import json_text as codes
+from brenner.diagnostics.codes import deltas as codes
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _COMMAND = re.compile(

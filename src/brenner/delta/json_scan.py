@@ -16,7 +16,7 @@ from typing import NamedTuple
 from brenner.delta.json_faults import Fault
 from brenner.delta.json_strings import check_string, requoted
 from brenner.delta.json_tokens import StopError, Token, TokenReader
-from brenner.diagnostics.codes import json_text as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import Edit
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from brenner.delta.json_faults import Fault
-from brenner.diagnostics.codes import json_text as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.markdown.edits import Edit
 
 _WORTH_A_LOOK = re.compile(r"[\x00-\x1f\\\ud800-\udfff]")

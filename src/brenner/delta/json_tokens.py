@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from brenner.delta.json_faults import MOST_FAULTS, Fault
-from brenner.diagnostics.codes import json_text as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.markdown.edits import Edit
 from brenner.text import visible

@@ -8,7 +8,7 @@ from brenner.delta.explain import line_at
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import MOST_PROBLEMS, Path, dotted
 from brenner.delta.schema import HYPOTHESIS_SLATE, SECTIONS, Field, FieldKind, Operation
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_ATTEMPT
 from brenner.text import nearest, perhaps

@@ -3,7 +3,7 @@
 from brenner.delta.problems import Problems, RenameKey, listed
 from brenner.delta.schema import Field, Operation, Section
 from brenner.delta.values import BLANKS, CHECKS, is_blank
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.text import nearest, perhaps, surely
 
 ADD = Operation.ADD

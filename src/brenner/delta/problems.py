@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import ERROR, Code
 from brenner.text import nearest, perhaps, surely
 

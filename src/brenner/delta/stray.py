@@ -13,7 +13,7 @@ from brenner.delta.blocks import has_delta_info, is_delta_fence
 from brenner.delta.extra import deltas_in
 from brenner.delta.json_scan import Node, Scan
 from brenner.delta.model import Stray
-from brenner.diagnostics.codes import delta_blocks as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.edits import Edit, LineIndex

@@ -30,7 +30,7 @@ from brenner.delta.schema import (
     Section,
 )
 from brenner.delta.values import BLANKS
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.grammar import ITEM_ID, LOCAL_ID, LOCAL_REFERENCE
 from brenner.text import nearest, perhaps, surely
 

@@ -12,7 +12,7 @@ from brenner.delta.schema import (
     Field,
     FieldKind,
 )
-from brenner.diagnostics.codes import delta_format as codes
+from brenner.diagnostics.codes import deltas as codes
 from brenner.grammar import ANCHOR, CITED_SECTIONS, ITEM_ID, LOCAL_REFERENCE, MOJIBAKE_SECTION_SIGN
 from brenner.text import nearest, perhaps
 from brenner.thread.ids import is_valid

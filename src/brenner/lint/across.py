@@ -10,7 +10,7 @@ from brenner.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
 )
-from brenner.diagnostics.codes.lint import across as codes
+from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.anchors import has_long_range, has_short_range
 from brenner.lint.assumptions import has_numbers

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from brenner.delta.schema import ASSUMPTION_LEDGER
-from brenner.diagnostics.codes.lint import assumptions as codes
+from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.choices import not_a_choice
 from brenner.lint.context import Context

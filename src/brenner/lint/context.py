@@ -13,7 +13,7 @@ from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item
 from brenner.artifact.parsed import NO_LINES, Outline, ParsedArtifact, Place
 from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
-from brenner.diagnostics.codes import artifact_text
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.lint.source_text import SourceText
@@ -24,12 +24,12 @@ from brenner.text import visible
 _READ_ALL_THE_SAME = frozenset(
     code.id
     for code in (
-        artifact_text.FRONT_MATTER_FORM,
-        artifact_text.HEADING_FORM,
-        artifact_text.HEADING_CONTRADICTS,
-        artifact_text.MISPLACED_ITEM,
-        artifact_text.FIELD_FORM,
-        artifact_text.KILLED_FORM,
+        codes.FRONT_MATTER_FORM,
+        codes.HEADING_FORM,
+        codes.HEADING_CONTRADICTS,
+        codes.MISPLACED_ITEM,
+        codes.FIELD_FORM,
+        codes.KILLED_FORM,
     )
 )
 _MOST_OF_A_TITLE = 60

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from brenner.delta.schema import ADVERSARIAL_CRITIQUE
-from brenner.diagnostics.codes.lint import critiques as codes
+from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from brenner.delta.values import is_blank
-from brenner.diagnostics.codes.lint import metadata as codes
+from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.grammar import ISO_TIME
 from brenner.lint.context import Context

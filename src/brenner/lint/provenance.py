@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from brenner.artifact.model import Item
 from brenner.delta.schema import ANOMALY_REGISTER, ASSUMPTION_LEDGER
-from brenner.diagnostics.codes.lint import across as codes
+from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import SOURCE_IN_TEXT
 from brenner.lint.anchors import INFERENCES, LABEL, cited

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from brenner.delta.schema import RESEARCH_THREAD
-from brenner.diagnostics.codes.lint import research_thread as codes
+from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.lint.context import Context
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from brenner.diagnostics.codes.lint import CODES
+from brenner.diagnostics.catalogue import LINT_CODES
 from brenner.diagnostics.model import Code, Diagnostic, Severity
 from brenner.lint.report import LintReport
 
@@ -14,7 +14,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 def to_sarif(report: LintReport, uri: str, program_version: str) -> dict[str, object]:
     """The SARIF log of one file. `uri` is its path, encoded as a URI."""
-    codes = {code.id: code for code in (*CODES, *(found.code for found in report.violations))}
+    codes = {code.id: code for code in (*LINT_CODES, *(found.code for found in report.violations))}
     places = {code_id: index for index, code_id in enumerate(codes)}
     return _log(
         codes.values(),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from brenner.artifact.layout import LAYOUT, LAYOUT_OF
 from brenner.artifact.model import ITEM_SECTIONS, Item
 from brenner.delta.schema import ANOMALY_REGISTER, PREDICTIONS_TABLE, SECTIONS, Section
-from brenner.diagnostics.codes.lint import structure as codes
+from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.lint.context import Context, is_well_formed

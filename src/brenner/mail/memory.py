@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Self
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail import rules
 from brenner.mail.abilities import NOTHING_LACKS, Lacks
 from brenner.mail.clock import Clock, system_clock

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Protocol
 
 from brenner.config import OPERATOR, OWN_FOLDER, Project, store_address, store_file
-from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile

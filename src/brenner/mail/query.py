@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import search as codes
+from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS

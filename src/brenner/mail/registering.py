@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_PROFILE_BYTES
 from brenner.mail.model import Agent, Profile
 from brenner.mail.names import name_refusal, suggestions

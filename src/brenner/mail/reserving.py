@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from brenner.diagnostics.codes import reserving as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import mail as codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import (
     MOST_PATTERN_BYTES,
     MOST_PATTERN_NAMES,

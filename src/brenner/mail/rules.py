@@ -4,9 +4,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.codes import search
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
 from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Since, Stored, Trust
 from brenner.mail.query import Query
@@ -201,7 +199,7 @@ def check_reader(query: Query, reader: str | None) -> None:
     """Some filters ask about somebody's own inbox."""
     for name, is_asked in (("is:unread", query.is_unread), ("needs:ack", query.needs_ack)):
         if is_asked and reader is None:
-            raise Refused(search.FILTER_NEEDS_READER.at(filter=name))
+            raise Refused(codes.FILTER_NEEDS_READER.at(filter=name))
 
 
 def fits(wanted: InboxFilter, received: Received) -> bool:

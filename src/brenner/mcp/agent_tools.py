@@ -1,9 +1,8 @@
 """The tools with which agents come in: the project, names, who is who."""
 
 from brenner import __version__
-from brenner.diagnostics.codes.identity import PROFILE_NOT_KEPT
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.serving import PROFILE_NOT_KEPT
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.agent_mail.items import UNSAID
 from brenner.mail.model import Profile, Wish
 from brenner.mail.reserving import checked

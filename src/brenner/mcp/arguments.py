@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.delta.json_strict import NotJSON, decode
-from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mcp.bounds import beyond_bounds
 from brenner.mcp.tool import Argument, Kind

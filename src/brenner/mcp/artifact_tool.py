@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from brenner.artifact.blame import Blame, Source
 from brenner.artifact.model import Item
-from brenner.diagnostics.codes.versions import NO_VERSION_YET
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
+from brenner.diagnostics.model import Refused
 from brenner.grammar import ITEM_ID
 from brenner.mail.mailbox import Mailbox
 from brenner.mcp.framing import Author, Foreign, answered, word

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
-from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
 

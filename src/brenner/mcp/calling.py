@@ -10,9 +10,8 @@ import traceback
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from brenner.diagnostics.codes import tool_arguments as codes
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mcp import told
 from brenner.mcp.arguments import read_arguments
 from brenner.mcp.templates import find, unknown

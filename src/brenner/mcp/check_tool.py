@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from brenner.check.message import check_composed
 from brenner.check.report import Report, deltas_json
-from brenner.diagnostics.codes import mail
-from brenner.diagnostics.codes.input import MESSAGE_TOO_LARGE
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.diagnostics.codes import mail as codes
+from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE
+from brenner.diagnostics.model import Diagnostic, Refused, Summary, worst_first
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Trust, type_of
@@ -28,7 +27,7 @@ _BY_AUTHOR = "It would be refused, and an error needs you: mend what the violati
 _CONTRIBUTES = " `corrected` is the same as a contribution."
 _LEADS = " It leads a session: show your secret as `sender_token`, or it is refused."
 # What is said of somebody who stands in for who was not named
-_OF_A_STAND_IN = {"sender_name": mail.UNKNOWN_SENDER, "to": mail.UNKNOWN_RECIPIENT}
+_OF_A_STAND_IN = {"sender_name": codes.UNKNOWN_SENDER, "to": codes.UNKNOWN_RECIPIENT}
 
 
 class _Draft(NamedTuple):

@@ -1,9 +1,8 @@
 """`brenner_explain`: what a code means, why it exists, how to mend it."""
 
 from brenner.diagnostics.catalogue import find_code, nearest_code
-from brenner.diagnostics.codes.input import UNKNOWN_CODE
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Code
+from brenner.diagnostics.codes.messages import UNKNOWN_CODE
+from brenner.diagnostics.model import Code, Refused
 from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 from brenner.text import perhaps, template_text

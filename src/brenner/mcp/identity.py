@@ -1,9 +1,8 @@
 """Who acts: how far it is believed that a caller is the one whom it names."""
 
-from brenner.diagnostics.codes import identity as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call

@@ -5,8 +5,8 @@ from datetime import datetime
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.tools import INVALID_ARGUMENT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Received
 from brenner.mail.query import instant

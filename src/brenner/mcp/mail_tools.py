@@ -1,6 +1,6 @@
 """The tools for mail, under the names and in the forms of Agent Mail."""
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Envelope, Importance
 from brenner.mail.query import Query
 from brenner.mail.rules import unknown_thread

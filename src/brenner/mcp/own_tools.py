@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mcp import artifact_tool, check_tool, explain_tool, post_tool, task_tool
 from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Call, Tool

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.contribution import stated_base
 from brenner.delta.read import read_deltas
-from brenner.diagnostics.bounded import of_message
-from brenner.diagnostics.codes.contributing import NO_DELTAS
-from brenner.diagnostics.codes.delta_format import INVALID_TARGET
+from brenner.diagnostics.codes.deltas import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
-from brenner.diagnostics.codes.merge import TARGET_KILLED, UNKNOWN_ITEM
-from brenner.diagnostics.codes.thread_subject import UNKNOWN_ROLE_SHORTHAND
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import WARNING, Diagnostic, worst_first
+from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
+from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
+from brenner.diagnostics.codes.serving import NO_DELTAS
+from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.truncate import of_message
 from brenner.grammar import AGENT_NAME
 from brenner.mail.model import Envelope, Sent, Stored, Trust
 from brenner.markdown.blocks import blocks

@@ -7,8 +7,8 @@ import re
 from datetime import UTC, datetime
 
 from brenner.config import Project
-from brenner.diagnostics.codes.identity import OTHER_PROJECT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import OTHER_PROJECT
+from brenner.diagnostics.model import Refused
 from brenner.mcp.tool import Call
 
 PROJECT_ID = 1

@@ -4,9 +4,9 @@ import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import identity as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.limits import MOST_AGENTS
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Agent, Profile, Trust

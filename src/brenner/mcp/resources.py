@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from operator import itemgetter
 
-from brenner.diagnostics.codes.tools import INVALID_ARGUMENT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Reservation, Stored
 from brenner.mail.query import Query
 from brenner.mail.rules import order

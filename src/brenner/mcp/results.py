@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from brenner.diagnostics.codes.tool_arguments import UNKNOWN_RESOURCE
+from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.mcp import told
 from brenner.mcp.calling import Failed, call_tool, fault, read_resource

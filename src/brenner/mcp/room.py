@@ -4,8 +4,8 @@ Beyond that, messages are listed without their bodies, and each says so: what is
 look like mail that says nothing.
 """
 
-from brenner.diagnostics.codes.tools import ANSWER_TOO_LARGE
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import ANSWER_TOO_LARGE
+from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_ANSWERED_BYTES
 from brenner.mcp.shapes import Shape
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from brenner.diagnostics.codes.tools import SEARCH_OPERATOR
+from brenner.diagnostics.codes.serving import SEARCH_OPERATOR
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.query import Query, parse_query, query_too_long
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import tools as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Agent, Envelope, Importance, Stored
 from brenner.mail.rules import unknown_sender

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mcp.arguments import read_arguments
 from brenner.mcp.tool import Argument, Resource

@@ -6,8 +6,7 @@ The words are those of the catalogue, but for fixes that need a command line (`m
 import json
 from collections.abc import Iterable, Mapping
 
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic, Summary, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, Summary, worst_first
 from brenner.mcp.fixes import in_words_of_tools
 from brenner.mcp.tool import Answer
 from brenner.text import perhaps

@@ -8,14 +8,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import contributing, identity, mail, tools, versions
-from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
-from brenner.diagnostics.codes.delta_format import INVALID_SECTION
-from brenner.diagnostics.codes.message_body import TEMPLATE_NOT_FILLED_IN
-from brenner.diagnostics.codes.thread_subject import (
+from brenner.diagnostics.codes import artifacts as artifacts_codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import serving as serving_codes
+from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
+from brenner.diagnostics.codes.deltas import INVALID_SECTION
+from brenner.diagnostics.codes.messages import (
     INVALID_BEAD_ID,
     INVALID_COORD_THREAD_ID,
     INVALID_RS_THREAD_ID,
+    TEMPLATE_NOT_FILLED_IN,
     THREAD_ID_TOO_LONG,
 )
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
@@ -27,14 +29,19 @@ from brenner.mcp.told import in_tools, line_of
 # Codes that quote nothing but what the caller has given, numbers, and the word that is suggested.
 _OWN = frozenset(
     {
-        *contributing.CODES,
-        *identity.CODES,
-        *(mail.UNKNOWN_SENDER, mail.UNKNOWN_RECIPIENT, mail.NO_SUCH_AGENT, mail.SENT_TO_NOBODY),
-        *(mail.UNKNOWN_THREAD, mail.UNKNOWN_MESSAGE, mail.KEY_REUSED),
+        *serving_codes.CONTRIBUTING_CODES,
+        *serving_codes.IDENTITY_CODES,
+        *(
+            mail_codes.UNKNOWN_SENDER,
+            mail_codes.UNKNOWN_RECIPIENT,
+            mail_codes.NO_SUCH_AGENT,
+            mail_codes.SENT_TO_NOBODY,
+        ),
+        *(mail_codes.UNKNOWN_THREAD, mail_codes.UNKNOWN_MESSAGE, mail_codes.KEY_REUSED),
         *(INVALID_BEAD_ID, INVALID_COORD_THREAD_ID, INVALID_RS_THREAD_ID, THREAD_ID_TOO_LONG),
-        *(tools.NO_THREAD_NAMED, tools.NOT_COMPILED, tools.NO_SESSION_YET),
-        *(tools.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
-        *(versions.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
+        *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED, serving_codes.NO_SESSION_YET),
+        *(serving_codes.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
+        *(artifacts_codes.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
     }
 )
 # A name, an ID, a section: no sentence. What is suggested is often what somebody else has chosen.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.query import Query
 from brenner.mcp.registering import Registration
 from brenner.mcp.tool import Call

@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.contributing import WHO_ARE_YOU
-from brenner.diagnostics.codes.identity import WRONG_SECRET
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import WHO_ARE_YOU, WRONG_SECRET
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting
 from brenner.mcp.tool import Argument, Call

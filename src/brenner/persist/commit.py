@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from brenner.diagnostics.codes import git as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.persist.git import Repository, literal
 from brenner.persist.git_process import COMMIT_SECONDS, Done, GitFailed, ask, failed, in_short, run
 

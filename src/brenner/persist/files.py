@@ -11,8 +11,8 @@ from pathlib import Path
 from stat import S_IMODE
 
 from brenner.config import OWN_FOLDER, Project
-from brenner.diagnostics.codes import persisting as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
 
 PATIENCE = 30

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import git as codes
-from brenner.diagnostics.codes.persisting import NOT_A_REPOSITORY
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.codes.publishing import NOT_A_REPOSITORY
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.persist.git_process import Done, ask, failed, in_short
 from brenner.persist.ignored import exemption_from, rule_against
 from brenner.persist.places import typed

@@ -14,9 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import git as codes
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.text import MOST_CHARACTERS, visible
 
 QUERY_SECONDS = 30

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from brenner.config import Project
-from brenner.diagnostics.codes import persisting as codes
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.thread.cross_reference import cross_reference
 from brenner.thread.ids import is_valid

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import NamedTuple, NoReturn
 
-from brenner.diagnostics.codes import git as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.persist.git import Repository
 from brenner.persist.git_process import PUSH_SECONDS, Done, GitFailed, ask, in_short, run
 

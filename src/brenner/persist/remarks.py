@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from brenner.diagnostics.codes import artifact_text as codes
+from brenner.diagnostics.codes import artifacts as codes
 
 if TYPE_CHECKING:
     from brenner.artifact.parsed import ParsedArtifact

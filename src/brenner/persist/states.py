@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from brenner.config import Project
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.persist.artifact_file import plain
 from brenner.persist.places import ARTIFACTS, is_in_repository
 from brenner.thread.cross_reference import cross_reference

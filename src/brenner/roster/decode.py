@@ -3,7 +3,7 @@
 import json
 from typing import NoReturn
 
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 
 _TOO_DEEP = "it is nested too deeply"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.roster.model import Mode, RosterEntry, Stated
 from brenner.roster.sources import Layer, Origin, Source

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.roster.meant import meant
 from brenner.roster.model import Mode, PresetEntry, Roster, RosterEntry, RosterPreset, Stated

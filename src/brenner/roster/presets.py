@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.roster.model import PresetEntry, Role, RosterEntry, RosterPreset
 from brenner.text import nearest, perhaps

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.roster.json_form import (
     PRESETS_AND_DEFAULT,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME
 from brenner.roster.claims import Choice, Claims, Layer, Origin, Resolved, Source
@@ -155,7 +155,7 @@ def _faults(layers: Sequence[Layer]) -> Iterator[Diagnostic]:
     """What is wrong in any layer, also where a higher one makes up for it."""
     for layer in layers:
         for found in stated_faults(layer.stated):
-            is_name = found.code is input_codes.INVALID_AGENT_NAME
+            is_name = found.code is messages_codes.INVALID_AGENT_NAME
             label = layer.names if is_name and layer.names else layer.origin.label
             yield found._replace(fix=f"{found.fix} It comes from {label}.")
 
@@ -169,14 +169,14 @@ def _completed(
     added: dict[str, str] = {}
     origin, found = _GUESSED, []
     if roster.mode == Mode.HEURISTIC:
-        found.append(codes.HEURISTIC_MODE_DEPRECATED.at())
+        found.append(sessions_codes.HEURISTIC_MODE_DEPRECATED.at())
         roles = ((name, role_of_name(name)) for name in missing)
         added = {name: role.value for name, role in roles if role}
     elif roster.mode == Mode.UNIFIED and missing and not known:
-        found.append(codes.UNIFIED_WITHOUT_ROLES.at())
+        found.append(sessions_codes.UNIFIED_WITHOUT_ROLES.at())
         added, origin = dict.fromkeys(missing, Role.HYPOTHESIS_GENERATOR.value), _UNUSED
     elif not known and not recipients:
-        found.append(codes.EMPTY_ROSTER.at(source=""))
+        found.append(sessions_codes.EMPTY_ROSTER.at(source=""))
     known |= {name: RosterEntry(name, role) for name, role in added.items()}
     order = dict.fromkeys((*recipients, *known))
     whole = roster._replace(entries=tuple(known[name] for name in order if name in known))
@@ -186,8 +186,8 @@ def _completed(
 def _without_a_roster(found: list[Diagnostic], *, is_guessed: bool) -> list[Diagnostic]:
     """The documented warning; whose names tell nothing has asked for no guess, and lacks a role."""
     if is_guessed:
-        return [codes.NO_ROSTER.at(), *found]
-    return [each for each in found if each.code is not codes.HEURISTIC_MODE_DEPRECATED]
+        return [sessions_codes.NO_ROSTER.at(), *found]
+    return [each for each in found if each.code is not sessions_codes.HEURISTIC_MODE_DEPRECATED]
 
 
 def _coverage(roster: Roster, recipients: Sequence[str]) -> list[Diagnostic]:
@@ -195,6 +195,10 @@ def _coverage(roster: Roster, recipients: Sequence[str]) -> list[Diagnostic]:
     sound = [name for name in recipients if AGENT_NAME.fullmatch(name)]
     strange = set(recipients).difference(sound, roster.names)
     return [
-        *(input_codes.INVALID_AGENT_NAME.at(name=name) for name in recipients if name in strange),
+        *(
+            messages_codes.INVALID_AGENT_NAME.at(name=name)
+            for name in recipients
+            if name in strange
+        ),
         *validate_roster_coverage(roster, sound).violations,
     ]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.roster.heuristic import role_of_name
@@ -44,11 +44,11 @@ def validate_roster_coverage(roster: Roster, recipients: Sequence[str]) -> Valid
     missing = (name for name in dict.fromkeys(recipients) if name not in known)
     if roster.mode == Mode.HEURISTIC:
         return ValidationResult.of(
-            codes.HEURISTIC_NAME_UNMATCHED.at(name=name)
+            sessions_codes.HEURISTIC_NAME_UNMATCHED.at(name=name)
             for name in missing
             if role_of_name(name) is None
         )
-    found = (codes.MISSING_ROSTER_ENTRY.at(name=name) for name in missing)
+    found = (sessions_codes.MISSING_ROSTER_ENTRY.at(name=name) for name in missing)
     if roster.mode != Mode.UNIFIED:
         return ValidationResult.of(found)
     return ValidationResult.of(each._replace(fix=f"{each.fix} {_ANY_ROLE}") for each in found)
@@ -57,9 +57,9 @@ def validate_roster_coverage(roster: Roster, recipients: Sequence[str]) -> Valid
 def _faults(roster: Roster) -> Iterator[Diagnostic]:
     yield from stated_faults(Stated(*roster))
     if roster.mode == Mode.HEURISTIC:
-        yield codes.HEURISTIC_MODE_DEPRECATED.at()
+        yield sessions_codes.HEURISTIC_MODE_DEPRECATED.at()
     elif not roster.entries:
-        yield codes.EMPTY_ROSTER.at(source="")
+        yield sessions_codes.EMPTY_ROSTER.at(source="")
 
 
 def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
@@ -67,25 +67,25 @@ def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for entry in stated.entries:
         if entry.agent_name in seen:
-            yield codes.DUPLICATE_AGENT.at(name=entry.agent_name)
+            yield sessions_codes.DUPLICATE_AGENT.at(name=entry.agent_name)
         elif not AGENT_NAME.fullmatch(entry.agent_name):
-            yield input_codes.INVALID_AGENT_NAME.at(name=entry.agent_name)
+            yield messages_codes.INVALID_AGENT_NAME.at(name=entry.agent_name)
         seen.add(entry.agent_name)
         yield from role_faults(entry.agent_name, entry.role)
         yield from _unwritable(f" of {entry.agent_name}", entry._asdict())
     if stated.mode is not None and stated.mode not in MODES:
         near = perhaps(nearest(stated.mode, MODES))
-        yield codes.UNKNOWN_ROSTER_MODE.at(value=stated.mode, suggestion=near)
+        yield sessions_codes.UNKNOWN_ROSTER_MODE.at(value=stated.mode, suggestion=near)
     yield from _unwritable(" of the roster", {"name": stated.name})
     if stated.created_at is not None and not ISO_TIME.fullmatch(stated.created_at):
-        yield codes.INVALID_ROSTER_TIME.at(value=stated.created_at)
+        yield sessions_codes.INVALID_ROSTER_TIME.at(value=stated.created_at)
 
 
 def role_faults(name: str, role: str) -> Iterator[Diagnostic]:
     """Nothing, or that the role is not one of the three."""
     if role not in ROLES:
         near = perhaps(meant(role, ROLES))
-        yield codes.INVALID_ROLE.at(name=name, role=role, suggestion=near)
+        yield sessions_codes.INVALID_ROLE.at(name=name, role=role, suggestion=near)
 
 
 def _unwritable(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagnostic]:
@@ -96,7 +96,7 @@ def _unwritable(whose: str, values: Mapping[str, str | None]) -> Iterator[Diagno
             continue
         fault = "holds half of a character" if text else "is empty; leave it out"
         reason = f"`{field}`{whose} {fault}"
-        yield codes.MALFORMED_ROSTER.at(source="a program", reason=reason)
+        yield sessions_codes.MALFORMED_ROSTER.at(source="a program", reason=reason)
 
 
 def is_sound(text: str) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from starlette.requests import cookie_parser
 from starlette.types import Scope
 
-from brenner.diagnostics.codes.lab import FORM_FROM_ELSEWHERE
+from brenner.diagnostics.codes.web import FORM_FROM_ELSEWHERE
 from brenner.server.fields import NOTHING, Fields, kind_of
 from brenner.server.hosts import plain, without_port
 from brenner.server.refusals import Refusal

@@ -12,8 +12,7 @@ from starlette.responses import Response
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.web import PAGE_FAILED
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS
 from brenner.web.refused import diagnostic_page, refusal_page

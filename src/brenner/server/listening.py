@@ -8,8 +8,7 @@ from errno import EADDRINUSE
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.server.connecting import way_to
 from brenner.server.hosts import authority, is_loopback, plain
 from brenner.workflows.liveness import NOBODY, OURS, THEIRS, who_listens

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.workflows.credentials import TOKEN
 
 _MOST = 4096

@@ -4,7 +4,7 @@ A store keeps the hash of every message. Versions name the messages that they ha
 hash, so a message that was changed in the store must not count as the one that was sent.
 """
 
-from brenner.diagnostics.codes.archive import HASH_MISMATCH
+from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.rebuild import Candidate, Filed, Rebuilt
 from brenner.thread.content_hash import content_hash

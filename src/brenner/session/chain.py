@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.state import State, Version, empty_state
-from brenner.diagnostics.codes.publish import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
+from brenner.diagnostics.codes.publishing import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.altered import altered_message, is_altered
 from brenner.session.chain_messages import (

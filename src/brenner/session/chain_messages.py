@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.delta.blocks import is_delta_fence
-from brenner.diagnostics.codes.message_body import DELTA_NOT_CONTRIBUTED
-from brenner.diagnostics.codes.publish import COMPILED_WITHOUT_RECORD
-from brenner.diagnostics.codes.versions import RECORD_UNREADABLE
+from brenner.diagnostics.codes.artifacts import RECORD_UNREADABLE
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
+from brenner.diagnostics.codes.publishing import COMPILED_WITHOUT_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import blocks
 from brenner.session.declarations import changes_versions

@@ -4,7 +4,7 @@ Reading it gives back thread, version, path, the exact artifact and the exact re
 artifact and the mail hold (R10, R22).
 """
 
-from brenner.diagnostics.codes.publish import ARTIFACT_TOO_LARGE_TO_INLINE
+from brenner.diagnostics.codes.publishing import ARTIFACT_TOO_LARGE_TO_INLINE
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES
 from brenner.markdown.escape import escape

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from brenner.diagnostics.bounded import how_many
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.truncate import how_many
 from brenner.session.publication import Publication
 from brenner.thread.quoting import quoted
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Reference
-from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
+from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.session.compiled_lines import (
     MOST_ID,

@@ -9,8 +9,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import kickoff as codes
-from brenner.diagnostics.codes.input import NO_SECTION_NUMBERS
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.codes.messages import NO_SECTION_NUMBERS
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.source_text import SourceText, read_source_text
 from brenner.markdown.blocks import Block, Kind, blocks

@@ -7,8 +7,7 @@ contribute. What the operator wrote stays text: see `user_text`.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, Refused
 from brenner.markdown.escape import escape_heading
 from brenner.roster.model import Mode, Role, Roster, RosterEntry
 from brenner.roster.roles import role_in

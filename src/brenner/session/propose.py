@@ -10,9 +10,9 @@ from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
-from brenner.diagnostics.bounded import of_messages
-from brenner.diagnostics.codes.message_body import MB_004
+from brenner.diagnostics.codes.messages import MB_004
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.truncate import of_messages
 from brenner.limits import MOST_MESSAGES_OF_A_VERSION
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Killed, order_of
-from brenner.diagnostics.codes import references as codes
-from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
+from brenner.diagnostics.codes import merging as codes
+from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.session.reference_graph import Edge, Known, ReferenceGraph

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from brenner.artifact.ledger import Outcome
-from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
+from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.session.chain_messages import asides_of
 from brenner.session.rebuild import Filed
 from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed

@@ -2,7 +2,7 @@
 
 import re
 
-from brenner.diagnostics.codes import message_body as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME, VERSION
 from brenner.markdown.blocks import Block, Kind

@@ -5,7 +5,7 @@ from datetime import date
 from enum import StrEnum
 
 from brenner import grammar
-from brenner.diagnostics.codes import thread_subject as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.text import perhaps

@@ -7,7 +7,7 @@ else in the file is still checked. The places of headers are kept for correction
 import re
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_HEADERS

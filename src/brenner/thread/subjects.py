@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import thread_subject as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import MESSAGE_TYPES, SUBJECT
 from brenner.limits import MOST_SUBJECT_CHARACTERS

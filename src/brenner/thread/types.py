@@ -7,8 +7,8 @@ documentation read it from here.
 import re
 from typing import Literal, NamedTuple
 
-from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.codes import publish
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import publishing as publishing_codes
 from brenner.diagnostics.model import Code
 from brenner.thread.messages import Message
 from brenner.thread.subjects import parse_subject
@@ -85,8 +85,8 @@ class MessageType(NamedTuple):
     colour: ColourRole = "quiet"
 
 
-_REQUIRED = codes.MISSING_SECTION
-_RECOMMENDED = codes.MISSING_RECOMMENDED_SECTION
+_REQUIRED = messages_codes.MISSING_SECTION
+_RECOMMENDED = messages_codes.MISSING_RECOMMENDED_SECTION
 
 _STATISTICS = "\n".join(
     f"- {name}: 0"
@@ -120,13 +120,19 @@ KICKOFF = MessageType(
     purpose="start a research session or a work item",
     title=placeholder("title of the session"),
     ack_required=True,
-    ack_mismatch=codes.MB_010,
+    ack_mismatch=messages_codes.MB_010,
     sections=(
         SectionRule(
-            "Research Question", "one falsifiable sentence", codes.MB_002, title_counts=True
+            "Research Question",
+            "one falsifiable sentence",
+            messages_codes.MB_002,
+            title_counts=True,
         ),
         SectionRule(
-            "Context", "two to four sentences of background", codes.MB_003, instead="Current State"
+            "Context",
+            "two to four sentences of background",
+            messages_codes.MB_003,
+            instead="Current State",
         ),
         SectionRule(
             "Excerpt",
@@ -146,7 +152,7 @@ DELTA = MessageType(
     purpose="contribute to the artifact",
     title="Delta Contribution",
     ack_required=False,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(SectionRule("Deltas", "one fenced delta block per operation"),),
     version_field="Base Version",
 )
@@ -156,22 +162,25 @@ COMPILED = MessageType(
     purpose="publish a version of the artifact",
     title="Compiled Artifact v1",
     ack_required=False,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
         SectionRule("Metadata", "thread, version, time and compiler", sample=_METADATA),
         SectionRule("Summary", "what changed in this version"),
         SectionRule(
-            "Contributors", "the agents whose deltas were merged", publish.AP_004, holds="entries"
+            "Contributors",
+            "the agents whose deltas were merged",
+            publishing_codes.AP_004,
+            holds="entries",
         ),
         SectionRule(
             "Statistics",
             "how many items each section holds",
-            publish.AP_007,
+            publishing_codes.AP_007,
             sample=_STATISTICS,
             holds="counts",
         ),
         SectionRule(
-            "Validation Status", "what the linter says", publish.AP_008, sample=_VALIDATION
+            "Validation Status", "what the linter says", publishing_codes.AP_008, sample=_VALIDATION
         ),
         SectionRule("Persistence", "the path of the artifact", sample=_PERSISTENCE),
         SectionRule("Full Artifact", "the artifact, or a link to it", sample=_ARTIFACT),
@@ -183,10 +192,10 @@ CRITIQUE = MessageType(
     purpose="attack the current artifact",
     title="Critique: " + placeholder("title"),
     ack_required=True,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
-        SectionRule("Target", "the item or section under attack", codes.MB_006),
-        SectionRule("Attack", "the challenge itself", codes.MB_007),
+        SectionRule("Target", "the item or section under attack", messages_codes.MB_006),
+        SectionRule("Attack", "the challenge itself", messages_codes.MB_007),
         SectionRule("Evidence", "why it should be taken seriously"),
         SectionRule("Proposed Resolution", "a fix or an investigation"),
         SectionRule("Severity", "how bad it is", _RECOMMENDED, SEVERITIES, sample="Major"),
@@ -198,7 +207,7 @@ ACK = MessageType(
     purpose="confirm receipt or completion",
     title="Acknowledgement",
     ack_required=False,
-    ack_mismatch=codes.MB_009,
+    ack_mismatch=messages_codes.MB_009,
     sections=(
         SectionRule("Message ID", "the ID of the message that is acknowledged", _RECOMMENDED),
         SectionRule("Status", "how far you are", _REQUIRED, ACK_STATUSES, sample="Received"),
@@ -210,7 +219,7 @@ CLAIM = MessageType(
     purpose="take a task or bead",
     title="Work Claim",
     ack_required=False,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
         SectionRule("Item", "the bead ID or the task", _REQUIRED),
         SectionRule("Agent", "the name of the agent who takes it", _REQUIRED, is_agent=True),
@@ -224,11 +233,11 @@ HANDOFF = MessageType(
     purpose="pass work to another agent",
     title="Work Handoff",
     ack_required=True,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(
         SectionRule("Item", "the bead ID or the task", _REQUIRED),
-        SectionRule("From", "the agent who lets go", codes.MB_008, is_agent=True),
-        SectionRule("To", "the agent who takes over", codes.MB_008, is_agent=True),
+        SectionRule("From", "the agent who lets go", messages_codes.MB_008, is_agent=True),
+        SectionRule("To", "the agent who takes over", messages_codes.MB_008, is_agent=True),
         SectionRule("Reason", "why it is handed over"),
         SectionRule("State", "how far it is", _RECOMMENDED),
         SectionRule("Files Modified", "the files touched so far"),
@@ -241,7 +250,7 @@ BLOCKED = MessageType(
     purpose="report a blocker",
     title="Work Blocked",
     ack_required=True,
-    ack_mismatch=codes.MB_012,
+    ack_mismatch=messages_codes.MB_012,
     sections=(
         SectionRule("Item", "the bead ID or the task", _REQUIRED),
         SectionRule("Blocker", "what is in the way", _REQUIRED),
@@ -256,7 +265,7 @@ QUESTION = MessageType(
     purpose="ask the operator or another agent",
     title="Question",
     ack_required=True,
-    ack_mismatch=codes.MB_011,
+    ack_mismatch=messages_codes.MB_011,
     sections=(
         SectionRule("Context", "what one must know to answer"),
         SectionRule("Question", "the question itself", _REQUIRED),
@@ -270,7 +279,7 @@ INFO = MessageType(
     purpose="tell something that asks for no action",
     title="Information",
     ack_required=False,
-    ack_mismatch=codes.ACK_MISMATCH,
+    ack_mismatch=messages_codes.ACK_MISMATCH,
     sections=(),
 )
 

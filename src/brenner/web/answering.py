@@ -12,8 +12,8 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from brenner.diagnostics.codes.lab import MAIL_AWAY
-from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.diagnostics.codes.web import MAIL_AWAY
+from brenner.diagnostics.model import BrennerError, Unavailable
 from brenner.web import links
 from brenner.web.dear import AGAIN_AFTER, Lane, is_dear, is_file
 from brenner.web.from_files import from_files

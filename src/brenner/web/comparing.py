@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from brenner.artifact.diff import diff
-from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
+from brenner.diagnostics.model import Refused
 from brenner.thread.posted import iso
 from brenner.web import links
 from brenner.web.looks import SEEN, Look, seen

@@ -12,7 +12,7 @@ import anyio
 import anyio.to_thread
 
 from brenner.diagnostics.codes.serving import SERVER_BUSY
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.web.visit import Visit
 
 AT_ONCE = 2

@@ -6,8 +6,8 @@ import hmac
 from datetime import datetime
 from http import HTTPStatus
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.web import guests, links
 from brenner.web.page import Cookie, Page, Redirect
 from brenner.web.tries import Clock, Tries, WaitError, seconds_to_wait

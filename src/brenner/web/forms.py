@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from urllib.parse import parse_qsl
 
-from brenner.diagnostics.codes.lab import FORM_UNREADABLE
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.web import FORM_UNREADABLE
+from brenner.diagnostics.model import Refused
 from brenner.web.visit import Visit
 
 TOKEN, ONCE = "token", "once"

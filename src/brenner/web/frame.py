@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from brenner.artifact.model import Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.lint.run import lint
 from brenner.session.compiled_sections import statistics
 from brenner.session.status import SessionStatus

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.memory import MemoryMailbox
 from brenner.web.last_good import stale
 from brenner.web.page import Page, PageFunction

@@ -1,7 +1,7 @@
 """What somebody sees who came by a link: that session, its messages, and nothing else."""
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import Refused
 from brenner.web import links
 from brenner.web.visit import Visit
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import Refused
 
 GUEST = "brenner.guest"  # under which the gate hands on which threads a guest may see
 GUEST_UNTIL = "brenner.guest_until"  # and until when, by thread

@@ -15,10 +15,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from brenner.diagnostics.codes.lab import GUESTS_STAY
 from brenner.diagnostics.codes.serving import SERVER_BUSY
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.web import GUESTS_STAY
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.web import links
 from brenner.web.feed import Feed, Viewer
 from brenner.web.guests import GUEST, GUEST_UNTIL

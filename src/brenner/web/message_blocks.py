@@ -8,8 +8,8 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.ledger_words import block_words, outcome_words
 from brenner.delta.blocks import could_hold_strays, read_blocks
 from brenner.delta.model import DeltaBlock
-from brenner.diagnostics.bounded import of_message
 from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.truncate import of_message
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Block
 from brenner.session.chain_messages import asides_of

@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import Merge
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.lint.report import LintReport
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of

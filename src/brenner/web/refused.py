@@ -3,22 +3,31 @@
 from http import HTTPStatus
 from types import MappingProxyType
 
-from brenner.diagnostics.codes import lab, mail, serving, versions
-from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
-from brenner.diagnostics.errors import BrennerError, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import artifacts as artifacts_codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import serving as serving_codes
+from brenner.diagnostics.codes import web as web_codes
+from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
+from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
 from brenner.text import visible_lines
 from brenner.web.page import Page
 
 _STATUS = MappingProxyType(
     {
-        **dict.fromkeys((mail.UNKNOWN_THREAD.id, mail.UNKNOWN_MESSAGE.id), HTTPStatus.NOT_FOUND),
-        **dict.fromkeys((mail.NOT_IN_THREAD.id, mail.NO_SUCH_AGENT.id), HTTPStatus.NOT_FOUND),
-        **dict.fromkeys((versions.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), HTTPStatus.NOT_FOUND),
-        serving.NO_SUCH_PAGE.id: HTTPStatus.NOT_FOUND,
-        versions.NO_VERSION_YET.id: HTTPStatus.NOT_FOUND,
         **dict.fromkeys(
-            (lab.GUESTS_STAY.id, lab.LINK_BROKEN.id, lab.LINK_EXPIRED.id), HTTPStatus.FORBIDDEN
+            (mail_codes.UNKNOWN_THREAD.id, mail_codes.UNKNOWN_MESSAGE.id), HTTPStatus.NOT_FOUND
+        ),
+        **dict.fromkeys(
+            (mail_codes.NOT_IN_THREAD.id, mail_codes.NO_SUCH_AGENT.id), HTTPStatus.NOT_FOUND
+        ),
+        **dict.fromkeys(
+            (artifacts_codes.UNKNOWN_VERSION.id, NO_SUCH_ITEM.id), HTTPStatus.NOT_FOUND
+        ),
+        serving_codes.NO_SUCH_PAGE.id: HTTPStatus.NOT_FOUND,
+        artifacts_codes.NO_VERSION_YET.id: HTTPStatus.NOT_FOUND,
+        **dict.fromkeys(
+            (web_codes.GUESTS_STAY.id, web_codes.LINK_BROKEN.id, web_codes.LINK_EXPIRED.id),
+            HTTPStatus.FORBIDDEN,
         ),
     }
 )

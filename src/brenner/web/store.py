@@ -13,10 +13,9 @@ from typing import NamedTuple
 import anyio
 import anyio.to_thread
 
-from brenner.diagnostics.codes.lab import MAIL_AWAY
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
-from brenner.diagnostics.errors import BrennerError, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.diagnostics.codes.web import MAIL_AWAY
+from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
 from brenner.web.place import Place, place_of
 from brenner.workflows.desk import Desk
 

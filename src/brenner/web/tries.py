@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.lab import TOO_MANY_ATTEMPTS
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.codes.web import TOO_MANY_ATTEMPTS
+from brenner.diagnostics.model import BrennerError, Refused
 
 _FREE, _FREE_OF_ALL = 5, 50
 _LONGEST, _LONGEST_OF_ALL = 60.0, 10.0  # seconds; nobody can keep the operator out for long

@@ -3,7 +3,7 @@
 import logging
 import threading
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Stored
 from brenner.web.feed import MOST_KEPT, Feed, mail_news
 from brenner.web.place import Place, place_after, place_of

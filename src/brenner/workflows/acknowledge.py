@@ -6,8 +6,8 @@ Status is a function of the thread, so this is the only way, whatever command or
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import message_body as codes
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from brenner.artifact.diff import diff
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.diagnostics.codes import versions as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.lint.run import lint
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain

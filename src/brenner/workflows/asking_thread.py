@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored

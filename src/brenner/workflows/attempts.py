@@ -7,9 +7,8 @@ thread was told of her void message tells it with her next compile.
 from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
-from brenner.diagnostics.codes.versions import COMPILE_OVERTAKEN, POSTED_IN_VAIN
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.artifacts import COMPILE_OVERTAKEN, POSTED_IN_VAIN
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored

@@ -6,9 +6,8 @@ that is said. What is known to fail is refused before anything is sent: `check_a
 
 from collections.abc import Mapping, Sequence
 
-from brenner.diagnostics.codes import neighbours as codes
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable
 from brenner.neighbours.launch import LeftOut, Opening
 from brenner.neighbours.programs import find
 from brenner.roster.model import Roster

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.neighbours.launch import LeftOut, Opening
 
 

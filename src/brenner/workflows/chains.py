@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_thread

@@ -13,10 +13,9 @@ from brenner.artifact.diff import Diff, diff
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.diagnostics.codes import publish as codes
-from brenner.diagnostics.codes.versions import NO_VERSION_YET
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.mail.model import Sent, Stored

@@ -18,12 +18,11 @@ from brenner.delta.given import Given, read_given
 from brenner.delta.json_strict import NotJSON, decode
 from brenner.delta.model import DeltaBlock
 from brenner.delta.read import read_deltas
-from brenner.diagnostics.codes import contributing as codes
+from brenner.diagnostics.codes import serving as codes
+from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED
-from brenner.diagnostics.codes.thread_subject import THREAD_ID_ADVICE
-from brenner.diagnostics.codes.versions import UNKNOWN_VERSION
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.codes.messages import THREAD_ID_ADVICE
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Kind, blocks

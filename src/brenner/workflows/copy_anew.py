@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import archive as codes
-from brenner.diagnostics.codes.servers import NAME_ELSEWHERE
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.codes.stores import NAME_ELSEWHERE
+from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored
 from brenner.mail.restoring import strangers

@@ -9,9 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.diagnostics.codes import archive as codes
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored

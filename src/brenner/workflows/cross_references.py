@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.artifact.model import Artifact, Metadata
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
 from brenner.mail.rules import unknown_thread
 from brenner.persist.artifact_file import same_version

@@ -3,7 +3,7 @@
 import re
 
 from brenner.check.meant import meant_type
-from brenner.diagnostics.codes.thread_subject import INVALID_SUBJECT_PREFIX
+from brenner.diagnostics.codes.messages import INVALID_SUBJECT_PREFIX
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.roster.model import Role

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge
-from brenner.diagnostics.codes.following import CANNOT_DISMISS
 from brenner.diagnostics.codes.mail import NOT_IN_THREAD
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
+from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.mail.model import Stored
 from brenner.session.dismissal import compose_dismissal
 from brenner.session.letters import letters

@@ -12,8 +12,7 @@ from datetime import timedelta
 import apsw
 
 from brenner.config import SETTINGS_FILE, Project
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, BrennerError
 from brenner.mail.open import (
     AgentMailStore,
     PostgresStore,

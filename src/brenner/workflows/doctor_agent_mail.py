@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
-from brenner.diagnostics.codes.servers import SERVER_LACKS
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.codes.stores import SERVER_LACKS
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.agent_mail.project_mail import find, make

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from brenner.config import OPERATOR, SETTINGS_FILE, Project
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.codes.servers import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.names import name_refusal

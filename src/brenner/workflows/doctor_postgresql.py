@@ -10,8 +10,8 @@ from statistics import median
 from psycopg import sql
 
 from brenner.config import Project
-from brenner.diagnostics.codes.servers import SERVER_DENIED
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.codes.stores import SERVER_DENIED
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.open import PostgresStore
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.faults import translated

@@ -15,9 +15,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from brenner.config import Project
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.agent_mail.client import Client
 from brenner.text import visible
 from brenner.workflows.credentials import TOKEN

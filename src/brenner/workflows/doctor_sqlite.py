@@ -7,9 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from brenner.config import Project
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.workflows.access import (
     Obstacle,

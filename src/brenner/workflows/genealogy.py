@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import order_of
-from brenner.diagnostics.codes.artifact_commands import NO_SUCH_ITEM
-from brenner.diagnostics.codes.versions import NO_VERSION_YET
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM, NO_VERSION_YET
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.rules import unknown_thread
 from brenner.session.genealogy import (
     LINEAGE,

@@ -8,7 +8,7 @@ import hmac
 import secrets
 
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 

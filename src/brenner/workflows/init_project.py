@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.config import OWN_FOLDER, SETTINGS_FILE, Project, look_at_project
-from brenner.diagnostics.codes import mail as names
-from brenner.diagnostics.codes import store as codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.serving import NEW_MAILBOX
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
 from brenner.mail.store_option import store_option
@@ -21,7 +20,7 @@ from brenner.workflows.access import why_no_folder
 from brenner.workflows.left_behind import left_behind
 
 OPTION, VARIABLE = "--store", "BRENNER_STORE"
-_OF_NAMES = (names.NAME_LOOKS_LIKE, names.INVALID_NAME)
+_OF_NAMES = (mail_codes.NAME_LOOKS_LIKE, mail_codes.INVALID_NAME)
 
 
 class Initialised(NamedTuple):
@@ -146,7 +145,7 @@ def check_folder(store: Store) -> None:
     """A folder that leads nowhere is not a project without mail: a disk may not be mounted."""
     reason = why_no_folder(store.path) if isinstance(store, SqliteStore) else None
     if reason:
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
+        raise Unavailable(stores_codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
 
 
 def _with_mailbox(project: Project, store: Store, is_new: bool) -> Initialised:
@@ -177,6 +176,6 @@ def _write_settings(project: Project, operator: str, store: str | None) -> Path:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         reason = f"`{SETTINGS_FILE}` cannot be written there ({(error.strerror or '').lower()})"
-        found = codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)
+        found = stores_codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)
         raise Unavailable(found) from error
     return path

@@ -1,9 +1,8 @@
 """What kickoffs need beside their words: somebody to ask, known to the store, and an excerpt."""
 
-from brenner.diagnostics.codes.kickoff import NO_SOURCE_TEXT, RECIPIENTS_NOT_REGISTERED
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.sessions import NO_SOURCE_TEXT, RECIPIENTS_NOT_REGISTERED
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Profile

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from brenner.check.message import check_message
-from brenner.diagnostics.codes.kickoff import CONTEXT_DIFFERS
-from brenner.diagnostics.codes.message_body import (
+from brenner.diagnostics.codes.messages import (
     MISSING_RECOMMENDED_SECTION,
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
+from brenner.diagnostics.codes.sessions import CONTEXT_DIFFERS
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import blocks

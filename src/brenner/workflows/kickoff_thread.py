@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 
 from brenner.artifact.merging.contribution import Kickoff, read_posted
-from brenner.diagnostics.codes import kickoff as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored

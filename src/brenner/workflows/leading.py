@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from brenner.check.meant import meant_type
 from brenner.config import Project
-from brenner.diagnostics.codes import identity as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.abilities import Ability

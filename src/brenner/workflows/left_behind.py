@@ -5,9 +5,8 @@ from pathlib import Path
 from shlex import quote
 
 from brenner.config import OWN_FOLDER, STORE_FILE, Project
-from brenner.diagnostics.codes.archive import MAIL_LEFT_BEHIND
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.stores import MAIL_LEFT_BEHIND
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import Store, store_of
 from brenner.text import grouped, visible
 from brenner.workflows.places import place

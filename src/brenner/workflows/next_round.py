@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from brenner.artifact.merging.round import question_differs
-from brenner.diagnostics.codes import kickoff as codes
-from brenner.diagnostics.codes.message_body import MISSING_RECOMMENDED_SECTION
-from brenner.diagnostics.codes.publish import SESSION_CLOSED
-from brenner.diagnostics.codes.thread_subject import THREAD_ID_ADVICE
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
+from brenner.diagnostics.codes.publishing import SESSION_CLOSED
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.roster.sources import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.round_kickoff import Round, attacks_in, passages_in

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from brenner.diagnostics.codes.mail import THREAD_MOVED
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored
 from brenner.thread.messages import Message

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from brenner.diagnostics.codes import neighbours as codes
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.neighbours.launch import LeftOut, Opening, in_window, opening
 from brenner.neighbours.ntm import FLAGS
 from brenner.neighbours.programs import find

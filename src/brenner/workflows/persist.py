@@ -6,8 +6,7 @@ is finished by doing all of it again.
 
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
 from brenner.mail.model import Stored
 from brenner.persist.artifact_file import Versions, VersionText, filed
 from brenner.persist.files import is_written, locked, write_whole

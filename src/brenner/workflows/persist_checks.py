@@ -8,10 +8,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.config import Project
-from brenner.diagnostics.codes import persisting as codes
-from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.persist.artifact_file import (
     Foreign,
     Newer,

@@ -5,9 +5,8 @@ from pathlib import Path
 from shlex import quote
 
 from brenner.config import Project
-from brenner.diagnostics.codes import persisting as codes
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
 from brenner.persist.artifact_file import Edited
 from brenner.persist.files import write_own
 from brenner.persist.places import typed

@@ -5,10 +5,9 @@ from typing import NamedTuple
 
 from brenner.artifact.render import render_artifact
 from brenner.artifact.unified import unified
-from brenner.diagnostics.codes.previews import VERSION_NOT_LATEST
-from brenner.diagnostics.codes.versions import NO_VERSION_YET
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
+from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.persist.artifact_file import MOST_FILE_BYTES, filed
 from brenner.persist.commit import commit_message
 from brenner.persist.places import place_of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
-from brenner.diagnostics.codes.versions import FILE_DIFFERS
+from brenner.diagnostics.codes.artifacts import FILE_DIFFERS
 from brenner.diagnostics.model import Diagnostic
 from brenner.persist.artifact_file import Foreign, plain, read_file
 from brenner.persist.places import ARTIFACTS, is_in_repository

@@ -9,10 +9,9 @@ from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.state import State, empty_state
 from brenner.config import Project
 from brenner.delta.explain import line_at
-from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
+from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
-from brenner.diagnostics.codes.merge import CIRCULAR_REFERENCE
-from brenner.diagnostics.codes.references import WOULD_CLOSE_CIRCLE
+from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE, WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.session.chain import Chain

@@ -6,8 +6,8 @@ nothing of it, and in a lively session would never let anybody publish.
 
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.diagnostics.codes.previews import PREVIEW_OVERTAKEN
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.publishing import PREVIEW_OVERTAKEN
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain

@@ -1,10 +1,8 @@
 """What the settings of a project lead to, for `brenner doctor`: roster, source text, repository."""
 
 from brenner.config import SETTINGS_FILE, Project
-from brenner.diagnostics.codes.git import GIT_MISSING
-from brenner.diagnostics.codes.persisting import NOT_A_REPOSITORY
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
+from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
 from brenner.lint.source_text import read_source_text
 from brenner.persist.git import Repository
 from brenner.text import grouped

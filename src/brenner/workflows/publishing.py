@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.check.message import check_stored
-from brenner.diagnostics.codes import publish as codes
+from brenner.diagnostics.codes import publishing as codes
+from brenner.diagnostics.codes.artifacts import POSTED_NOT_CONFIRMED
 from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
-from brenner.diagnostics.codes.versions import POSTED_NOT_CONFIRMED
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable, Uncertain
-from brenner.diagnostics.model import ERROR
+from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable, Uncertain
 from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Since, Stored

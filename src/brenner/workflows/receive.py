@@ -12,12 +12,12 @@ from typing import NamedTuple
 from brenner.check.meant import is_meant
 from brenner.check.message import check_composed
 from brenner.delta.blocks import could_hold_strays, is_delta_fence
-from brenner.diagnostics.codes import delta_blocks, mail, tools
-from brenner.diagnostics.codes import input as headers
-from brenner.diagnostics.codes.message_body import PLACEHOLDER_LEFT
-from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID, THREAD_ID_ADVICE
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.diagnostics.codes import deltas as deltas_codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import serving as serving_codes
+from brenner.diagnostics.codes.messages import INVALID_BEAD_ID, PLACEHOLDER_LEFT, THREAD_ID_ADVICE
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused, worst_first
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, type_of
@@ -49,12 +49,12 @@ from brenner.workflows.send import (
 from brenner.workflows.shorthand import shorthand
 
 _SESSION = (KICKOFF.name, DELTA.name, COMPILED.name)
-_STRAYS = (delta_blocks.INLINE_DELTA, delta_blocks.SWALLOWED_DELTA)
+_STRAYS = (deltas_codes.INLINE_DELTA, deltas_codes.SWALLOWED_DELTA)
 # Possessive: whoever writes a subject must not decide how long it takes to read.
 _REPLY = re.compile(r"(?:\s*+(?:re|fwd?|aw)\s*+:)++\s*+", re.IGNORECASE)
 
 _ROLES = ", better with the shorthand of your model in it: " + ", ".join(ROLE_SHORTHANDS)
-_NOTHING_SAID = headers.EMPTY_MESSAGE.at()._replace(
+_NOTHING_SAID = messages_codes.EMPTY_MESSAGE.at()._replace(
     message="There is no message: its subject and its body are empty."
 )
 
@@ -151,7 +151,7 @@ def _looked_at(desk: Desk, letter: Letter) -> Examined:
 
 def _unchecked(found: Examined) -> Diagnostic:
     errors = sum(each.severity is ERROR for each in found.violations)
-    return tools.STORED_UNCHECKED.at(count=f"{errors} errors" if errors > 1 else "an error")
+    return serving_codes.STORED_UNCHECKED.at(count=f"{errors} errors" if errors > 1 else "an error")
 
 
 def is_session(mailbox: Mailbox, thread_id: str) -> bool:
@@ -177,10 +177,10 @@ def _stored(desk: Desk, letter: Letter) -> Sent:
         )
     except Refused as refused:
         first = refused.diagnostic.message_id
-        if refused.diagnostic.code is not mail.KEY_REUSED or not letter.key or first is None:
+        if refused.diagnostic.code is not mail_codes.KEY_REUSED or not letter.key or first is None:
             raise
         # Its sender knows the key as she has given it.
-        found = mail.KEY_REUSED.at(key=letter.key, id=first)
+        found = mail_codes.KEY_REUSED.at(key=letter.key, id=first)
         raise Refused(found._replace(message_id=first)) from None
 
 
@@ -214,7 +214,9 @@ def _unusable(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]:
     }
     wrong = [reason for reason, holds in reasons.items() if holds]
     if wrong and not mailbox.thread(thread_id, limit=1).position:
-        yield tools.UNUSABLE_THREAD_ID.at(thread=thread_id, reason=wrong[0], most=LONGEST_ID)
+        yield serving_codes.UNUSABLE_THREAD_ID.at(
+            thread=thread_id, reason=wrong[0], most=LONGEST_ID
+        )
 
 
 # Mail of the protocol
@@ -241,7 +243,7 @@ def _about_thread(message: Message, found: Diagnostic) -> Diagnostic:
     """A thread that was left out is not one that was misspelt."""
     if message.thread_id or found.code is not INVALID_BEAD_ID:
         return found
-    return tools.NO_THREAD_NAMED.at(subject=message.subject)
+    return serving_codes.NO_THREAD_NAMED.at(subject=message.subject)
 
 
 def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
@@ -249,7 +251,7 @@ def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
     if type_of(message) != DELTA.name:
         return
     known = nearest(message.thread_id, [each.thread_id for each in mailbox.threads()])
-    yield tools.NO_SESSION_YET.at(thread=message.thread_id, suggestion=perhaps(known))
+    yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=perhaps(known))
 
 
 def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
@@ -291,7 +293,7 @@ def _aside(desk: Desk, message: Message, *, in_session: bool) -> Examined:
     if held and in_session and is_known:
         # A reply wants an ACK if what it answers did; a contribution wants none.
         corrected = _sendable(desk.mailbox, message._replace(ack_required=None), subject)
-    advice = tools.NOT_COMPILED.at(
+    advice = serving_codes.NOT_COMPILED.at(
         held=_held(held),
         unless="" if held else "If it is only to be read, nothing is to be done. ",
         where=f"in the thread `{message.thread_id}`" if in_session else "in the session's thread",

@@ -13,7 +13,7 @@ from brenner.artifact.merging.contribution import Contribution, read_posted
 from brenner.artifact.model import Artifact, Reference
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import dotted
-from brenner.diagnostics.codes.delta_format import UNKNOWN_REFERENCE
+from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.session.chain import Chain
 from brenner.session.reference_faults import Names, circle, unknown_item, unknown_session

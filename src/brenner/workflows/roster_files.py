@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from brenner.config import SETTINGS_FILE
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.roster.decode import decode_either, decode_json, decode_toml
 from brenner.roster.json_form import unknown_keys

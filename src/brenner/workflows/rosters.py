@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.roster.decode import decode_either
 from brenner.roster.flags import Recipient, flag_layers

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.artifact.merging.contribution import Kickoff, read_posted
-from brenner.diagnostics.codes.kickoff import LEFT_OUT_OF_ROUND, ROSTER_PASSED_OVER
+from brenner.diagnostics.codes.sessions import LEFT_OUT_OF_ROUND, ROSTER_PASSED_OVER
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.roster.model import Roster
 from brenner.roster.sources import Resolved, Source

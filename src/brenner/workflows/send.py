@@ -10,16 +10,15 @@ from typing import NamedTuple
 from brenner.check.message import check_composed, check_message, too_large
 from brenner.check.report import Report
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.bounded import of_message
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.codes.message_body import (
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes.messages import (
     MISSING_RECOMMENDED_SECTION,
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.truncate import of_message
 from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, type_of
@@ -110,7 +109,7 @@ def _examined(
 ) -> Report:
     """The report with what only the mailbox can tell."""
     # What is advice before sending is an error now, and one fault is told once.
-    kept = [found for found in report.violations if found.code is not input_codes.NO_RECIPIENT]
+    kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
     report = _filled_in(report._replace(violations=tuple(kept)))
     found = list(strangers(mailbox, message, are_names_checked=True))
     if found:  # no correction can make them known
@@ -160,7 +159,9 @@ def advised(
 
 def trouble(message_id: int, what: str, error: BrennerError) -> Diagnostic:
     """That a message is stored, and something after it failed."""
-    return codes.STORED_WITH_TROUBLE.at(id=message_id, what=what, reason=error.diagnostic.message)
+    return mail_codes.STORED_WITH_TROUBLE.at(
+        id=message_id, what=what, reason=error.diagnostic.message
+    )
 
 
 def _advised(
@@ -182,7 +183,7 @@ def _advised(
     debts = mailbox.debts(ack.message.sender, thread_id)
     ids = ", ".join(f"message {debt.first.id}" for debt in debts) or "none"
     yield from (each for each in violations if each.code is not MISSING_RECOMMENDED_SECTION)
-    yield codes.ACK_NAMES_NOTHING.at(thread=thread_id, debts=ids)
+    yield mail_codes.ACK_NAMES_NOTHING.at(thread=thread_id, debts=ids)
 
 
 def _store(mailbox: Mailbox, message: Message, options: SendOptions) -> Sent:
@@ -216,7 +217,7 @@ def strangers(
     recipients = tuple(name for name in message.recipients if name not in told)
     yield from unknown_recipients(message._replace(recipients=recipients), known)
     if not message.recipients and (message.sender or not are_names_checked):
-        yield codes.SENT_TO_NOBODY.at()
+        yield mail_codes.SENT_TO_NOBODY.at()
 
 
 def _is_a_name(word: str) -> bool:
@@ -228,9 +229,9 @@ def _misnamed(mailbox: Mailbox, ack: Message, named: tuple[int, ...]) -> Iterato
     for message_id in named:
         target = _in_thread(mailbox, ack.thread_id, message_id)
         if target is None:
-            yield codes.ACK_OF_UNKNOWN.at(id=message_id, thread=ack.thread_id)
+            yield mail_codes.ACK_OF_UNKNOWN.at(id=message_id, thread=ack.thread_id)
         elif ack.sender not in target.message.recipients:
-            yield codes.ACK_BY_OTHER.at(id=message_id, name=ack.sender)
+            yield mail_codes.ACK_BY_OTHER.at(id=message_id, name=ack.sender)
 
 
 def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> Stored | None:

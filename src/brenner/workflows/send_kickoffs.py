@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import Altered, BrennerError, Uncertain
+from brenner.diagnostics.model import Altered, BrennerError, Uncertain
 from brenner.mail.model import Stored
 from brenner.roster.model import Mode, Roster
 from brenner.roster.roles import role_in

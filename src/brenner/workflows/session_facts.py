@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import State
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.persist.places import place_of
 from brenner.session.genealogy_facts import Described, Fate, SessionFacts, described
 from brenner.thread.ids import is_valid

@@ -15,9 +15,8 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.parsed import ParsedArtifact
 from brenner.config import Project
-from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.persist.artifact_file import MOST_FILE_BYTES
 from brenner.persist.places import ARTIFACTS, place_of
 from brenner.thread.cross_reference import cross_reference

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from brenner.artifact.merge import Merge
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain, Watch, unwatched
 from brenner.session.rebuild import Filed

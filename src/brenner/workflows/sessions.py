@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.abilities import Ability
 from brenner.mail.model import ThreadSummary
 from brenner.session.overview import Overview

@@ -1,6 +1,6 @@
 """The shorthand of an agent's model in the subjects of her contributions."""
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.roster.model import RosterEntry
 from brenner.session.kickoff import shorthand_of

@@ -1,9 +1,8 @@
 """The source text that a project names, for anchors and excerpts (companion, Anchors)."""
 
 from brenner.config import SETTINGS_FILE, Project
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.source_text import SourceText, read_source_text
 

@@ -5,8 +5,8 @@ import os
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.diagnostics.codes import neighbours as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.neighbours.launch import COMMANDS
 from brenner.neighbours.ntm import Ntm
 from brenner.neighbours.programs import find

@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
-from brenner.diagnostics.codes.thread_subject import INVALID_BEAD_ID
-from brenner.diagnostics.codes.versions import FILE_AHEAD_OF_MAIL
+from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
+from brenner.diagnostics.codes.messages import INVALID_BEAD_ID
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.roster.sources import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs

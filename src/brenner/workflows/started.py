@@ -6,14 +6,9 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.kickoff import (
-    KICKOFF_INCOMPLETE,
-    LEFT_OUT_OF_ROSTER,
-    ROLE_CHANGED,
-)
-from brenner.diagnostics.codes.previews import KICKOFFS_OVERTAKEN
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.publishing import KICKOFFS_OVERTAKEN
+from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE, LEFT_OUT_OF_ROSTER, ROLE_CHANGED
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.mail.model import Profile
 from brenner.roster.model import Roster
 from brenner.text import joined

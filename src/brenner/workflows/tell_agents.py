@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
 from brenner.config import Project
-from brenner.diagnostics.codes import neighbours as codes
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import sessions as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.store_option import store_option
 from brenner.neighbours.launch import LeftOut
 from brenner.neighbours.tmux import Pane

@@ -6,9 +6,8 @@ from datetime import datetime
 from itertools import chain
 from typing import IO, Literal, NamedTuple
 
-from brenner.diagnostics.codes.archive import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.stores import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
+from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox

@@ -7,7 +7,7 @@ reads one is told what in it anybody may have sent.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust
 from brenner.session.chain import Chain

@@ -8,10 +8,9 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State
-from brenner.diagnostics.codes import versions as codes
-from brenner.diagnostics.codes.archive import NOT_AN_ARCHIVE
-from brenner.diagnostics.errors import BrennerError, Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import versions as codes
+from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mail.model import Stored
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.diagnostics.model import BrennerError, Unavailable
 from brenner.session.status import Phase
 from brenner.workflows.desk import Desk
 from brenner.workflows.looking import only_looking

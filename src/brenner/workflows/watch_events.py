@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.session.overview import Overview
 from brenner.session.status import Phase, SessionStatus
 from brenner.workflows.watch_threads import Taken

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
-from brenner.diagnostics.codes.watching import STORE_REPLACED
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.sessions import STORE_REPLACED
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Stored
 from brenner.mail.open import SqliteStore, open_mailbox, store_of

@@ -13,7 +13,7 @@ from brenner.artifact.merging.mentions import Mention, in_prose, with_ids
 from brenner.artifact.merging.reading import Reading, is_as_written
 from brenner.delta.model import DeltaBlock
 from brenner.delta.render import render_delta
-from brenner.diagnostics.codes import merge as codes
+from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.model import Diagnostic
 
 

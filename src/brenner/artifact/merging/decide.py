@@ -27,7 +27,7 @@ from brenner.artifact.merging.numbering import Target
 from brenner.artifact.merging.reading import Meanings, Reading, is_as_written
 from brenner.delta.model import Delta, DeltaBlock
 from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, SECTIONS, Operation
-from brenner.diagnostics.codes import merge as codes
+from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.model import Diagnostic
 
 _NOTHING_MEANT: Meanings = MappingProxyType({})

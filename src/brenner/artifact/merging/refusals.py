@@ -11,7 +11,8 @@ from brenner.delta.explain import line_at
 from brenner.delta.model import DeltaBlock
 from brenner.delta.problems import dotted
 from brenner.delta.schema import SECTIONS
-from brenner.diagnostics.codes import delta_format, merge
+from brenner.diagnostics.codes import deltas as deltas_codes
+from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.grammar import ITEM_ID
 from brenner.text import Suggestion, perhaps
@@ -40,7 +41,7 @@ def unknown(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft)
     if mention.field == "target_id":
         return told(
             block,
-            delta_format.INVALID_TARGET,
+            deltas_codes.INVALID_TARGET,
             mention.path,
             target=mention.written,
             reason="is not in the artifact that the message goes by",
@@ -48,7 +49,7 @@ def unknown(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft)
             suggestion=hint,
         )
     words = {"where": mention.field, "id": mention.written, "suggestion": hint}
-    return told(block, merge.UNKNOWN_ITEM, mention.path, **words)
+    return told(block, merging_codes.UNKNOWN_ITEM, mention.path, **words)
 
 
 def _nearest(written: str, reading: Reading, draft: Draft) -> Suggestion:
@@ -61,7 +62,7 @@ def _nearest(written: str, reading: Reading, draft: Draft) -> Suggestion:
 
 def depends_on_refused(block: DeltaBlock, mention: Mention, first: int) -> Diagnostic:
     """The ID is that of an item whose ADD in the same message is refused."""
-    code = delta_format.DEPENDS_ON_REFUSED
+    code = deltas_codes.DEPENDS_ON_REFUSED
     return told(block, code, mention.path, name=mention.written, first=first)
 
 
@@ -74,9 +75,9 @@ def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draf
         "version": reading.base.number,
     }
     if mention.field != "target_id":
-        return told(block, merge.AMBIGUOUS_ID, mention.path, **words)
+        return told(block, merging_codes.AMBIGUOUS_ID, mention.path, **words)
     words["operation"] = block.written("operation") or ""
-    return told(block, merge.AMBIGUOUS_TARGET, mention.path, **words)
+    return told(block, merging_codes.AMBIGUOUS_TARGET, mention.path, **words)
 
 
 def title(target: Target | None, reading: Reading, draft: Draft) -> str:
@@ -109,14 +110,16 @@ def colliding(block: DeltaBlock, collision: Collision) -> Diagnostic:
     mention, other, target = collision
     item = target if isinstance(target, str) else f"the item of block {target}"
     words = {"key": other, "other": mention.written, "where": mention.field, "id": item}
-    return told(block, merge.COLLIDING_KEYS, mention.path, **words)
+    return told(block, merging_codes.COLLIDING_KEYS, mention.path, **words)
 
 
 def killed(block: DeltaBlock, path: Path, item_id: str, by: str) -> Diagnostic:
     """The item takes no more changes."""
-    return told(block, merge.TARGET_KILLED, path, id=item_id, name=by)
+    return told(block, merging_codes.TARGET_KILLED, path, id=item_id, name=by)
 
 
 def section_full(block: DeltaBlock, section: str, most: int) -> Diagnostic:
     """There is no room for another active item."""
-    return told(block, merge.SECTION_LIMIT_EXCEEDED, ("section",), section=section, most=most)
+    return told(
+        block, merging_codes.SECTION_LIMIT_EXCEEDED, ("section",), section=section, most=most
+    )

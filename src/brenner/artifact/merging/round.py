@@ -23,11 +23,11 @@ from brenner.artifact.state import State, Version
 from brenner.delta.model import Delta
 from brenner.delta.render import render_delta
 from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
-from brenner.diagnostics.bounded import of_blocks, of_message
-from brenner.diagnostics.codes import merge as codes
-from brenner.diagnostics.codes.message_body import QUESTION_FROM_TITLE
-from brenner.diagnostics.codes.publish import AP_009
+from brenner.diagnostics.codes import merging as codes
+from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
+from brenner.diagnostics.codes.publishing import AP_009
 from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.truncate import of_blocks, of_message
 from brenner.roster.json_form import roster_json
 from brenner.thread.posted import Posted, iso
 

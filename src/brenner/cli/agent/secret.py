@@ -9,9 +9,9 @@ from brenner.cli.mail.desk import FINE, desk_to_try, is_trial, real_desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.diagnostics.codes.secrets import SECRET_GIVEN
-from brenner.diagnostics.codes.servers import HOME_CANNOT
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.serving import SECRET_GIVEN
+from brenner.diagnostics.codes.stores import HOME_CANNOT
+from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import Ability
 from brenner.workflows.credentials import SECRET
 from brenner.workflows.desk import Desk

@@ -12,9 +12,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
-from brenner.diagnostics.codes import versions as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.grammar import VERSION
 from brenner.text import visible
 

@@ -7,7 +7,7 @@ import click
 
 from brenner.cli.output import failure, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_text
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
 

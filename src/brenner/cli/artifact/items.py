@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from brenner.artifact.layout import LAYOUT_OF, Layout
 from brenner.artifact.model import Item
-from brenner.diagnostics.codes import artifact_commands as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.diagnostics.model import Refused
 from brenner.text import nearest, perhaps
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from brenner.artifact.diff import diff
 from brenner.cli.artifact.targets import Loaded, Reader
-from brenner.diagnostics.codes import artifact_commands as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.diagnostics.model import Refused
 from brenner.thread.ids import is_valid
 
 

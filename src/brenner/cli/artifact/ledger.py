@@ -19,7 +19,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice
-from brenner.diagnostics.codes.merge import ID_REWRITTEN
+from brenner.diagnostics.codes.merging import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.mail.model import Trust
 from brenner.text import visible

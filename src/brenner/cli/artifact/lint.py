@@ -15,9 +15,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
-from brenner.diagnostics.codes import input as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.lint.judgement import QUESTIONS
 from brenner.lint.report import LintReport
 from brenner.text import visible

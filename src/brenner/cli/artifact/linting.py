@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.cli.artifact.targets import Loaded, Reader
 from brenner.cli.output import counted
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint_parsed
 

@@ -16,10 +16,9 @@ import click
 from brenner.cli.artifact.files import read_artifact, shown_name
 from brenner.cli.options import Settings
 from brenner.cli.reading import STANDARD_INPUT
-from brenner.diagnostics.codes import mail as mail_codes
-from brenner.diagnostics.codes.archive import HASH_MISMATCH
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
+from brenner.diagnostics.codes import mail as codes
+from brenner.diagnostics.codes.stores import HASH_MISMATCH
+from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Summary, worst_first
 from brenner.text import visible
 
 if TYPE_CHECKING:
@@ -124,7 +123,7 @@ class Reader:
         try:
             return self.version(target, name, with_state=with_state)
         except Refused as refused:
-            is_unknown = refused.diagnostic.id == mail_codes.UNKNOWN_THREAD.id
+            is_unknown = refused.diagnostic.id == codes.UNKNOWN_THREAD.id
             if is_unknown and name.endswith(_MARKDOWN):
                 return _from_file(name)  # which says that there is no such file
             raise

@@ -20,11 +20,10 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, thread_argument
-from brenner.diagnostics.codes import input as input_codes
+from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
-from brenner.diagnostics.codes import versions as codes
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.text import visible
 from brenner.thread.cross_reference import cross_reference
 
@@ -100,9 +99,9 @@ def _unreadable(archive: str | None) -> Diagnostic | None:
             Path(archive).open("rb").close()
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        return input_codes.UNREADABLE_INPUT.at(path=archive or "", reason=reason)
+        return messages_codes.UNREADABLE_INPUT.at(path=archive or "", reason=reason)
     except ValueError:
-        return input_codes.UNREADABLE_INPUT.at(
+        return messages_codes.UNREADABLE_INPUT.at(
             path=archive or "", reason="that is not a file's name"
         )
     return None
@@ -143,14 +142,16 @@ def _refuse(result: "Verification", target: "Target") -> None:
     thread_id, known = result.thread_id, [each.number for each in result.versions]
     if not known:
         path = cross_reference(thread_id).artifact_path
-        raise Refused(codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
+        raise Refused(artifacts_codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
     words = (
         f"there is only v{known[0]}"
         if len(known) == 1
         else f"there are v{known[0]} to v{known[-1]}"
     )
     number = str(target.version)
-    raise Refused(codes.UNKNOWN_VERSION.at(thread_id=thread_id, version=number, known=words))
+    raise Refused(
+        artifacts_codes.UNKNOWN_VERSION.at(thread_id=thread_id, version=number, known=words)
+    )
 
 
 @contextmanager

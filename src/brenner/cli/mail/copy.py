@@ -14,8 +14,7 @@ from brenner.cli.output import Reporting, failure, note_done, write_diagnostics,
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, joined, say
 from brenner.config import SETTINGS_FILE, Project, find_project
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Summary
+from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.abilities import Ability
 from brenner.mail.open import store_of
 from brenner.store_url import shown

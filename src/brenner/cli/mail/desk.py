@@ -10,7 +10,7 @@ from brenner.cli.options import Settings
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import say
 from brenner.config import Project, find_project
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
 from brenner.text import visible

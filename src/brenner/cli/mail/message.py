@@ -10,7 +10,7 @@ from brenner.cli.mail.rows import when
 from brenner.cli.mail.standing import importance_pieces, trust_pieces
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pieces
 from brenner.cli.output import width_of
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
 from brenner.thread.times import ago, exact

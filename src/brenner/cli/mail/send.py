@@ -13,7 +13,7 @@ from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.cli.sentences import advise, joined, say, thread_argument
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import stored_json

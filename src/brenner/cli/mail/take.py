@@ -16,7 +16,7 @@ from brenner.cli.output import counted, failure, note_done, write_diagnostics, w
 from brenner.cli.progress import watched
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.cli.sentences import advise, joined, say
-from brenner.diagnostics.codes import input as codes
+from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.record import HOPELESS
 from brenner.mail.model import Restored

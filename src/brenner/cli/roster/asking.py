@@ -9,7 +9,7 @@ from brenner.cli.failures import REFUSED, USAGE, place_of
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics
 from brenner.config import Project, find_project
-from brenner.diagnostics.codes import roster as codes
+from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.roster.sources import Resolved
 from brenner.text import visible

@@ -14,7 +14,7 @@ from brenner.cli.output import counted, write_diagnostics, write_json
 from brenner.cli.paging import write_lines
 from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_argument
 from brenner.cli.session.spawn_report import write_attended
-from brenner.diagnostics.codes.kickoff import ROUND_OF_CLOSED_SESSION
+from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Summary
 from brenner.text import visible
 from brenner.workflows.attended import Attended

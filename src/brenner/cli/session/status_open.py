@@ -11,7 +11,7 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.table import Column, Row, cut, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import advice, thread_argument
-from brenner.diagnostics.codes.references import SESSION_FILE_UNREADABLE
+from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.session.status import (
     OpenAck,

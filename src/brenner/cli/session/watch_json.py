@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from brenner.config import ACK_DEADLINE
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Diagnostic, Summary, Unavailable
 from brenner.mail.json_form import stored_json
 from brenner.session.overview_json import overview_json
 from brenner.session.status import SessionStatus

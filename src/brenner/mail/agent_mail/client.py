@@ -4,8 +4,8 @@ import threading
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
-from brenner.diagnostics.codes.servers import SERVER_LACKS
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes.stores import SERVER_LACKS
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.agent_mail.failures import Failures, harmless
 from brenner.mail.agent_mail.offers import Template, Tools, hides_query, templates
 from brenner.mail.agent_mail.rpc import Rpc

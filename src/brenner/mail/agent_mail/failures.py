@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import Refused, Unavailable
-from brenner.diagnostics.model import Code
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Code, Refused, Unavailable
 
 _REACH = (
     "Start the server (`mcp_mail`: `python -m mcp_agent_mail.cli serve-http`), or give the right "

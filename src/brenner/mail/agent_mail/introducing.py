@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail import registering
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.failures import MaybeReached

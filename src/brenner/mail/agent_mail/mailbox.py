@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail import reserving as rules_of_files
 from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks

@@ -7,7 +7,7 @@ interrupted begins once more and goes on where it ended.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.agent_mail.introducing import check_at_home, introduce
 from brenner.mail.agent_mail.sending import post
 from brenner.mail.agent_mail.view import View

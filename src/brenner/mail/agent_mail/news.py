@@ -10,8 +10,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from brenner.diagnostics.codes.servers import SERVER_NONSENSE
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes.stores import SERVER_NONSENSE
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.agent_mail.items import Item
 from brenner.mail.agent_mail.project_mail import Directory, ProjectMail
 

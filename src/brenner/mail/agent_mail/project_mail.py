@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import quote
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.agent_mail.items import (
     Fields,

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import BrennerError, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import BrennerError, Unavailable
 from brenner.mail import reserving
 from brenner.mail.agent_mail.client import segment
 from brenner.mail.agent_mail.failures import MaybeReached

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import servers as codes
-from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Altered, BrennerError, Refused, Unavailable
 from brenner.mail import rules
 from brenner.mail.agent_mail.failures import MaybeReached
 from brenner.mail.agent_mail.introducing import check_at_home

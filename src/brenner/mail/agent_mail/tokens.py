@@ -8,8 +8,8 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from brenner.diagnostics.codes.store import STORE_UNUSABLE
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.diagnostics.model import Unavailable
 
 _OWNER_ONLY = 0o600
 _IGNORE_EVERYTHING = "*\n"

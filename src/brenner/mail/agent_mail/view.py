@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 
-from brenner.diagnostics.codes.servers import OUTCOME_UNKNOWN
-from brenner.diagnostics.errors import Unavailable, Uncertain
+from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN
+from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mirror import Mirror
 from brenner.mail.agent_mail.news import news

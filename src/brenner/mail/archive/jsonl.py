@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NoReturn
 
-from brenner.diagnostics.codes import archive as codes
+from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_NUMBER_DIGITS, MOST_RECORD_BYTES
 from brenner.mail.archive.record import (

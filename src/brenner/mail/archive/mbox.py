@@ -13,7 +13,7 @@ from email.utils import format_datetime
 from hashlib import sha256
 from itertools import chain
 
-from brenner.diagnostics.codes import archive as codes
+from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_RECORD_BYTES

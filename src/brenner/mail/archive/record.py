@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from brenner.diagnostics.codes import archive as codes
+from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.limits import MOST_BODY_BYTES, MOST_PROFILE_BYTES

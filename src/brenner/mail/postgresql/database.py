@@ -19,8 +19,8 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from brenner.diagnostics.codes import servers
-from brenner.diagnostics.errors import Unavailable, Uncertain
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.postgresql.connection import SILENCE, Connection, Silent
 from brenner.mail.postgresql.faults import LOCK_SECONDS, is_lost, said, translated
 from brenner.mail.postgresql.index import WordIndex
@@ -217,7 +217,7 @@ class Database:
         if done is None:
             place = self.server.place
             reason = place.reason(said(error))
-            found = servers.OUTCOME_UNKNOWN.at(where=place.where, reason=reason, what=what)
+            found = codes.OUTCOME_UNKNOWN.at(where=place.where, reason=reason, what=what)
             raise Uncertain(found) from error
         return done
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import psycopg
 
-from brenner.diagnostics.codes import servers, store
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Code, Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Code, Diagnostic, Unavailable
 from brenner.mail.postgresql.connection import Silent
 from brenner.mail.sql.database import Damaged
 
@@ -54,64 +53,64 @@ def _meaning(pattern: str, code: Code, advice: str) -> _Meaning:
 
 _UNKNOWN = _meaning(
     "",
-    servers.SERVER_UNREACHABLE,
+    codes.SERVER_UNREACHABLE,
     "Look whether PostgreSQL runs there and takes connections, and whether the address is right",
 )
 _MEANINGS = (
-    _meaning("SSL negotiation|expected authentication request", servers.SERVER_NONSENSE, ""),
+    _meaning("SSL negotiation|expected authentication request", codes.SERVER_NONSENSE, ""),
     _meaning(
         "password|authentication",
-        servers.SERVER_DENIED,
+        codes.SERVER_DENIED,
         "Give the right name and password: in the address, in `PGPASSWORD`, or in `~/.pgpass`",
     ),
     _meaning(
         "^role |not permitted to log in",
-        servers.SERVER_DENIED,
+        codes.SERVER_DENIED,
         "Make the role on the server (`createuser NAME`), or name another one in the address",
     ),
     _meaning(
         "pg_hba.conf",
-        servers.SERVER_DENIED,
+        codes.SERVER_DENIED,
         "Ask for a line in the server's `pg_hba.conf` that lets you in, or for TLS in the address "
         "(`?sslmode=require`)",
     ),
     _meaning(
         "(?i)ssl|certificate|tls",
-        servers.SERVER_DENIED,
+        codes.SERVER_DENIED,
         "Correct what the address says of TLS (`sslmode`, `sslrootcert`, `sslcert`, `sslkey`), or "
         "the server's certificate",
     ),
     _meaning(
         "permission denied",
-        servers.SERVER_DENIED,
+        codes.SERVER_DENIED,
         "Let the role connect: `GRANT CONNECT ON DATABASE … TO …`, or name another one",
     ),
     _meaning(
         "^database .* does not exist",
-        servers.SERVER_UNREACHABLE,
+        codes.SERVER_UNREACHABLE,
         "Make the database: `createdb {database}` on that server, or name one that is there",
     ),
     _meaning(
         "Connection refused|No such file or directory",
-        servers.SERVER_UNREACHABLE,
+        codes.SERVER_UNREACHABLE,
         "Start PostgreSQL there, or correct host and port in the address: "
         "`postgresql://HOST:PORT/DATABASE`",
     ),
     _meaning(
         "resolve host|translate host name|Name or service not known",
-        servers.SERVER_UNREACHABLE,
+        codes.SERVER_UNREACHABLE,
         "Correct the name of the host in the address; it must not hold a character of the "
         "password that an address wants written as `%40` or so",
     ),
     _meaning(
         "too many|connection slots",
-        servers.SERVER_UNREACHABLE,
+        codes.SERVER_UNREACHABLE,
         "Close programs that hold connections to that server, or let it take more of them "
         "(`max_connections`)",
     ),
     _meaning(
         "starting up|shutting down|recovery",
-        servers.SERVER_UNREACHABLE,
+        codes.SERVER_UNREACHABLE,
         "Wait a moment, and repeat the command",
     ),
 )
@@ -123,20 +122,20 @@ def refused_connection(place: Place, error: psycopg.Error) -> Unavailable:
     meaning = next((each for each in _MEANINGS if each.pattern.search(reason)), _UNKNOWN)
     advice = meaning.advice.format(database=place.database)
     found = meaning.code.at(where=place.where, reason=reason, advice=f"{advice}.")
-    return Unavailable(servers.nothing_done(found))
+    return Unavailable(codes.nothing_done(found))
 
 
 # The beginnings of the server's codes, the first that fits
 _LOST = ("08", "25P03", "57P")
 _STATES: tuple[tuple[str, Code], ...] = (
-    ("53100", store.STORE_FULL),
-    ("25006", store.STORE_READ_ONLY),
-    ("55P03", store.STORE_BUSY),
-    ("XX001", store.STORE_CORRUPT),
-    ("XX002", store.STORE_CORRUPT),
+    ("53100", codes.STORE_FULL),
+    ("25006", codes.STORE_READ_ONLY),
+    ("55P03", codes.STORE_BUSY),
+    ("XX001", codes.STORE_CORRUPT),
+    ("XX002", codes.STORE_CORRUPT),
     # A statement that fails on a schema of ours means that the schema is not as we left it.
-    ("3F000", store.STORE_CORRUPT),
-    ("42", store.STORE_CORRUPT),
+    ("3F000", codes.STORE_CORRUPT),
+    ("42", codes.STORE_CORRUPT),
 )
 _NOT_ALLOWED = "42501"
 _ADVICE = "Ask for the right to use it (`GRANT … ON …`), or name another role in the address."
@@ -154,25 +153,25 @@ def translated(place: Place, *, is_writing: bool = False) -> Iterator[None]:
 def _diagnosis(place: Place, error: psycopg.Error | Damaged, is_writing: bool) -> Diagnostic:
     reason = place.reason(said(error))
     if isinstance(error, Silent):
-        return servers.SERVER_TIMEOUT.at(where=place.where, seconds=round(error.seconds))
+        return codes.SERVER_TIMEOUT.at(where=place.where, seconds=round(error.seconds))
     if isinstance(error, Damaged):
-        return store.STORE_CORRUPT.at(path=place.where, reason=reason)
+        return codes.STORE_CORRUPT.at(path=place.where, reason=reason)
     if error.sqlstate == _NOT_ALLOWED:
         if is_writing:
-            return store.STORE_READ_ONLY.at(path=place.where)
-        return servers.SERVER_DENIED.at(where=place.where, reason=reason, advice=_ADVICE)
+            return codes.STORE_READ_ONLY.at(path=place.where)
+        return codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=_ADVICE)
     code = _code(error)
     where = place.where
     found = code.at(where=where, path=where, reason=reason, seconds=LOCK_SECONDS)
-    return servers.nothing_done(found)  # a transaction is taken back as a whole
+    return codes.nothing_done(found)  # a transaction is taken back as a whole
 
 
 def _code(error: psycopg.Error) -> Code:
     if is_lost(error):
-        return servers.SERVER_LOST
+        return codes.SERVER_LOST
     state = error.sqlstate or ""
     found = (code for beginning, code in _STATES if state.startswith(beginning))
-    return next(found, servers.SERVER_FAILED)
+    return next(found, codes.SERVER_FAILED)
 
 
 def is_lost(error: psycopg.Error) -> bool:

@@ -8,8 +8,8 @@ from typing import NoReturn
 import psycopg
 from psycopg import sql
 
-from brenner.diagnostics.codes import servers, store
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.postgresql.connection import SILENCE, Connection
 from brenner.mail.postgresql.faults import translated
 from brenner.mail.postgresql.server import Server
@@ -98,12 +98,12 @@ class Schema:
         place, name = self._server.place, self._server.schema
         if state is State.FOREIGN:
             reason = f"another program's tables are in the schema `{name}`"
-            raise Unavailable(store.STORE_FOREIGN.at(path=place.where, reason=reason))
+            raise Unavailable(codes.STORE_FOREIGN.at(path=place.where, reason=reason))
         if state is State.CLOSED:
             reason = f"the role may not use the schema `{name}`"
             raise self._denied(reason, _MAY_NOT_USE)
         reason = f"there is no mail in the schema `{name}`"
-        raise Unavailable(store.STORE_UNUSABLE.at(path=place.where, reason=reason))
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=place.where, reason=reason))
 
     def update(self) -> None:
         """Bring a schema that is there up to date, where it is older."""
@@ -154,11 +154,11 @@ class Schema:
     def _denied(self, reason: str, advice: str) -> Unavailable:
         place = self._server.place
         words = advice.format(schema=self._server.schema, database=place.database)
-        return Unavailable(servers.SERVER_DENIED.at(where=place.where, reason=reason, advice=words))
+        return Unavailable(codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=words))
 
 
 def check_version(server: Server, version: int, known: int) -> None:
     """Refuse a format that is newer than we are."""
     if version > known:
         words = {"version": version, "known": known}
-        raise Unavailable(store.STORE_TOO_NEW.at(None, path=server.place.where, **words))
+        raise Unavailable(codes.STORE_TOO_NEW.at(None, path=server.place.where, **words))

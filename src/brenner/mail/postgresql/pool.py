@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from psycopg.pq import TransactionStatus
 
-from brenner.diagnostics.codes import store
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Unavailable
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.faults import LOCK_SECONDS
 from brenner.mail.postgresql.server import Server
@@ -41,7 +41,7 @@ class Pool:
         """A connection that is nobody else's until it is given back."""
         if not self._room.acquire(timeout=LOCK_SECONDS):
             where = self._server.place.where
-            raise Unavailable(store.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
+            raise Unavailable(codes.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
         try:
             with self._lock:
                 kept = self._kept.pop() if self._kept else None

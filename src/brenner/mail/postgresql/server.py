@@ -9,8 +9,8 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
-from brenner.diagnostics.codes import store
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.postgresql.connection import Connection
 from brenner.mail.postgresql.faults import LOCK_SECONDS, Place, refused_connection, translated
 from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, shown
@@ -81,7 +81,7 @@ class Server:
         )
 
     def _refuse(self, reason: str) -> None:
-        raise Unavailable(store.STORE_UNUSABLE.at(path=self.place.where, reason=reason))
+        raise Unavailable(codes.STORE_UNUSABLE.at(path=self.place.where, reason=reason))
 
 
 def _options(url: str, where: str) -> dict[str, str]:
@@ -91,7 +91,7 @@ def _options(url: str, where: str) -> dict[str, str]:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` makes wrong letters
         reason = "it is not well formed"
-        raise Refused(store.UNKNOWN_STORE.at(url=where, reason=reason)) from error
+        raise Refused(codes.UNKNOWN_STORE.at(url=where, reason=reason)) from error
     defaults = {"fallback_application_name": "brenner", **_NOTICED}
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = str(CONNECT_SECONDS)
@@ -107,4 +107,4 @@ def _check_names(url: str, where: str) -> None:
             near = nearest(name, known)
             named = f"it has the option `{name}`, which nobody knows; perhaps `{near}` is meant"
             reason = named if near else "it has an option that nobody knows"
-            raise Refused(store.UNKNOWN_STORE.at(url=where, reason=reason))
+            raise Refused(codes.UNKNOWN_STORE.at(url=where, reason=reason))

@@ -1,7 +1,7 @@
 """Inboxes, threads and debts, each read in order from one index."""
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import (
     Debt,
     Delivery,

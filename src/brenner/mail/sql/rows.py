@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.mail.model import Agent, Envelope, Importance, Stored, Trust
 from brenner.mail.rules import no_such_agent, unknown_thread
 from brenner.mail.sql.database import Damaged, Row, Statements

@@ -16,9 +16,8 @@ from typing import Self
 
 import apsw
 
-from brenner.diagnostics.codes import store as codes
-from brenner.diagnostics.errors import Unavailable
-from brenner.diagnostics.model import Code, Diagnostic
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Code, Diagnostic, Unavailable
 from brenner.mail.sql.database import Damaged, Value
 from brenner.mail.sqlite.index import WordIndex
 

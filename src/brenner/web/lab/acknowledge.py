@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from brenner.diagnostics.errors import BrennerError, Uncertain
+from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Debt
 from brenner.mail.rules import check_recipient

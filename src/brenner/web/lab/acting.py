@@ -7,10 +7,9 @@ it. Where nothing was done the form comes back with everything that was typed, a
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from brenner.diagnostics.codes import lab as codes
+from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.errors import Altered, BrennerError, Refused, Unavailable
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Altered, BrennerError, Diagnostic, Refused, Unavailable
 from brenner.web import links
 from brenner.web.forms import ONCE, Form, content_of
 from brenner.web.lab.action import Action, Done

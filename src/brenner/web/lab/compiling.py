@@ -9,7 +9,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.text import visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import Refused, Unavailable
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.abilities import Ability
 from brenner.web.forms import TOKEN
 from brenner.web.lab.logins import Login, Logins

@@ -4,7 +4,7 @@ from http import HTTPStatus
 from shlex import quote
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.web import links
 from brenner.web.lab.desk import is_marked
 from brenner.web.lab.door import Door

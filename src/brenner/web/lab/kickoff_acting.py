@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.web.forms import is_ticked
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk

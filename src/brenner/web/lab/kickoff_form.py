@@ -6,12 +6,11 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import input as input_codes
-from brenner.diagnostics.codes import kickoff as codes
-from brenner.diagnostics.codes import mail, message_body, thread_subject
-from brenner.diagnostics.codes import roster as roster_codes
-from brenner.diagnostics.codes.lab_forms import FIELD_EMPTY, FIELDS_CONTRADICT
-from brenner.diagnostics.codes.versions import FILE_AHEAD_OF_MAIL
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import sessions as sessions_codes
+from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
+from brenner.diagnostics.codes.web import FIELD_EMPTY, FIELDS_CONTRADICT
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.roster.model import Roster, Stated
 from brenner.roster.validate import stated_faults, validate_roster_coverage
@@ -29,22 +28,34 @@ _OR_REMOVE = ", or remove the row"
 _SEEN, _SEEN_OF = "seen", "seen_of"
 # The field that a fault is about; of all others the form says it at its head only
 _FIELDS: Mapping[str, str] = MappingProxyType(
-    {each.id: AGENTS for each in roster_codes.CODES}
+    {each.id: AGENTS for each in sessions_codes.ROSTER_CODES}
     | {
         each.id: field
         for field, found in {
-            AGENTS: (input_codes.INVALID_AGENT_NAME, mail.SENT_TO_NOBODY, codes.ROLE_CHANGED),
-            QUESTION: (codes.OTHER_QUESTION, codes.QUESTION_RESPELT, codes.ROUND_WITHOUT_QUESTION),
-            CONTEXT: (message_body.MB_003,),
-            EXCERPT: (codes.EXCERPT_TOO_LONG, message_body.MISSING_RECOMMENDED_SECTION),
-            SECTIONS: (codes.INVALID_SECTIONS, codes.UNKNOWN_SECTION_NUMBER, codes.NO_SOURCE_TEXT),
-            REGISTER: (codes.RECIPIENTS_NOT_REGISTERED,),
-            THREAD: (
-                *(thread_subject.INVALID_BEAD_ID, thread_subject.INVALID_RS_THREAD_ID),
-                *(thread_subject.INVALID_COORD_THREAD_ID, thread_subject.THREAD_ID_TOO_LONG),
-                *(thread_subject.THREAD_ID_ADVICE, FILE_AHEAD_OF_MAIL),
+            AGENTS: (
+                messages_codes.INVALID_AGENT_NAME,
+                mail_codes.SENT_TO_NOBODY,
+                sessions_codes.ROLE_CHANGED,
             ),
-            TITLE: (thread_subject.SUBJECT_TOO_LONG, thread_subject.SUBJECT_DESCRIPTION_LONG),
+            QUESTION: (
+                sessions_codes.OTHER_QUESTION,
+                sessions_codes.QUESTION_RESPELT,
+                sessions_codes.ROUND_WITHOUT_QUESTION,
+            ),
+            CONTEXT: (messages_codes.MB_003,),
+            EXCERPT: (sessions_codes.EXCERPT_TOO_LONG, messages_codes.MISSING_RECOMMENDED_SECTION),
+            SECTIONS: (
+                sessions_codes.INVALID_SECTIONS,
+                sessions_codes.UNKNOWN_SECTION_NUMBER,
+                sessions_codes.NO_SOURCE_TEXT,
+            ),
+            REGISTER: (sessions_codes.RECIPIENTS_NOT_REGISTERED,),
+            THREAD: (
+                *(messages_codes.INVALID_BEAD_ID, messages_codes.INVALID_RS_THREAD_ID),
+                *(messages_codes.INVALID_COORD_THREAD_ID, messages_codes.THREAD_ID_TOO_LONG),
+                *(messages_codes.THREAD_ID_ADVICE, FILE_AHEAD_OF_MAIL),
+            ),
+            TITLE: (messages_codes.SUBJECT_TOO_LONG, messages_codes.SUBJECT_DESCRIPTION_LONG),
         }.items()
         for each in found
     }
@@ -124,7 +135,7 @@ def asks_nobody(said: RosterForm) -> list[Diagnostic]:
     if said.used:
         return []
     fix = "Name at least one agent, each in a row of its own."
-    return [mail.SENT_TO_NOBODY.at()._replace(fix=fix)]
+    return [mail_codes.SENT_TO_NOBODY.at()._replace(fix=fix)]
 
 
 # The document
@@ -187,7 +198,7 @@ def placed(found: Iterable[Diagnostic], said: RosterForm) -> list[dict[str, obje
 
 def _in_form(found: Diagnostic) -> str:
     """What to do about it in a form, which has fields and no options."""
-    if found.code is message_body.MISSING_RECOMMENDED_SECTION:
+    if found.code is messages_codes.MISSING_RECOMMENDED_SECTION:
         return "Write them into “Passages”, or go on without."
     return found.fix.removesuffix(" It comes from the session.")
 
@@ -207,10 +218,10 @@ def _row_faults(said: RosterForm) -> dict[tuple[str, str], str]:
         faults = [
             *stated_faults(Stated((row.entry,) if row.role else ())),
             *validate_roster_coverage(_NOBODY, [row.name]).violations,
-            input_codes.INVALID_AGENT_NAME.at(name=row.name),
+            messages_codes.INVALID_AGENT_NAME.at(name=row.name),
         ]
         if row.name in before:
-            faults.append(roster_codes.DUPLICATE_AGENT.at(name=row.name))
+            faults.append(sessions_codes.DUPLICATE_AGENT.at(name=row.name))
         for each in faults:
             field = "role" if each.code in _ABOUT_ROLE else "name"
             known.setdefault((each.id, each.message), f"agent.{number}.{field}")
@@ -219,4 +230,4 @@ def _row_faults(said: RosterForm) -> dict[tuple[str, str], str]:
 
 
 _NOBODY = Roster(())
-_ABOUT_ROLE = (roster_codes.INVALID_ROLE, roster_codes.MISSING_ROSTER_ENTRY)
+_ABOUT_ROLE = (sessions_codes.INVALID_ROLE, sessions_codes.MISSING_ROSTER_ENTRY)

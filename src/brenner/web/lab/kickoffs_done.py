@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from brenner.diagnostics.errors import Unavailable
+from brenner.diagnostics.model import Unavailable
 from brenner.text import counted, joined, thread_argument
 from brenner.web import links
 from brenner.web.lab.action import Done

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.check.report import Report
-from brenner.diagnostics.codes.input import INVALID_HEADER
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.codes.messages import INVALID_HEADER
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent, Stored
 from brenner.text import joined

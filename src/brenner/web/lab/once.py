@@ -11,8 +11,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import Refused, Unavailable, Uncertain
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import Refused, Unavailable, Uncertain
 from brenner.web.lab.action import Done
 from brenner.web.page import Page
 

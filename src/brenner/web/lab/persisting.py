@@ -2,8 +2,8 @@
 
 from http import HTTPStatus
 
-from brenner.diagnostics.codes.previews import FILE_OVERTAKEN
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
+from brenner.diagnostics.model import BrennerError
 from brenner.text import counted, visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from brenner.diagnostics.errors import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.model import Stored
 from brenner.mail.rules import check_recipient
 from brenner.thread.messages import Message

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.diagnostics.codes import tool_arguments as codes
+from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import nearest, perhaps
 from brenner.web.forms import ONCE, TOKEN, is_number

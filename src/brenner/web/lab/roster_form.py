@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from brenner.diagnostics.errors import BrennerError
+from brenner.diagnostics.model import BrennerError
 from brenner.mail.abilities import Ability
 from brenner.roster.model import ROLES, Mode, RosterEntry, RosterPreset, Stated
 from brenner.roster.presets import DEFAULT_3_AGENT

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from brenner.diagnostics.codes import lab as codes
-from brenner.diagnostics.errors import BrennerError, Refused, Unavailable
+from brenner.diagnostics.codes import web as codes
+from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.web import links
 from brenner.web.forms import JSON, read_form, read_json
 from brenner.web.lab import acting, entering

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.web.comparing import numbers_of, side
 from brenner.web.export_json import session_export
 from brenner.web.frame import session_of

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.session.need_words import (
     NO_SESSIONS,
     START,

@@ -7,8 +7,8 @@ from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Item
 from brenner.delta.schema import RESEARCH_THREAD, Section
-from brenner.diagnostics.codes.versions import NO_VERSION_YET
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
+from brenner.diagnostics.model import Refused
 from brenner.grammar import ITEM_IN_MAIL
 from brenner.session.chain_messages import type_of
 from brenner.session.genealogy import Direction

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from brenner.diagnostics.errors import Refused
+from brenner.diagnostics.model import Refused
 from brenner.thread.ids import is_valid
 from brenner.thread.messages import render_message_file
 from brenner.web import links

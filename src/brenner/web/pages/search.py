@@ -2,8 +2,7 @@
 
 from http import HTTPStatus
 
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.diagnostics.model import Diagnostic, Refused, Summary
 from brenner.mail.excerpt import Part, excerpt, marked
 from brenner.mail.json_form import next_before, stored_json
 from brenner.mail.model import SearchPage, Stored

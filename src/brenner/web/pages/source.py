@@ -1,7 +1,6 @@
 """The source text of a project, at the sections that anchors cite."""
 
-from brenner.diagnostics.errors import Refused
-from brenner.diagnostics.model import Diagnostic
+from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.session.excerpt import Passage, passages_of
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page

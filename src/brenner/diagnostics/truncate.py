@@ -7,7 +7,7 @@ another. Beyond that errors are kept before warnings, and warnings before infos.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from brenner.diagnostics.codes.input import MORE_DIAGNOSTICS
+from brenner.diagnostics.codes.messages import MORE_DIAGNOSTICS
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.limits import MOST_DIAGNOSTICS_OF_A_BLOCK, MOST_DIAGNOSTICS_OF_A_MESSAGE
 
