@@ -10,10 +10,10 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, fiel
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.words import word_spans
-from brenner.delta.schema import HYPOTHESIS_SLATE, SCORE_PARTS, Section
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import escape
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, SCORE_PARTS, Section
 from measure import best_of, heading, row
 
 SIZES = (10, 400, 4_000)

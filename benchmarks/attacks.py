@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from load import Answer, Client, call, rpc
 from measure import heading, row
 from served_places import BODY, HEALTH, READER, WRITER, letter, running

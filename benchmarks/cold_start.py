@@ -8,7 +8,7 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from measure import best_of_processes, heading, milliseconds, row
 from messages import message as one_message
 from session_loop import AGENTS, ITEMS, THREAD, Clock, a_round, add, edit, post

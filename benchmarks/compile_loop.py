@@ -14,9 +14,8 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
+from brenner.protocol.messages import Message, Posted
 from brenner.session.chain import Chain
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
 from brenner.workflows.chains import load_chain
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

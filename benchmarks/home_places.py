@@ -21,8 +21,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress, PostgresAddress
-from brenner.thread.messages import Message
 from mail_store import LONG, NAMES, PORTION, START, bare_table, grow, records
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from functools import partial
 
 from brenner import check_message, merge
 from brenner.artifact.state import empty_state
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Message, Posted
 from measure import best_of, heading, row
 from messages import HEADERS
 

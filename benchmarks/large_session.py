@@ -10,12 +10,11 @@ from pathlib import Path
 
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import Operation
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, Operation
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from session_loop import THREAD, add

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.query import Query, parse_query
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from home_places import HOMES, Bound, Home, Missing, Place
 from mail_store import LONG, PAGE, READER
 from measure import best_of, best_of_turns, heading, milliseconds, row

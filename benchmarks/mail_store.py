@@ -21,8 +21,7 @@ import apsw
 from brenner.mail.model import Agent, InboxFilter, Record, Stored
 from brenner.mail.query import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message, content_hash
 from brenner.workflows.send import SendOptions, send_text
 from measure import best_of, best_of_turns, heading, milliseconds, row
 

@@ -17,16 +17,14 @@ from typing import NamedTuple
 
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import HYPOTHESIS_SLATE, Operation
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record, Stored
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Delta, Operation
+from brenner.protocol.messages import Message, content_hash
 from brenner.session.rebuild import text_hash
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
 from brenner.workflows.acknowledge import acknowledge
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

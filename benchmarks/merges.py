@@ -16,11 +16,9 @@ from brenner.artifact.merge import merge_read
 from brenner.artifact.merging.contribution import Contribution, read_posted
 from brenner.artifact.model import Fields, Item
 from brenner.artifact.state import State, empty_state
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import Operation
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, Operation
+from brenner.protocol.messages import Message, Posted
 from measure import best_of, heading, milliseconds, row
 
 THREAD = "RS-20251230-cell-fate"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from home_places import started
 from load import Client, call, rpc
 

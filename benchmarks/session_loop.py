@@ -19,11 +19,9 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
 from brenner.artifact.state_json import decode_state, encode_state
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import FieldKind, Operation, Section
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, FieldKind, Operation, Section
+from brenner.protocol.messages import Message, Posted
 from measure import best_of, heading, milliseconds, row
 
 SIZES = (100, 1_000, 10_000)

@@ -19,8 +19,8 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgresql.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
-from brenner.thread.messages import Message
 from brenner.workflows.check_references import check_references
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

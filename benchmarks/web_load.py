@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import served_places
 from brenner.config import OPERATOR
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.web import links
 from brenner.workflows.desk import Desk
 from large_session import AGENTS, make

@@ -8,8 +8,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import Item
 from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message, content_hash
 
 THREAD = "RS-20251230-cell-fate"
 AT = datetime(2025, 12, 30, 14, 22, 5, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields, order_of
-from brenner.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
 
 _TEXTS = st.sampled_from(["A cell divides.", "A cell\ndies.", "x", "H4", "\x1b[31m", "## 7. é"])
 _REFERENCES = [

@@ -14,7 +14,7 @@ from brenner.artifact.model import (
     fields,
     order_of,
 )
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     RELATIONS,
     RESEARCH_THREAD,
     SCORE_PARTS,
@@ -22,8 +22,8 @@ from brenner.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.delta.values import BLANKS
-from brenner.grammar import ITEM_ID
+from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.grammar import ITEM_ID
 from strategies import HOSTILE, agent_names, hypothesis_ids, scalar_text, thread_ids
 
 # Text that tries to be a part of this format: an ending of a heading, a cell, an element, a mark.

@@ -6,15 +6,13 @@ Every version is composed, read back from its message and rebuilt from its recor
 from collections.abc import Iterable
 from datetime import datetime
 
+from brenner.protocol.messages import Message, Posted, content_hash, iso
 from brenner.session.chain import Chain, advance, replay
 from brenner.session.chain_messages import candidate_of
 from brenner.session.compiled import compose_compiled
 from brenner.session.propose import Compiler, Proposal, propose, publication_of
 from brenner.session.rebuild import Candidate, Filed
 from brenner.session.record import VersionRecord
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted, iso
 from scenes import THREAD_ID
 
 OPERATOR = "Operator"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Reference
-from brenner.delta.schema import RELATIONS
+from brenner.protocol.delta.schema import RELATIONS
 from brenner.session.genealogy_facts import Described, Fate
 from brenner.session.reference_graph import Known, ReferenceGraph
 from strategies import any_text

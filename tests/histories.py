@@ -10,22 +10,21 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import (
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import (
     COLLECTIONS,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     SCORE_PARTS,
     SECTIONS,
+    Delta,
     Field,
     FieldKind,
     Operation,
     Section,
 )
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Message, Posted
 from scenes import (
     ADD,
     DISPUTES,

@@ -1,9 +1,9 @@
 """A session to start, as the tests of kickoffs have it."""
 
 from brenner.markdown.blocks import Kind, blocks
-from brenner.roster.model import Roster, RosterEntry
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Roster, RosterEntry
 from brenner.session.kickoff import KickoffPlan
-from brenner.thread.messages import Message
 
 THREAD = "RS-20251230-cell-fate-dichotomy"
 QUESTION = "How do cells know their fate?"

@@ -12,7 +12,7 @@ import pytest
 from brenner.cli.main import run
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 THREAD, ELSEWHERE = "RS-20251230-cell-fate-dichotomy", "-brenner_bot-5so.1"
 QUESTION = "## Question\nWhich gradient?\n\n## Urgency\nSoon\n"

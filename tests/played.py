@@ -8,7 +8,7 @@ from typing import NamedTuple
 from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from golden.history import HERE, messages

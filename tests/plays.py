@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from chains import OPERATOR
 from scenes import THREAD_ID, kill
 from sittings import AGENTS, ANN, BEA, ROSTER, Sitting, add, edit

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import Project
-from brenner.roster.model import ROLES
-from brenner.roster.sources import Resolved
+from brenner.protocol.roster import ROLES
+from brenner.protocol.roster_resolve import Resolved
 from brenner.workflows.rosters import RosterWish, resolve_roster
 
 GENERATOR, DESIGNER, CRITIC = ROLES

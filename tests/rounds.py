@@ -8,9 +8,10 @@ from artifacts import items, texts, words
 from brenner.artifact.blame import Source
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
+from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.round_kickoff import Passages, Round
 from brenner.session.status import (
     LatestVersion,
@@ -20,7 +21,6 @@ from brenner.session.status import (
     Refusal,
     SessionStatus,
 )
-from brenner.thread.ids import ThreadKind
 from strategies import agent_names, hostile_text
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import NamedTuple
 
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Operation
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
+    RESEARCH_THREAD,
+    SECTIONS,
+    Delta,
+    Operation,
+)
+from brenner.protocol.messages import Message, Posted
 
 THREAD_ID = "RS-20251230-cell-fate"
 ROLES = {"BlueLake": "opus", "RedSky": "gpt", "GreenHill": "gemini"}

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from brenner.artifact.ledger import Outcome
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
-from brenner.roster.model import Roster, RosterEntry
-from brenner.roster.section import render_configuration
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Roster, RosterEntry, render_configuration
 from brenner.session.chain import Chain, replay
 from brenner.session.compiled import compose_compiled
 from brenner.session.dismissal import compose_dismissal
@@ -22,7 +22,6 @@ from brenner.session.propose import propose, publication_of
 from brenner.session.rebuild import Filed
 from brenner.session.standing import status_of
 from brenner.session.status import Participant, SessionStatus
-from brenner.thread.messages import Message
 from brenner.workflows.chains import filed
 from chains import OPERATOR, compiler
 from mail.homes import Clock

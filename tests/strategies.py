@@ -6,21 +6,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     RELATIONS,
     RESEARCH_THREAD,
     SCORE_PARTS,
     SECTIONS,
+    Delta,
     Field,
     FieldKind,
     Operation,
     Section,
 )
-from brenner.delta.values import BLANKS
-from brenner.grammar import MESSAGE_TYPES
-from brenner.thread.messages import Message
-from brenner.thread.subjects import Subject
+from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.grammar import MESSAGE_TYPES
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import Subject
 
 # Pieces of text that try to be structure: of Markdown, of JSON, of a message, of a terminal.
 HOSTILE = (

@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from brenner.artifact.render import render_artifact
     from brenner.artifact.state import State, empty_state
     from brenner.artifact.summary import summary
-    from brenner.check.message import check_message
-    from brenner.check.report import CheckedDelta, Report
-    from brenner.delta.model import Delta, DeltaBlock
-    from brenner.delta.read import read_deltas
-    from brenner.delta.render import render_delta
-    from brenner.delta.schema import Operation
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
     from brenner.diagnostics.model import (
         BrennerError,
@@ -40,26 +34,37 @@ if TYPE_CHECKING:
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import Profile, Stored
     from brenner.mail.query import Query, parse_query
-    from brenner.roster.model import Mode, Role, Roster, RosterEntry, RosterPreset
-    from brenner.roster.validate import validate_roster, validate_roster_coverage
-    from brenner.session.record import VersionRecord, read_record
-    from brenner.thread.content_hash import content_hash
-    from brenner.thread.cross_reference import CrossReference, cross_reference
-    from brenner.thread.ids import (
-        ThreadKind,
-        check_thread_id,
-        classify_thread_id,
-        suggest_thread_id,
-    )
-    from brenner.thread.messages import (
+    from brenner.protocol.delta.parse import read_deltas, render_delta
+    from brenner.protocol.delta.schema import Delta, DeltaBlock, Operation
+    from brenner.protocol.messages import (
         Message,
         MessageFile,
+        Posted,
+        content_hash,
         parse_message_file,
         render_message_file,
     )
-    from brenner.thread.new_ids import generate_thread_id
-    from brenner.thread.posted import Posted
-    from brenner.thread.subjects import Subject, check_subject, compose_subject, parse_subject
+    from brenner.protocol.roster import (
+        Mode,
+        Role,
+        Roster,
+        RosterEntry,
+        RosterPreset,
+        validate_roster,
+        validate_roster_coverage,
+    )
+    from brenner.protocol.subjects import Subject, check_subject, compose_subject, parse_subject
+    from brenner.protocol.thread_ids import (
+        CrossReference,
+        ThreadKind,
+        check_thread_id,
+        classify_thread_id,
+        cross_reference,
+        generate_thread_id,
+        suggest_thread_id,
+    )
+    from brenner.protocol.validate import CheckedDelta, Report, check_message
+    from brenner.session.record import VersionRecord, read_record
     from brenner.workflows.compile import Compiled, CompileOptions
     from brenner.workflows.desk import Desk
     from brenner.workflows.persist import PersistOptions
@@ -98,18 +103,6 @@ _HOMES = {
         "empty_state",
     ),
     "brenner.artifact.summary": ("summary",),
-    "brenner.check.message": ("check_message",),
-    "brenner.check.report": (
-        "CheckedDelta",
-        "Report",
-    ),
-    "brenner.delta.model": (
-        "Delta",
-        "DeltaBlock",
-    ),
-    "brenner.delta.read": ("read_deltas",),
-    "brenner.delta.render": ("render_delta",),
-    "brenner.delta.schema": ("Operation",),
     "brenner.diagnostics.catalogue": (
         "CATALOGUE",
         "find_code",
@@ -137,45 +130,55 @@ _HOMES = {
         "Query",
         "parse_query",
     ),
-    "brenner.roster.model": (
+    "brenner.protocol.delta.parse": (
+        "read_deltas",
+        "render_delta",
+    ),
+    "brenner.protocol.delta.schema": (
+        "Delta",
+        "DeltaBlock",
+        "Operation",
+    ),
+    "brenner.protocol.messages": (
+        "Message",
+        "MessageFile",
+        "Posted",
+        "content_hash",
+        "parse_message_file",
+        "render_message_file",
+    ),
+    "brenner.protocol.roster": (
         "Mode",
         "Role",
         "Roster",
         "RosterEntry",
         "RosterPreset",
-    ),
-    "brenner.roster.validate": (
         "validate_roster",
         "validate_roster_coverage",
     ),
-    "brenner.session.record": (
-        "VersionRecord",
-        "read_record",
-    ),
-    "brenner.thread.content_hash": ("content_hash",),
-    "brenner.thread.cross_reference": (
-        "CrossReference",
-        "cross_reference",
-    ),
-    "brenner.thread.ids": (
-        "ThreadKind",
-        "check_thread_id",
-        "classify_thread_id",
-        "suggest_thread_id",
-    ),
-    "brenner.thread.messages": (
-        "Message",
-        "MessageFile",
-        "parse_message_file",
-        "render_message_file",
-    ),
-    "brenner.thread.new_ids": ("generate_thread_id",),
-    "brenner.thread.posted": ("Posted",),
-    "brenner.thread.subjects": (
+    "brenner.protocol.subjects": (
         "Subject",
         "check_subject",
         "compose_subject",
         "parse_subject",
+    ),
+    "brenner.protocol.thread_ids": (
+        "CrossReference",
+        "ThreadKind",
+        "check_thread_id",
+        "classify_thread_id",
+        "cross_reference",
+        "generate_thread_id",
+        "suggest_thread_id",
+    ),
+    "brenner.protocol.validate": (
+        "CheckedDelta",
+        "Report",
+        "check_message",
+    ),
+    "brenner.session.record": (
+        "VersionRecord",
+        "read_record",
     ),
     "brenner.workflows.compile": (
         "CompileOptions",

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
-from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
+from brenner.protocol.grammar import AGENT_NAME
 from brenner.store_url import (
     AgentMailAddress,
     AgentMailSettings,

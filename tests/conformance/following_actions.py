@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from brenner.diagnostics.model import ERROR
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Posted
 from brenner.workflows.acknowledge import RECEIVED, acknowledge
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.dismiss import dismiss

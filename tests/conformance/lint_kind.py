@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.run import lint_text
 from brenner.lint.source_text import read_source_text
+from brenner.protocol.delta.parse import read_deltas
 
 Case = dict[str, Any]
 ARTIFACTS = Path(__file__).parent / "artifacts"

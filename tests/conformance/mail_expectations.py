@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from brenner.mail.model import Debt, InboxFilter, Received, Stored
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
 from brenner.workflows.check_thread import CheckedMessage, check_thread
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID, duration, listed, read_codes

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from brenner.check.message import check_message
-from brenner.check.reply import validation_error_body
 from brenner.diagnostics.model import Refused
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Restored, Sent, Stored
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.subjects import compose_subject
+from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.subjects import compose_subject
+from brenner.protocol.validate import check_message
+from brenner.session.validation_reply import validation_error_body
 from brenner.workflows.acknowledge import RECEIVED, acknowledge
 from brenner.workflows.check_thread import check_thread
 from brenner.workflows.pending import escalate, resend

@@ -11,8 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brenner.thread.messages import Message
-from brenner.thread.subjects import parse_subject
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import parse_subject
 
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"
 BODIES: dict[str, dict[str, str]] = tomllib.loads(

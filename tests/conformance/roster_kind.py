@@ -19,11 +19,18 @@ from brenner.cli.roster_options import roster_options
 from brenner.config import find_project
 from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.markdown.blocks import blocks
-from brenner.roster.json_form import read_preset, read_roster, roster_json
-from brenner.roster.model import PresetEntry, Roster, RosterEntry, RosterPreset
-from brenner.roster.section import read_configuration, render_configuration
-from brenner.roster.sources import Resolved
-from brenner.roster.validate import validate_roster, validate_roster_coverage
+from brenner.protocol.roster import (
+    PresetEntry,
+    Roster,
+    RosterEntry,
+    RosterPreset,
+    read_configuration,
+    render_configuration,
+    validate_roster,
+    validate_roster_coverage,
+)
+from brenner.protocol.roster_config import read_preset, read_roster, roster_json
+from brenner.protocol.roster_resolve import Resolved
 from brenner.workflows.rosters import RosterWish, resolve_roster
 
 Case = dict[str, Any]

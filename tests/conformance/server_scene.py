@@ -16,7 +16,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from conformance.server_side import TOKEN, AgentMailSide, Side, side_of
 from conformance.session_scene import SessionScene
 from conformance.session_shorthand import Step

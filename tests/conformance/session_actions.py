@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
-from brenner.check.message import check_message
 from brenner.cli.main import run
 from brenner.mail.model import Restored, Stored
-from brenner.thread.messages import Message, parse_message_file
+from brenner.protocol.messages import Message, parse_message_file
+from brenner.protocol.validate import check_message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.transfer import ImportOptions, export_archive, import_archive
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter, matched

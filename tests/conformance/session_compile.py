@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 
-from brenner.check.message import check_message
 from brenner.diagnostics.model import ERROR, BrennerError, Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Stored
-from brenner.thread.messages import render_message_file
+from brenner.protocol.messages import render_message_file
+from brenner.protocol.validate import check_message
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.persist import PersistOptions

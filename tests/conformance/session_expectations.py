@@ -9,7 +9,7 @@ from brenner.artifact.model import Artifact
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_SUBJECT_CHARACTERS
 from brenner.mail.model import Stored
-from brenner.thread.posted import iso
+from brenner.protocol.messages import iso
 from brenner.workflows.compile import Compiled
 from brenner.workflows.versions import history, verify
 from conformance.mail_shorthand import THREAD_ID, listed

@@ -13,7 +13,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.persist.artifact_file import with_message_id
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import Compiled
 from brenner.workflows.desk import Desk
 from brenner.workflows.versions import LoadedVersion, Target, load_version

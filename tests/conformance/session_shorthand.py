@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any
 
 from brenner.mail.model import Stored
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Message, Posted
 from conformance.mail_shorthand import THREAD_ID
 from conformance.message_files import message_text, valid_artifact
 from conformance.thread_shorthand import SHORTHANDS, SNIPPETS, steps

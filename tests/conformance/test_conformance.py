@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from brenner.check.message import check_message
-from brenner.check.report import Report
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.thread.ids import check_thread_id
-from brenner.thread.subjects import check_subject
+from brenner.protocol.subjects import check_subject
+from brenner.protocol.thread_ids import check_thread_id
+from brenner.protocol.validate import Report, check_message
 from conformance.artifact_kind import check_artifact
 from conformance.following_kind import check_following
 from conformance.lint_kind import check_lint

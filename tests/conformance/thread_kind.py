@@ -14,10 +14,10 @@ from brenner.artifact.merge import Merge, merge
 from brenner.artifact.model import Artifact, Item, Reference
 from brenner.artifact.ranking import shown
 from brenner.artifact.state import empty_state
-from brenner.delta.read import read_deltas
-from brenner.delta.schema import DISCRIMINATIVE_TESTS
 from brenner.diagnostics.model import Diagnostic
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS
+from brenner.protocol.messages import Posted
 from conformance.thread_shorthand import THREAD_ID, Publication, beginning, steps
 
 Case = dict[str, Any]

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brenner.delta.schema import SECTIONS
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.schema import SECTIONS
+from brenner.protocol.messages import Message, Posted
 
 THREAD_ID = "RS-20251230-cell-fate"
 SNIPPETS: dict[str, Any] = tomllib.loads(

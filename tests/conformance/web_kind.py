@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import OPERATOR, find_project
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import Operation
 from brenner.mail.model import Profile
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, Operation
+from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import renew
 from brenner.workflows.rosters import RosterWish

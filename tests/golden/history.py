@@ -16,8 +16,7 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.lint.run import lint
-from brenner.thread.messages import Message, parse_message_file
-from brenner.thread.posted import Posted, iso
+from brenner.protocol.messages import Message, Posted, iso, parse_message_file
 
 HERE = Path(__file__).parent
 HISTORIES = sorted(path.parent for path in HERE.glob("*/thread.toml"))

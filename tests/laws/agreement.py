@@ -6,8 +6,8 @@ from typing import Any
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import Merge
 from brenner.artifact.model import Artifact
-from brenner.delta.schema import FieldKind
 from brenner.diagnostics.model import Severity
+from brenner.protocol.delta.schema import FieldKind
 from laws.reference_model import Line, Model
 
 # Warnings about the artifact as a whole, and about messages

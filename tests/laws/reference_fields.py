@@ -6,10 +6,9 @@ taken here.
 
 from typing import Any, NamedTuple, cast
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import COLLECTIONS, SECTIONS, Field, FieldKind
-from brenner.delta.values import is_blank
-from brenner.thread.posted import iso
+from brenner.protocol.delta.schema import COLLECTIONS, SECTIONS, Delta, Field, FieldKind
+from brenner.protocol.delta.validate import is_blank
+from brenner.protocol.messages import iso
 from laws.reference_model import Change, Conflict, Letter, Model, Path, Source
 
 NOT_APPLICABLE = "N/A"

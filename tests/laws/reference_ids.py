@@ -9,9 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.schema import SECTIONS, FieldKind
-from brenner.grammar import ITEM_ID
+from brenner.protocol.delta.schema import SECTIONS, Delta, DeltaBlock, FieldKind
+from brenner.protocol.grammar import ITEM_ID
 
 Meaning = str | int
 View = dict[str, Meaning]

@@ -8,15 +8,14 @@ block, on plain dicts. Where the specification leaves something open, a comment 
 from copy import deepcopy
 from typing import cast
 
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.read import read_deltas
-from brenner.delta.schema import SECTIONS
-from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fields
-from brenner.thread.posted import Posted, in_thread_order, iso
-from brenner.thread.sections import find_section, normalised, sections, title
-from brenner.thread.subjects import parse_subject
+from brenner.protocol.body import find_section, normalised, sections, title
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import SECTIONS, Delta, DeltaBlock
+from brenner.protocol.grammar import VERSION
+from brenner.protocol.messages import Posted, in_thread_order, iso
+from brenner.protocol.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
 from laws.reference_ids import REFUSED, Meaning, translate
 from laws.reference_model import Applied, Compiled, Item, Letter, Line, Model, Source

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.schema import Delta, DeltaBlock
+from brenner.protocol.messages import Posted
 from laws.reference_ids import Views
 
 Path = tuple[str, ...]

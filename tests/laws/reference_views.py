@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from brenner.delta.model import DeltaBlock
-from brenner.delta.schema import SECTIONS
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.schema import SECTIONS, DeltaBlock
+from brenner.protocol.messages import Posted
 from laws.reference_ids import Meaning, View, Views, named
 from laws.reference_model import Applied, Model
 

@@ -21,13 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import AGENT_NAME
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.record import Item
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, Stored, Trust
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.messages import Message, content_hash
 from brenner.workflows.transfer import import_archive
 from strategies import HOSTILE, any_text, one_line, scalar_text
 

@@ -18,14 +18,6 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.parsed import ParsedArtifact, Place
 from brenner.artifact.ranking import shown
 from brenner.artifact.render import render_artifact
-from brenner.delta.schema import (
-    ANOMALY_REGISTER,
-    HYPOTHESIS_SLATE,
-    PREDICTIONS_TABLE,
-    RESEARCH_THREAD,
-    FieldKind,
-    Section,
-)
 from brenner.markdown.escape import (
     escape,
     escape_cell,
@@ -35,6 +27,14 @@ from brenner.markdown.escape import (
     unescape,
 )
 from brenner.markdown.front_matter import read_front_matter
+from brenner.protocol.delta.schema import (
+    ANOMALY_REGISTER,
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+    RESEARCH_THREAD,
+    FieldKind,
+    Section,
+)
 from seen import GITHUB, Seen, seen
 from strategies import HOSTILE, any_text
 

@@ -18,9 +18,6 @@ from brenner.artifact.merge import Merge, merge
 from brenner.artifact.model import JSON, Reference
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
-from brenner.check.message import check_message, check_stored
-from brenner.check.reply import compose_refusal
-from brenner.delta.blocks import is_delta_fence
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic
@@ -29,13 +26,14 @@ from brenner.lint.run import lint
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import read_table, render_table
 from brenner.markdown.escape import unescape as unescaped
+from brenner.protocol.body import one_line, quoted, quoted_cell, sections
+from brenner.protocol.compiled import CompiledBody, read_compiled
+from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.message_types import UNFILLED_NAME
+from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.validate import check_message, check_stored
 from brenner.session.compiled import Publication, compose_compiled, contributors_of
-from brenner.thread.compiled_body import CompiledBody, read_compiled
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.posted import Posted
-from brenner.thread.quoting import one_line, quoted, quoted_cell
-from brenner.thread.sections import sections
-from brenner.thread.types import UNFILLED_NAME
+from brenner.session.validation_reply import compose_refusal
 from histories import START, Thread, threads
 from publications import publication
 from scenes import THREAD_ID

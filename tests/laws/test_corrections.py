@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.check.message import check_message
-from brenner.delta.model import Delta
-from brenner.delta.read import read_deltas
-from brenner.delta.render import render_delta
-from brenner.thread.messages import parse_message_file
+from brenner.protocol.delta.parse import read_deltas, render_delta
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.messages import parse_message_file
+from brenner.protocol.validate import check_message
 from strategies import any_text, deltas
 
 pytestmark = pytest.mark.fuzz

@@ -20,7 +20,7 @@ from brenner.artifact.model import (
 )
 from brenner.artifact.ranking import total
 from brenner.artifact.summary import changes, summary
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, SECTIONS, Section
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, SECTIONS, Section
 
 pytestmark = pytest.mark.fuzz
 

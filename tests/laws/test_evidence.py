@@ -20,7 +20,12 @@ from brenner.artifact.evidence import (
     unseparated,
 )
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Section
+from brenner.protocol.delta.schema import (
+    DISCRIMINATIVE_TESTS,
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+    Section,
+)
 
 _KILLED = Killed("BlueLake", "2025-12-30T10:00:00Z", "no")
 _NAMES = [f"H{number}" for number in range(1, 7)]

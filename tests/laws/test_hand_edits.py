@@ -26,8 +26,7 @@ from brenner.artifact.model import (
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
-from brenner.check.message import check_message
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RELATIONS,
@@ -37,9 +36,9 @@ from brenner.delta.schema import (
     FieldKind,
     Section,
 )
-from brenner.delta.values import BLANKS
-from brenner.thread.messages import parse_message_file
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.messages import Posted, parse_message_file
+from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
 from scenes import FIVE, SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening, row, to
 from strategies import HOSTILE

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.delta.json_scan import scan, to_value
-from brenner.delta.json_strict import NotJSON, decode
 from brenner.markdown.edits import apply_edits
+from brenner.protocol.delta.lenient_json import NotJSON, decode, scan, to_value
 from strategies import json_like, json_values, scalar_text
 
 pytestmark = pytest.mark.fuzz

@@ -9,20 +9,19 @@ from hypothesis import strategies as st
 from brenner.artifact.merge import merge
 from brenner.artifact.merging.contribution import Kickoff, read_posted
 from brenner.artifact.state import empty_state
-from brenner.check.message import check_message
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.messages import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR
 from brenner.lint.source_text import SourceText, read_source_text
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced, fields
-from brenner.roster.model import MODES, ROLES, Roster, RosterEntry
+from brenner.protocol.body import normalised
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
+from brenner.protocol.validate import check_message
 from brenner.session.excerpt import excerpt_of, parse_sections, passages_of
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded, quotation, tidy
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.posted import Posted
-from brenner.thread.sections import normalised
 from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
 

@@ -16,16 +16,15 @@ from brenner.artifact.model import NO_FIELDS, Artifact, Item, Killed, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import adopted_state
-from brenner.delta.read import read_deltas
-from brenner.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.report import LintReport
 from brenner.lint.rules import FILE_ONLY, RULES
 from brenner.lint.run import lint, lint_text
 from brenner.lint.sarif import to_sarif
 from brenner.lint.source_text import SourceText, read_source_text
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
+from brenner.protocol.messages import Message, Posted
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.artifact.merge import merge
 from brenner.artifact.state import empty_state
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Posted
 from histories import TWO_BASES, kickoff, moment
 from laws.agreement import assert_same
 from laws.reference_merge import replay

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from brenner.artifact.merge import Merge, merge
 from brenner.artifact.state import empty_state
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Posted
 from histories import (
     contexts,
     drafts,

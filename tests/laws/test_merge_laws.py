@@ -11,12 +11,10 @@ from brenner.artifact.ledger import Entry, Outcome, counts
 from brenner.artifact.merge import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.state import State, empty_state
-from brenner.delta.model import Delta
-from brenner.delta.read import read_deltas
-from brenner.delta.render import render_delta
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Section
 from brenner.markdown.escape import fenced
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.parse import read_deltas, render_delta
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Section
+from brenner.protocol.messages import Posted
 from histories import Thread, drafts, edit_pairs, moment, openings, threads
 from laws.agreement import leaves
 from scenes import KILL, ROLES, THREAD_ID, Draft

@@ -7,10 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.config import Project
-from brenner.delta.render import render_delta
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.thread.messages import Message
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, receive
 from strategies import any_text, deltas, json_like, subjects

@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import escape_cell, escape_heading, render_table
-from brenner.roster.decode import decode_either, decode_json, decode_toml
-from brenner.roster.json_form import (
-    preset_json,
-    read_preset,
-    read_roster,
-    roster_json,
-    unread_keys,
-    unread_preset_keys,
-)
-from brenner.roster.model import (
+from brenner.protocol.roster import (
+    BUILT_IN,
     MODES,
     ROLES,
     Mode,
@@ -30,12 +22,24 @@ from brenner.roster.model import (
     RosterEntry,
     RosterPreset,
     Stated,
+    read_configuration,
+    render_configuration,
+    validate_roster,
+    validate_roster_coverage,
 )
-from brenner.roster.presets import BUILT_IN
-from brenner.roster.section import read_configuration, render_configuration
-from brenner.roster.settings import read_settings
-from brenner.roster.sources import Choice, Claims, Layer, Origin, Source, resolve
-from brenner.roster.validate import validate_roster, validate_roster_coverage
+from brenner.protocol.roster_config import (
+    decode_either,
+    decode_json,
+    decode_toml,
+    preset_json,
+    read_preset,
+    read_roster,
+    read_settings,
+    roster_json,
+    unread_keys,
+    unread_preset_keys,
+)
+from brenner.protocol.roster_resolve import Choice, Claims, Layer, Origin, Source, resolve
 from strategies import agent_names, any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz

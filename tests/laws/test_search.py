@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.grammar import AGENT_NAME, MESSAGE_TYPES
 from brenner.mail.model import type_of
 from brenner.mail.names import name_refusal, skeleton, suggestions
 from brenner.mail.query import FILTERS, Query, matches, parse_query, render_query
 from brenner.mail.words import items_of, words_of
-from brenner.thread.messages import Message
+from brenner.protocol.grammar import AGENT_NAME, MESSAGE_TYPES
+from brenner.protocol.messages import Message
 from strategies import agent_names, any_text, messages, thread_ids
 
 pytestmark = pytest.mark.fuzz

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge
+from brenner.protocol.messages import Message, Posted
 from brenner.session.attention import attention
 from brenner.session.chain import Chain, advance, replay
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
@@ -19,8 +20,6 @@ from brenner.session.rebuild import Candidate, Filed, Rebuilt
 from brenner.session.standing import standing, status_of
 from brenner.session.status import Phase, SessionStatus
 from brenner.session.status_json import status_json
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
 from chains import OPERATOR, chain_of, compiled, file
 from histories import moment, threads
 from mail.homes import SQLITE

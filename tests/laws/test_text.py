@@ -7,32 +7,32 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brenner.check.message import check_message
-from brenner.check.new import Known, new_message
-from brenner.check.reply import compose_reply
-from brenner.delta.blocks import is_delta_fence
-from brenner.delta.model import Delta
-from brenner.delta.read import read_deltas
-from brenner.delta.render import render_delta
-from brenner.delta.stray import find_strays
 from brenner.diagnostics.model import Severity
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced, one_paragraph, unescape
-from brenner.text import nearest, visible
-from brenner.thread.ids import check_thread_id, is_valid, suggest_thread_id
-from brenner.thread.messages import Message, parse_message_file, render_message_file
-from brenner.thread.new_ids import generate_thread_id
-from brenner.thread.quoting import quoted_paragraphs
-from brenner.thread.sections import find_section, sections
-from brenner.thread.subjects import (
+from brenner.protocol.body import find_section, quoted_paragraphs, sections
+from brenner.protocol.delta.parse import is_delta_fence, read_deltas, render_delta
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.delta.stray import find_strays
+from brenner.protocol.message_types import CRITIQUE, TYPES, MessageType
+from brenner.protocol.messages import Message, parse_message_file, render_message_file
+from brenner.protocol.subjects import (
     Subject,
     check_subject,
     compose_subject,
     parse_subject,
     repair_subject,
 )
-from brenner.thread.templates import compose_body
-from brenner.thread.types import CRITIQUE, TYPES, MessageType
+from brenner.protocol.templates import Known, compose_body, new_message
+from brenner.protocol.thread_ids import (
+    check_thread_id,
+    generate_thread_id,
+    is_valid,
+    suggest_thread_id,
+)
+from brenner.protocol.validate import check_message
+from brenner.session.validation_reply import compose_reply
+from brenner.text import nearest, visible
 from strategies import any_text, deltas, filled_text, hostile_text, json_like, messages, subjects
 
 pytestmark = pytest.mark.fuzz

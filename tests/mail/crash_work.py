@@ -20,7 +20,7 @@ from brenner.mail.model import Agent, Record, Stored
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.database import Database, migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 from mail.fault_mail import ANN, BEA, letter
 from mail.processes import in_child
 from mail.watched_disk import FailsAt, KilledAt, watch_disk, watch_system

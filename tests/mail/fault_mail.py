@@ -4,7 +4,7 @@ from pathlib import Path
 
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 ANN, BEA = "BlueLake", "GreenDog"
 THREAD = "RS-20251230-cell-fate"

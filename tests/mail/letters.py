@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, InboxPage, Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail.homes import ALL_HOMES, Home
 
 ANN, BEA, CAT, BOSS = "BlueLake", "GreenDog", "RedCreek", "Operator"

@@ -5,8 +5,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.database import Database
 from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
-from brenner.thread.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say
 

@@ -10,7 +10,7 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.query import Query
 from brenner.mail.sqlite.database import Database
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say
 

@@ -3,7 +3,7 @@
 from brenner.mail.model import Profile
 from brenner.mail.query import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 from mail.fault_mail import ANN, BEA, letter
 
 

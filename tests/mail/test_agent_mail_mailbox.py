@@ -13,8 +13,8 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, InboxFilter, Profile, Restored
 from brenner.mail.query import Query
+from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
-from brenner.thread.messages import Message
 from mail.agent_mail_scene import Project
 from mail.letters import (
     ANN,

@@ -9,7 +9,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Importance, Stored, Trust
 from brenner.mail.query import Query
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,

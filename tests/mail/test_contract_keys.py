@@ -6,7 +6,7 @@ import pytest
 
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import BEA, ELSEWHERE, in_homes_with, introduce, letter, post, refusal, whole
 

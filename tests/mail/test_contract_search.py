@@ -13,7 +13,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.query import Query, matches
 from brenner.mail.words import items_of, words_of
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail.homes import Clock, Home, Place
 from mail.letters import (
     ANN,

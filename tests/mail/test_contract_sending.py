@@ -8,7 +8,7 @@ import pytest
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Since, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,

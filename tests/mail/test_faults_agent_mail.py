@@ -20,8 +20,8 @@ from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Profile
+from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
-from brenner.thread.messages import Message
 from program import Run, brenner
 from servers.agent_mail import PATH, AgentMailServer
 from servers.lifetime import until

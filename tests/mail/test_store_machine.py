@@ -21,7 +21,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, InboxFilter, Profile, Record, Since, Stored, Wish
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail import small_world as world
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home
 from mail.letters import ANN, BEA, CAT, ELSEWHERE, THREAD, ack, introduce, owed

@@ -14,12 +14,12 @@ import brenner.mcp
 
 LENGTH = 100_000
 MODULES = (
-    "brenner.check.meant",
-    "brenner.delta.given",
-    "brenner.delta.given_texts",
-    "brenner.delta.section_names",
-    "brenner.grammar",
-    "brenner.thread.subjects",
+    "brenner.protocol.validate",
+    "brenner.protocol.delta.arguments",
+    "brenner.protocol.delta.arguments",
+    "brenner.protocol.delta.schema",
+    "brenner.protocol.grammar",
+    "brenner.protocol.subjects",
     "brenner.workflows.contribute",
     "brenner.workflows.receive",
     *(each.name for each in pkgutil.iter_modules(brenner.mcp.__path__, "brenner.mcp.")),

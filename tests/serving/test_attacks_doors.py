@@ -19,11 +19,11 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp.framing import unframed
+from brenner.protocol.messages import Message
 from brenner.server.backlog import Backlog
 from brenner.server.connections import bounded
 from brenner.server.gate import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.thread.messages import Message
 from parts import need
 from servers.lifetime import until
 from serving.attacking import PATIENCE, call_bytes, letter, raw, request, scene, written

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from brenner import check, delta, mail, mcp, thread
+from brenner import mail, mcp, protocol
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.mcp.fixes import IN_TOOLS, in_words_of_tools, names_command
@@ -27,9 +27,10 @@ SAID_THERE = {"NAME_TAKEN", "UNKNOWN_CODE"}
 def modules() -> Iterator[ModuleType]:
     """All that a call of a tool for mail or a contribution may come to."""
     yield from (acknowledge, contribute, my_task, part_of_artifact, receive, send)
-    for package in (check, delta, mail, mcp, thread):
+    for package in (protocol, mail, mcp):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if not found.name.endswith((".mcp.fixes", ".postgresql")):
+            is_roster = found.name.startswith("brenner.protocol.roster")  # the operator's alone
+            if not is_roster and not found.name.endswith((".mcp.fixes", ".postgresql")):
                 yield importlib.import_module(found.name)
 
 

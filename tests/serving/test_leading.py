@@ -4,7 +4,7 @@ import pytest
 
 from brenner.mail.model import Envelope, Trust
 from brenner.mcp.caller import Caller
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.identity import digest_of
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ANN, BEA, in_session

@@ -12,7 +12,7 @@ import pytest
 from brenner.mail.model import Importance, Trust
 from brenner.mcp.results import result_of
 from brenner.mcp.tool import Answer
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
 
 THREAD = "RS-20251230-cell-fate-choice"

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.mail.model import Envelope, Importance, Trust
 from brenner.mcp.tool import Answer
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from serving.calls import OPERATOR, Place, place
 
 ANN, BEA, CAT = "BlueLake", "RedSky", "GreenHill"

@@ -13,7 +13,7 @@ from brenner.mail.sql import rows
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp import directory
 from brenner.mcp.registering import register
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from serving.calls import Place, place, refusal_of, value_of
 
 

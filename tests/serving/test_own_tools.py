@@ -12,10 +12,10 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.state import empty_state
 from brenner.cli.artifact.json_document import item_document
 from brenner.cli.artifact.targets import Loaded
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer
+from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from serving.sessions import (
     ADD,

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from hypothesis import given, settings
 
-from brenner.delta.values import BLANKS
 from brenner.mail.model import Stored
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer
-from brenner.thread.messages import Message
+from brenner.protocol.delta.validate import BLANKS
+from brenner.protocol.messages import Message
 from serving.calls import Place
 from serving.sessions import ADD, ANN, BEA, CAT, EDIT, fine, in_session, post, value
 from session.round_play import THREAD, attack, block, critique, delta, hypothesis, published, send

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.delta.given import read_given
-from brenner.delta.json_strict import decode
-from brenner.delta.section_names import section_named
 from brenner.diagnostics.codes.serving import NOT_SURELY_MEANT
 from brenner.mcp.tool import Answer
+from brenner.protocol.delta.arguments import read_given
+from brenner.protocol.delta.lenient_json import decode
+from brenner.protocol.delta.schema import section_named
 from serving.calls import Place
 from serving.sessions import (
     ADD,

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.check.message import check_composed
-from brenner.delta.model import Delta
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.deltas import JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.model import INFO
 from brenner.mail.model import Profile, Trust
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import unescape
 from brenner.mcp.framing import unframed
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import DELTA
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.subjects import parse_subject
+from brenner.protocol.validate import check_composed
 from brenner.workflows.contribute import Contribution, prepare
 from brenner.workflows.identity import claim
 from serving.sessions import (

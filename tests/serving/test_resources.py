@@ -10,7 +10,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust, Wish
 from brenner.mcp.calling import Failed
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
 
 START = datetime(2025, 12, 30, 12, tzinfo=UTC)

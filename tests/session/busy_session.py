@@ -7,9 +7,8 @@ from pathlib import Path
 from brenner.config import find_project
 from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.roster.model import Roster, RosterEntry
-from brenner.roster.section import render_configuration
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Roster, RosterEntry, render_configuration
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from mail_shell import store_of

@@ -9,7 +9,7 @@ from typing import Any
 from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import PLAIN, Envelope, Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows import compile as compile_workflow
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import desk_in

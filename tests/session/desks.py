@@ -5,7 +5,7 @@ from pathlib import Path
 
 from brenner.config import Project, find_project
 from brenner.mail.model import Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk, desk_in
 
 THREAD = "RS-20251230-cell-fate"

@@ -15,7 +15,7 @@ from brenner.mail import rules
 from brenner.mail.abilities import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA
 

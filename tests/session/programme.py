@@ -8,7 +8,7 @@ from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
 from brenner.artifact.render import render_artifact
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from mail_shell import store_of

@@ -14,7 +14,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import (
     Persisted,

@@ -3,7 +3,7 @@
 import json
 
 from brenner.mail.model import Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.acknowledge import acknowledge
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

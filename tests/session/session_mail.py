@@ -5,7 +5,7 @@ import json
 from brenner.config import OPERATOR
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from session.desks import ANN, BEA, KICKOFF
 
 BODIES = {

@@ -15,14 +15,13 @@ from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import Message, iso
 from brenner.session import propose as proposing
 from brenner.session.chain import unwatched
 from brenner.session.chain_messages import candidate_of
 from brenner.session.rebuild import Candidate, read_message
 from brenner.session.record import CompiledMessage, VersionRecord, render_record
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.messages import Message
-from brenner.thread.posted import iso
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.chains import filed, load_chain, replay_chain
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread

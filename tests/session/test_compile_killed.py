@@ -7,7 +7,7 @@ import pytest
 from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
 from brenner.mail.model import Stored
-from brenner.thread.compiled_body import read_compiled
+from brenner.protocol.compiled import read_compiled
 from brenner.workflows.desk import desk_in
 from brenner.workflows.versions import verify
 from mail.processes import ended, start

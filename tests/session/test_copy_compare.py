@@ -8,7 +8,7 @@ import pytest
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Importance, Profile
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.copy_compare import (
     Fact,
     Seen,

@@ -12,7 +12,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.open import store_of as mail_store
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.copy_mail import copy_mail
 from brenner.workflows.demo.steps import THREAD
 from mail_shell import store_of

@@ -8,7 +8,7 @@ import pytest
 from brenner.config import find_project
 from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.model import Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.dismiss import dismiss

@@ -15,7 +15,7 @@ from brenner.mail.agent_mail import sending
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import Envelope, Profile, Stored
 from brenner.mail.open import open_mailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.versions import verify

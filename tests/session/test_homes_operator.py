@@ -9,7 +9,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from brenner.check.message import check_stored
 from brenner.cli.compile_report import report
 from brenner.diagnostics.codes.stores import MESSAGE_ALTERED
 from brenner.diagnostics.model import BrennerError, Refused, Uncertain
 from brenner.mail.model import Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.validate import check_stored
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import PersistOptions

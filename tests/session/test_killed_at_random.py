@@ -18,7 +18,7 @@ import pytest
 
 from brenner.mail.model import Stored
 from brenner.persist.artifact_file import plain
-from brenner.thread.compiled_body import read_compiled
+from brenner.protocol.compiled import read_compiled
 from brenner.workflows.desk import desk_in
 from brenner.workflows.versions import verify
 from program import brenner, git

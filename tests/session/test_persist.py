@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
-from brenner.check.message import check_stored
 from brenner.diagnostics.model import Unavailable
 from brenner.persist.artifact_file import plain
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.validate import check_stored
 from brenner.workflows.persist import PersistOptions, persist
 from session.repositories import (
     ANN,

@@ -9,7 +9,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist.artifact_file import plain
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in
 from brenner.workflows.persist import PersistOptions

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from brenner.check.message import check_message
 from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.persist.artifact_file import plain, with_message_id
-from brenner.thread.messages import parse_message_file
+from brenner.protocol.messages import parse_message_file
+from brenner.protocol.validate import check_message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import desk_in
 from brenner.workflows.persist import EditedByHand, PersistOptions

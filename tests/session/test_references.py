@@ -1,9 +1,9 @@
 """References from session to session when one is compiled (R21)."""
 
 from brenner.config import find_project
-from brenner.delta.schema import RELATIONS
 from brenner.mail.memory import MemoryMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.delta.schema import RELATIONS
+from brenner.protocol.messages import Message
 from brenner.workflows import compile as compiling
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.compiled_json import compiled_json

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import brenner
+from brenner.protocol.messages import Message, render_message_file
 from brenner.session.genealogy_tree import MOST_BRANCHES
-from brenner.thread.messages import Message, render_message_file
 from mail_shell import HOSTILE, Shell
 from session.desks import add, edit
 from session.homes import HOUSINGS, OPERATOR, Housing, housed

@@ -8,8 +8,8 @@ import pytest
 
 from brenner.mail.model import Profile, Record
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import Message
 from brenner.session.void import voided_by
-from brenner.thread.messages import Message
 from brenner.workflows import publishing
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

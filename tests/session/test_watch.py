@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.abilities import Ability
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in
 from program import brenner

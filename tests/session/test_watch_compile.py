@@ -8,7 +8,7 @@ import pytest
 
 from brenner.artifact.ledger import Outcome
 from brenner.mail.model import Profile
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.chains import load_chain
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from brenner.mail.model import Profile
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk, desk_in
 from session.desks import ANN, BEA, THREAD, project_in
 from session.homes import HOUSINGS, Housing, housed

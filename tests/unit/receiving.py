@@ -5,7 +5,7 @@ from pathlib import Path
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, receive
 

@@ -6,7 +6,7 @@ import pytest
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.acknowledge import acknowledge
 from brenner.workflows.pending import Pending, escalate, pending, resend
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from brenner.check.message import check_message
+from brenner.protocol.validate import check_message
 
 HEADERS = """\
 Thread: RS-20251230-cell-fate-dichotomy

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from brenner.grammar import AGENT_NAME
 from brenner.mail.names import name_refusal, skeleton, suggestions
+from brenner.protocol.grammar import AGENT_NAME
 
 KNOWN = ("Operator", "BlueLake", "worker-12", "Wren")
 

@@ -23,16 +23,13 @@ LAYERS = (
     {"mail", "persist", "neighbours"},
     {"config"},
     {"session"},
-    {"check"},
     {"lint"},
     {"artifact"},
-    {"delta"},
-    {"roster"},
-    {"thread"},
+    {"protocol"},
     {"markdown"},
     {"diagnostics"},
     {"text"},
-    {"grammar", "limits", "store_url"},
+    {"limits", "store_url"},
 )
 EDGE = {
     *("cli", "__main__", "server", "mcp", "web", "workflows"),
@@ -152,7 +149,7 @@ def test_help_imports_no_command() -> None:
     )
     loaded = loaded_by(run)
     assert "click" in loaded
-    assert not {name for name in loaded if name.startswith(("brenner.check", "brenner.delta"))}
+    assert not {name for name in loaded if name.startswith("brenner.protocol")}
 
 
 def test_where_sessions_stand_needs_no_prompts() -> None:

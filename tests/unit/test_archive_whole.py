@@ -21,7 +21,7 @@ from archived import (
 from brenner.limits import MOST_BODY_BYTES, MOST_RECORD_BYTES
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.model import Agent, Record
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 
 HEADER, AGENT_LINE, FIRST, SECOND, END = filled(LINES).splitlines(keepends=True)
 MAIL_1, MAIL_2 = (

@@ -8,7 +8,7 @@ import pytest
 from archived import AGENT, BOTH, LINES, MAILS, filled, from_lines, from_mails, record, told, words
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.model import Record
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 
 
 def test_json_lines_look_like_this() -> None:

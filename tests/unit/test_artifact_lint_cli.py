@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.delta.read import read_deltas
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.judgement import QUESTIONS
+from brenner.protocol.delta.parse import read_deltas
 from terminal import in_terminal
 
 TEXT = (Path(__file__).parents[1] / "conformance" / "artifacts" / "valid.md").read_text("utf-8")

@@ -6,11 +6,11 @@ from string import Formatter
 
 import pytest
 
-from brenner.check.message import check_message
 from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS, find_code, nearest_code
 from brenner.diagnostics.model import Code, Diagnostic, Severity
-from brenner.thread.ids import check_thread_id
-from brenner.thread.subjects import check_subject
+from brenner.protocol.subjects import check_subject
+from brenner.protocol.thread_ids import check_thread_id
+from brenner.protocol.validate import check_message
 
 CODES = list(CATALOGUE.values())
 HEADERS = "Thread: RS-20251230-cell-fate-dichotomy\nFrom: BlueLake\n"

@@ -9,7 +9,6 @@ from brenner.artifact.conflicts import Conflict, Displaced
 from brenner.artifact.diff import Diff, FieldChange, diff
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
-from brenner.check.message import check_stored
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import lint_structure as lint_structure_codes
 from brenner.diagnostics.codes.deltas import MISSING_REQUIRED_FIELD
@@ -18,6 +17,9 @@ from brenner.diagnostics.model import Code
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES, MOST_MESSAGES_OF_A_VERSION
 from brenner.lint.report import LintReport
 from brenner.markdown.blocks import blocks
+from brenner.protocol.body import sections
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.validate import check_stored
 from brenner.session.compiled import (
     Contributor,
     Publication,
@@ -26,8 +28,6 @@ from brenner.session.compiled import (
     description_of,
     size_note,
 )
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.sections import sections
 from publications import golden
 
 FIRST, SECOND = golden("three_agents")

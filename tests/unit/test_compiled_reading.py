@@ -2,11 +2,11 @@
 
 import pytest
 
-from brenner.check.message import check_message, check_stored
 from brenner.diagnostics.codes.examples import COMPILED_MESSAGE
 from brenner.diagnostics.model import ERROR, WARNING
-from brenner.thread.compiled_body import read_compiled, subject_version
-from brenner.thread.messages import Message, parse_message_file
+from brenner.protocol.compiled import read_compiled, subject_version
+from brenner.protocol.messages import Message, parse_message_file
+from brenner.protocol.validate import check_message, check_stored
 
 HEADERS = "Thread: RS-20251230-cell-fate-dichotomy\nFrom: BlueLake\nTo: Operator\n"
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"

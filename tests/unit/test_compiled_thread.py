@@ -7,18 +7,17 @@ import pytest
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import merge
 from brenner.artifact.state import empty_state
-from brenner.check.message import check_stored
-from brenner.check.reply import compose_refusal
-from brenner.check.sequence import check_sequence
-from brenner.delta.blocks import is_delta_fence, read_blocks
 from brenner.diagnostics.codes.deltas import INVALID_JSON
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.markdown.blocks import blocks
+from brenner.protocol.compiled import check_sequence
+from brenner.protocol.delta.parse import is_delta_fence, read_blocks
+from brenner.protocol.messages import Message, Posted
+from brenner.protocol.validate import check_stored
+from brenner.session.validation_reply import compose_refusal
 from brenner.session.void import compose_void
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
 from brenner.workflows.check_thread import check_thread
 from publications import golden
 

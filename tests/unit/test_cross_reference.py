@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import ThreadKind, is_valid
+from brenner.protocol.thread_ids import ThreadKind, cross_reference, is_valid
 from parts import need
 
 IDS = ("RS-20251230-cell-fate", "brenner_bot-5so.3.4.2", "COORD-daily-sync", "-begins-with-a-dash")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from brenner.check.message import check_message
 from brenner.cli.main import COMMANDS
+from brenner.protocol.messages import parse_message_file
+from brenner.protocol.validate import check_message
 from brenner.session.excerpt import excerpt_of
-from brenner.thread.messages import parse_message_file
 from brenner.workflows.demo import folder, steps
 from brenner.workflows.demo.folder import Found, State, look, make_ready, note
 from brenner.workflows.demo.steps import STEPS, THREAD, TRY_NEXT, Step

@@ -15,10 +15,6 @@ import pytest
 from brenner.artifact.ledger import Outcome, ledger_json
 from brenner.artifact.merge import merge
 from brenner.artifact.state import empty_state
-from brenner.check.message import check_message
-from brenner.delta import explain
-from brenner.delta.blocks import read_blocks
-from brenner.delta.stray import find_strays
 from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.codes.messages import (
     EMPTY_MESSAGE,
@@ -34,9 +30,12 @@ from brenner.limits import (
     MOST_DIAGNOSTICS_OF_A_MESSAGE,
 )
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta import parse as explain
+from brenner.protocol.delta.parse import read_blocks
+from brenner.protocol.delta.stray import find_strays
+from brenner.protocol.messages import Message, Posted
+from brenner.protocol.validate import check_message
 from brenner.session.propose import propose
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
 from chains import chain_of, compiler, foreign
 from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
 from scenes import THREAD_ID

@@ -8,7 +8,7 @@ from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind, diff
 from brenner.artifact.json_form import artifact_json, diff_json
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields
 from brenner.artifact.summary import changes, summary
-from brenner.delta.schema import SECTIONS
+from brenner.protocol.delta.schema import SECTIONS
 
 NO_CHANGES: dict[str, list[str]] = {
     kind: [] for kind in ("added", "modified", "killed", "removed", "revived")

@@ -11,7 +11,7 @@ import pytest
 
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from program import Run, brenner, files, git, powerless
 from terminal import in_terminal
 

@@ -11,8 +11,8 @@ import pytest
 from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
-from brenner.thread.messages import Message
 from brenner.workflows.doctor import examine
 from brenner.workflows.doctor_mail import Visit
 from brenner.workflows.doctor_way import way_check

@@ -10,7 +10,7 @@ import pytest
 from brenner.config import Project, look_at_project
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB
 from brenner.mcp.caller import Caller
-from brenner.thread.messages import Message, render_message_file
+from brenner.protocol.messages import Message, render_message_file
 from brenner.web.lab import reply
 from brenner.web.page import Page
 from brenner.workflows.receive import receive

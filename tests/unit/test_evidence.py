@@ -4,7 +4,7 @@ import pytest
 
 from brenner.artifact.evidence import matrix, meaning, unseparated
 from brenner.artifact.model import Artifact, Item, Metadata, fields
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, HYPOTHESIS_SLATE
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, HYPOTHESIS_SLATE
 
 
 @pytest.mark.parametrize(

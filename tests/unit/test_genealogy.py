@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from brenner.artifact.merging.circles import Node
-from brenner.delta.schema import RELATIONS, SECTIONS
+from brenner.protocol.delta.schema import RELATIONS, SECTIONS
 from brenner.session.genealogy import (
     LINEAGE,
     Between,

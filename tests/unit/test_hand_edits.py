@@ -8,11 +8,9 @@ from brenner.artifact.model import Artifact, Killed
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
-from brenner.check.message import check_message
-from brenner.delta.model import Delta
-from brenner.delta.schema import Operation
-from brenner.thread.messages import parse_message_file
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.schema import Delta, Operation
+from brenner.protocol.messages import Posted, parse_message_file
+from brenner.protocol.validate import check_message
 from histories import moment
 from scenes import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
 

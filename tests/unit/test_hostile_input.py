@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.check.message import check_message
 from brenner.limits import MOST_BLOCKS, MOST_BODY_BYTES, MOST_JSON_DEPTH
+from brenner.protocol.validate import check_message
 from parts import need
 
 HEADERS = b"Thread: RS-20251230-cell-fate-dichotomy\nFrom: A\nTo: B\nSubject: DELTA[opus]: x\n\n"

@@ -2,20 +2,20 @@
 
 import pytest
 
-from brenner.check.message import check_message
 from brenner.cli import artifact, mail
 from brenner.cli.main import COMMANDS
-from brenner.delta.read import read_deltas
-from brenner.delta.schema import MOST_SCORE, SCORE_PARTS, Operation
 from brenner.diagnostics.model import Refused
-from brenner.roster.model import Roster, RosterEntry
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import MOST_SCORE, SCORE_PARTS, Operation
+from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.roster import Roster, RosterEntry
+from brenner.protocol.subjects import check_subject, parse_subject
+from brenner.protocol.validate import check_message
 from brenner.session.kickoff import PROMPTS, compose_kickoffs, shorthand_of
 from brenner.session.prompts import unified
 from brenner.session.prompts.how_to import Reader, how_to_contribute
 from brenner.session.prompts.model import Prompt
 from brenner.session.prompts.test_designer import SCORES
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.subjects import check_subject, parse_subject
 from kickoffs import CONTEXT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings, section, shown
 
 UNIFIED = PLAN._replace(roster=ROSTER._replace(mode="unified"))

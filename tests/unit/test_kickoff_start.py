@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import brenner
-from brenner.check.message import check_stored
 from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.protocol.messages import Message
+from brenner.protocol.validate import check_stored
 from brenner.session.excerpt import MOST_EXCERPT_CHARACTERS
 from brenner.session.kickoff import compose_kickoffs
-from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_thread import KickoffThread
 from brenner.workflows.rosters import RosterWish

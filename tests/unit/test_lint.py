@@ -11,8 +11,6 @@ from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.model import Artifact, Item, Killed, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.cli import artifact, main
-from brenner.delta.read import read_deltas
-from brenner.delta.schema import SECTIONS
 from brenner.diagnostics.catalogue import LINT_CODES
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import merging as merging_codes
@@ -27,6 +25,8 @@ from brenner.lint.rules import FILE_ONLY, RULES
 from brenner.lint.run import lint, lint_text
 from brenner.lint.sarif import to_sarif
 from brenner.lint.source_text import SourceText, read_source_text
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.delta.schema import SECTIONS
 from conformance.lint_kind import text_of
 
 ROOT = Path(__file__).parents[2]

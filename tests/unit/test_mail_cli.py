@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell, letter, posted, store_of
 
 

@@ -7,7 +7,7 @@ import pytest
 from archived import record
 from brenner.mail.archive import jsonl
 from brenner.mail.model import Agent, Record
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 
 FORGED = "FORGED  by me"

@@ -12,10 +12,10 @@ from brenner.cli.mail.excerpt import excerpt
 from brenner.cli.mail.table import cut
 from brenner.cli.marks import STYLE_OF_TYPE, agent_piece, subject_pieces
 from brenner.cli.sentences import joined, thread_argument
-from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.words import words_of
+from brenner.protocol.grammar import MESSAGE_TYPES
+from brenner.protocol.messages import ago, span
 from brenner.text import visible
-from brenner.thread.times import ago, span
 from strategies import any_text
 
 NOW = datetime(2026, 1, 2, 12, 0, 0, 5, tzinfo=UTC)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from brenner.thread.messages import render_message_file
+from brenner.protocol.messages import render_message_file
 from mail_shell import ELSEWHERE, HOSTILE, MESSAGE_KEYS, QUESTION, THREAD, Shell, letter, posted
 
 

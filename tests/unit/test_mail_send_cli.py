@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.thread.messages import Message, render_message_file
+from brenner.protocol.messages import Message, render_message_file
 from mail_shell import MESSAGE_KEYS, QUESTION, THREAD, Shell, letter
 
 WHOLE = ["--thread", THREAD, "--to", "BlueLake", "--subject", "INFO: x", "--body", "x"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.check.meant import is_meant
+from brenner.protocol.validate import is_meant
 
 # As plain mail these would be lost, wherever they are sent.
 ALWAYS = (

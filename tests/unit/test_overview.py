@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.artifact.model import Killed, Reference
+from brenner.protocol.thread_ids import ThreadKind
 from brenner.session import overview_json as forms
 from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
 from brenner.session.overview import Awaited, Overview, Owed
@@ -20,7 +21,6 @@ from brenner.session.overview_json import (
     overview_json,
 )
 from brenner.session.status import Phase, Turn
-from brenner.thread.ids import ThreadKind
 from strategies import scalar_text
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

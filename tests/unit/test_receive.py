@@ -7,7 +7,7 @@ import pytest
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Profile, Trust
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.receive import Letter, Receipt, is_session, receive
 

@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.roster.decode import decode_either
-from brenner.roster.json_form import read_preset, read_roster, roster_json, unread_keys
-from brenner.roster.model import ROLES, Roster, RosterEntry, RosterPreset
-from brenner.roster.presets import DEFAULT_3_AGENT
-from brenner.roster.settings import read_settings
+from brenner.protocol.roster import DEFAULT_3_AGENT, ROLES, Roster, RosterEntry, RosterPreset
+from brenner.protocol.roster_config import (
+    decode_either,
+    read_preset,
+    read_roster,
+    read_settings,
+    roster_json,
+    unread_keys,
+)
 
 GENERATOR, DESIGNER, CRITIC = ROLES
 

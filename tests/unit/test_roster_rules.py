@@ -4,10 +4,17 @@ import pytest
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import blocks
-from brenner.roster.heuristic import role_of_name
-from brenner.roster.model import Mode, Role, Roster, RosterEntry
-from brenner.roster.section import read_configuration, render_configuration
-from brenner.roster.validate import validate_roster, validate_roster_coverage
+from brenner.protocol.roster import (
+    Mode,
+    Role,
+    Roster,
+    RosterEntry,
+    read_configuration,
+    render_configuration,
+    role_of_name,
+    validate_roster,
+    validate_roster_coverage,
+)
 
 GENERATOR, DESIGNER, CRITIC = (role.value for role in Role)
 TRIO = Roster(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.roster.model import Roster, RosterEntry
+from brenner.protocol.roster import Roster, RosterEntry
 from brenner.workflows.rosters import list_presets
 from roster_place import ABC, CRITIC, DESIGNER, GENERATOR, Place, by_toml, entry_json, ids, messages
 

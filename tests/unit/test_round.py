@@ -2,11 +2,11 @@
 
 import pytest
 
-from brenner.check.message import check_message, check_stored
-from brenner.check.sequence import check_sequence
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
-from brenner.thread.messages import render_message_file
+from brenner.protocol.compiled import check_sequence
+from brenner.protocol.messages import render_message_file
+from brenner.protocol.validate import check_message, check_stored
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.next_round import RoundOptions, start_round

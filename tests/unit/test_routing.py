@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.protocol.grammar import MESSAGE_TYPES
+from brenner.protocol.messages import Message
 from brenner.session.chain import Chain, replay
 from brenner.session.compiled import compose_compiled
 from brenner.session.dismissal import compose_dismissal
@@ -19,7 +20,6 @@ from brenner.session.routing import ROUTES, route
 from brenner.session.routing_evidence import evidence_of
 from brenner.session.standing import standing
 from brenner.session.void import compose_void
-from brenner.thread.messages import Message
 from brenner.workflows.chains import filed
 from mail.homes import Clock
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit

@@ -7,10 +7,10 @@ from unicodedata import category, normalize
 
 import pytest
 
-from brenner.grammar import MESSAGE_TYPES
 from brenner.mail.query import FILTERS, Query, matches, parse_query, render_query
 from brenner.mail.words import items_of, words_of
-from brenner.thread.messages import Message
+from brenner.protocol.grammar import MESSAGE_TYPES
+from brenner.protocol.messages import Message
 
 PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text("utf-8")
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

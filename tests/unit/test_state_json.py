@@ -16,7 +16,7 @@ from brenner.artifact.model import Reference
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, adopted_state, empty_state
 from brenner.artifact.state_json import decode_state, encode_state
-from brenner.thread.posted import Posted
+from brenner.protocol.messages import Posted
 from histories import moment
 from scenes import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to
 

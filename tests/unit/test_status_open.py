@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.model import ITEM_SECTIONS
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.messages import Message
 from brenner.session.attention import attention
 from brenner.session.status import Phase, SessionStatus, Turn
 from brenner.session.status_json import status_json
-from brenner.thread.messages import Message
 from chains import OPERATOR
 from scenes import ADD, EDIT, THREAD_ID
 from sittings import AGENTS, ANN, BEA, CAT, Sitting, add, edit

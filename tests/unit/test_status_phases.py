@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.mail.model import Profile
-from brenner.roster.model import Mode, Roster
+from brenner.protocol.roster import Mode, Roster
 from brenner.session.status import Phase, Turn
 from chains import OPERATOR
 from sittings import AGENTS, ANN, BEA, CAT, ROLES, ROSTER, Sitting, add, edit

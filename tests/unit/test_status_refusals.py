@@ -2,8 +2,8 @@
 
 import pytest
 
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta
 from brenner.session.chain import Chain
 from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
 from brenner.session.declarations import DISMISSAL_FENCE

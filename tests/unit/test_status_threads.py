@@ -8,8 +8,9 @@ import pytest
 from brenner.artifact.state import empty_state
 from brenner.cli.session.watch_words import what_follows
 from brenner.config import Project
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta
+from brenner.protocol.messages import Message, Posted
 from brenner.session.attention import attention
 from brenner.session.chain import replay
 from brenner.session.needs import Need, needs_of
@@ -17,8 +18,6 @@ from brenner.session.overview_of import overview_of
 from brenner.session.standing import standing, status_of
 from brenner.session.status import Phase, Turn
 from brenner.session.void import compose_void
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.watch_threads import Threads

@@ -4,13 +4,13 @@ from datetime import date
 
 import pytest
 
-from brenner.thread.ids import (
+from brenner.protocol.thread_ids import (
     ThreadKind,
     check_thread_id,
     classify_thread_id,
+    generate_thread_id,
     suggest_thread_id,
 )
-from brenner.thread.new_ids import generate_thread_id
 
 DAY = date(2025, 12, 30)
 

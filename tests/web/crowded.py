@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from session.desks import add
 from web.browsing import LAB, Show, show

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from playwright.sync_api import Locator, Page, expect
 
 from brenner.mail.model import Stored, Trust
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.web import links
 from brenner.workflows.acknowledge import Acknowledgement, send_ack
 from brenner.workflows.identity import renew

@@ -10,22 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import OPERATOR, Project
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import (
+from brenner.mail.mailbox import Mailbox
+from brenner.mail.model import Profile, Record, Stored
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     RESEARCH_THREAD,
     SCORE_PARTS,
     SECTIONS,
+    Delta,
     Field,
     FieldKind,
     Operation,
     Section,
 )
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Record, Stored
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message, content_hash
 from brenner.workflows.desk import Desk
 from web.hostile import HOSTILE
 

@@ -8,9 +8,9 @@ from typing import Any
 from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile
+from brenner.protocol.messages import Message
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.web.page import Answer, Page, PageFunction
 from brenner.web.rendering import html
 from brenner.web.visit import Visit

@@ -8,10 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from playwright.sync_api import expect
 
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import Operation
 from brenner.diagnostics.model import Refused
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, Operation
 from brenner.web.charts import Bar, Course, Scale, bars, courses, score_chart
 from brenner.web.pages import evidence, ledger
 from brenner.workflows.adopt_thread import adopt_thread

@@ -13,8 +13,8 @@ from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.protocol.messages import Message
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.thread.messages import Message
 from brenner.web import guests, links
 from brenner.workflows.identity import renew
 from program import brenner

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.web import guests, links
 from brenner.web.answering import STALE
 from brenner.workflows.compile import CompileOptions, compile_thread

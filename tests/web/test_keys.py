@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from brenner.thread.types import TYPES
+from brenner.protocol.message_types import TYPES
 from web.browsing import THREAD, Show, Window
 
 SESSION = f"/sessions/{THREAD}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from brenner.diagnostics.model import Refused
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.web.lab.compile_document import MOST_BLOCKS, MOST_ITEMS
 from brenner.web.lab.compiling import COMPILE as ACTION
 from brenner.web.lab.compiling import COMPLETE

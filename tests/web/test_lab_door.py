@@ -10,8 +10,8 @@ from brenner.config import OPERATOR
 from brenner.mail.abilities import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.web.lab.actions import ACTIONS
 from brenner.web.lab.logins import Login, Logins
 from brenner.web.links import own_path

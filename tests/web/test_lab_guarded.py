@@ -10,8 +10,8 @@ from brenner.diagnostics.codes.stores import SERVER_UNREACHABLE
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from serving.running import Inside, inside
 from web.lab_client import Client
 

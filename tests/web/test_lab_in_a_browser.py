@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.workflows.identity import renew
 from web.browsing import DESKTOP, PHONE, THREAD, Show, Window, window
 

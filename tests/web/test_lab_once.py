@@ -14,8 +14,8 @@ from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
 from brenner.diagnostics.model import Diagnostic, Refused, Unavailable, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
+from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.web.forms import Form, read_form, read_json
 from brenner.web.lab import once as once_module
 from brenner.web.lab.action import Done

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
 from brenner.diagnostics.model import Refused, Unavailable, Uncertain
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from brenner.web.forms import read_form, read_json
 from brenner.web.lab import (
     acknowledge,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from brenner.thread.messages import Message
-from brenner.thread.times import ago
+from brenner.protocol.messages import Message, ago
 from brenner.web import links
 from mail.letters import post
 from serving.running import inside

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.delta.blocks import is_delta_fence
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import is_delta_fence
 from brenner.web.allowed_html import ATTRIBUTES, REL, SCHEMES, TAGS, VALUES
 from brenner.web.markdown_html import MOST_SHOWN, MOST_TYPESET, Part, markdown, parts
 from web.hostile import HOSTILE, MARK, NOTED, WITH_NUL

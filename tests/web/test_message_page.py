@@ -11,7 +11,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.json_form import delivered_json
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope
-from brenner.thread.messages import parse_message_file
+from brenner.protocol.messages import parse_message_file
 from brenner.web.page import Download
 from brenner.web.pages import message, thread
 from web.browsing import THREAD as DEMO

@@ -16,9 +16,9 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.query import Query, parse_query
 from brenner.mail.words import words_of
+from brenner.protocol.messages import Message
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
-from brenner.thread.messages import Message
 from brenner.web.page import Page
 from brenner.web.pages import search
 from brenner.web.rendering import html

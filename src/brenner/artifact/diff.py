@@ -22,7 +22,7 @@ from brenner.artifact.model import (
     order_of,
 )
 from brenner.artifact.ranking import shown, total
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     RESEARCH_THREAD,
     SCORE_PARTS,

@@ -22,13 +22,13 @@ from unicodedata import normalize
 from brenner.artifact.layout import NOT_APPLICABLE
 from brenner.artifact.model import Artifact, Item
 from brenner.artifact.ranking import shown
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     Section,
 )
-from brenner.grammar import NAME_IN_DISCRIMINATES
+from brenner.protocol.grammar import NAME_IN_DISCRIMINATES
 
 # The field of each section that holds an outcome for each hypothesis
 OUTCOMES: Mapping[Section, str] = {

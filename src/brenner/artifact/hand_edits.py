@@ -22,16 +22,14 @@ from brenner.artifact.wishes import (
     objection,
     wishes,
 )
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import SECTIONS, Operation, Section
 from brenner.diagnostics.codes.deltas import DEPENDS_ON_REFUSED
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import SECTIONS, Delta, Operation, Section
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.subjects import compose_subject
 from brenner.text import visible
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.posted import Posted
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import DELTA
 
 _PUBLISHED = datetime(2000, 1, 1, tzinfo=UTC)  # any time: no artifact shows it
 _ROLE = "human"

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from brenner.artifact.kill_marks import KILLED, escape_marks, read_marks
 from brenner.artifact.layout import LAYOUT, TITLE, Layout
 from brenner.artifact.model import Item
-from brenner.delta.schema import (
+from brenner.markdown.escape import escape_also, escape_heading, escape_word, split_key, unescape
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     MOST_SCORE,
@@ -18,8 +19,7 @@ from brenner.delta.schema import (
     SECTION_ALIASES,
     Section,
 )
-from brenner.grammar import ITEM_ID
-from brenner.markdown.escape import escape_also, escape_heading, escape_word, split_key, unescape
+from brenner.protocol.grammar import ITEM_ID
 
 THIRD_ALTERNATIVE = "Third Alternative"
 MOST_POINTS = MOST_SCORE * len(SCORE_PARTS)

@@ -14,9 +14,15 @@ from brenner.artifact.diff import KILLED, FieldChange, ItemChange, Kind, diff
 from brenner.artifact.json_form import plain
 from brenner.artifact.merging.mentions import mentions, with_ids
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, fields
-from brenner.delta.model import Delta
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, FieldKind, Operation, Section
-from brenner.grammar import ITEM_ID
+from brenner.protocol.delta.schema import (
+    RESEARCH_THREAD,
+    SECTIONS,
+    Delta,
+    FieldKind,
+    Operation,
+    Section,
+)
+from brenner.protocol.grammar import ITEM_ID
 
 
 class Missing(NamedTuple):

@@ -35,7 +35,7 @@ from brenner.artifact.layout import (
 )
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, order_of
 from brenner.artifact.ranking import shown, total
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     MOST_SCORE,
@@ -44,7 +44,7 @@ from brenner.delta.schema import (
     SCORE_PARTS,
     Section,
 )
-from brenner.grammar import ITEM_ID
+from brenner.protocol.grammar import ITEM_ID
 
 _NOT_SAID = "not said"
 # What the heading of an item says already

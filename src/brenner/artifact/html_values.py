@@ -10,8 +10,8 @@ from unicodedata import category
 from brenner.artifact.item_text import in_order
 from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Reference
-from brenner.delta.schema import Field, FieldKind
-from brenner.grammar import MENTION, NAME_IN_DISCRIMINATES
+from brenner.protocol.delta.schema import Field, FieldKind
+from brenner.protocol.grammar import MENTION, NAME_IN_DISCRIMINATES
 from brenner.text import visible
 
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from brenner.artifact.kill_marks import escape_status
 from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Killed, Reference, order_of
-from brenner.delta.schema import MOST_SCORE
-from brenner.grammar import ANCHOR, ITEM_ID
 from brenner.markdown.escape import (
     escape,
     escape_also,
@@ -16,6 +14,8 @@ from brenner.markdown.escape import (
     split_list,
     unescape,
 )
+from brenner.protocol.delta.schema import MOST_SCORE
+from brenner.protocol.grammar import ANCHOR, ITEM_ID
 
 TRUE = "true"
 _COMMA = re.compile(r"\\.|,", re.DOTALL)

@@ -7,12 +7,7 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata
 from brenner.artifact.ranking import total
 from brenner.artifact.summary import changes, summary
 from brenner.artifact.words import word_spans
-from brenner.delta.schema import (
-    DISCRIMINATIVE_TESTS,
-    RESEARCH_THREAD,
-    FieldKind,
-    Section,
-)
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, FieldKind, Section
 
 _LISTS = (FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES)
 _MAPS = (FieldKind.OUTCOMES, FieldKind.SCORE)

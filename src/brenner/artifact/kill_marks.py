@@ -10,8 +10,8 @@ import re
 from typing import NamedTuple
 
 from brenner.artifact.model import Killed
-from brenner.grammar import ISO_TIME, ITEM_ID
 from brenner.markdown.escape import character_reference, escape_also, unescape
+from brenner.protocol.grammar import ISO_TIME, ITEM_ID
 
 KILLED = "[KILLED]"
 KILLED_WORD = "KILLED"

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
     ASSUMPTION_LEDGER,

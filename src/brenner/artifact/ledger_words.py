@@ -1,7 +1,7 @@
 """A block of the ledger in words: what it says, and what became of it. The same everywhere."""
 
 from brenner.artifact.ledger import Entry, Outcome
-from brenner.delta.schema import Operation
+from brenner.protocol.delta.schema import Operation
 
 
 def block_words(entry: Entry) -> str:

@@ -18,7 +18,7 @@ from brenner.artifact.merging.shortcomings import shortcomings, unknown_agents
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import State, Version
 from brenner.diagnostics.model import Diagnostic
-from brenner.thread.posted import Posted, in_thread_order
+from brenner.protocol.messages import Posted, in_thread_order
 
 OPERATOR = "Operator"
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Section
-from brenner.delta.values import is_blank
-from brenner.grammar import ITEM_ID
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Section
+from brenner.protocol.delta.validate import is_blank
+from brenner.protocol.grammar import ITEM_ID
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 

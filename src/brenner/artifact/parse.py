@@ -13,15 +13,15 @@ from brenner.artifact.parse_items import Closed, close_item
 from brenner.artifact.parse_walk import Walk
 from brenner.artifact.parse_wrapping import find_document, second_artifact, tell_wrapping
 from brenner.artifact.parsed import Outline, ParsedArtifact
-from brenner.delta.schema import (
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.markdown.blocks import blocks
+from brenner.markdown.front_matter import read_front_matter
+from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     DISCRIMINATIVE_TESTS,
     RESEARCH_THREAD,
     SECTIONS,
 )
-from brenner.diagnostics.codes import artifacts as codes
-from brenner.markdown.blocks import blocks
-from brenner.markdown.front_matter import read_front_matter
 
 
 def parse_artifact(text: str) -> ParsedArtifact:

@@ -12,9 +12,9 @@ from brenner.artifact.item_text import (
     split_outcomes,
 )
 from brenner.artifact.notes import Notes
-from brenner.delta.schema import MOST_SCORE, FieldKind
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.markdown.escape import unescape, unstruck
+from brenner.protocol.delta.schema import MOST_SCORE, FieldKind
 
 
 class Entry(NamedTuple):

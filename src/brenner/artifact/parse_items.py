@@ -16,15 +16,15 @@ from brenner.artifact.notes import Note, Notes
 from brenner.artifact.parse_fields import FieldReader, OpenField
 from brenner.artifact.parsed import Place
 from brenner.artifact.ranking import total
-from brenner.delta.schema import (
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.markdown.escape import unescape
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     Section,
 )
-from brenner.diagnostics.codes import artifacts as codes
-from brenner.markdown.escape import unescape
 from brenner.text import nearest, perhaps
 
 KILLED_BY_FIELD, REASON_FIELD = "killed_by", "reason"

@@ -16,8 +16,8 @@ from brenner.artifact.layout import (
     Layout,
 )
 from brenner.artifact.parse_items import KILLED_BY_FIELD, REASON_FIELD, OpenItem
-from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
 from brenner.markdown.escape import unescape
+from brenner.protocol.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
 
 # `**Claim**: text`. Others put the colon inside, or strike the line through as a whole.
 _LABEL = re.compile(

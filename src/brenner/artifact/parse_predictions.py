@@ -7,10 +7,10 @@ from brenner.artifact.layout import CONDITION_COLUMN, ID_COLUMN
 from brenner.artifact.notes import Notes
 from brenner.artifact.parse_fields import Entry, OpenField
 from brenner.artifact.parse_items import OpenItem
-from brenner.delta.schema import PREDICTIONS_TABLE, FieldKind
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.grammar import ITEM_ID
 from brenner.markdown.escape import Row, Table, unescape
+from brenner.protocol.delta.schema import PREDICTIONS_TABLE, FieldKind
+from brenner.protocol.grammar import ITEM_ID
 
 _CONDITIONS = frozenset(
     {CONDITION_COLUMN.casefold(), "observation / condition", "observation", "condition"}

@@ -22,17 +22,17 @@ from brenner.artifact.parse_labels import (
     said_killed,
 )
 from brenner.artifact.parse_predictions import Columns, read_rows
-from brenner.delta.schema import (
+from brenner.diagnostics.codes import artifacts as codes
+from brenner.markdown.blocks import Block, Kind
+from brenner.markdown.escape import read_table, split_key
+from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     FieldKind,
     Section,
 )
-from brenner.diagnostics.codes import artifacts as codes
-from brenner.grammar import ITEM_ID
-from brenner.markdown.blocks import Block, Kind
-from brenner.markdown.escape import read_table, split_key
+from brenner.protocol.grammar import ITEM_ID
 
 _TEXTS = frozenset({FieldKind.TEXT, FieldKind.CHOICE})
 _LISTS = frozenset(FieldKind) - _TEXTS - {FieldKind.FLAG}

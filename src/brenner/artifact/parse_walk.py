@@ -10,11 +10,11 @@ from brenner.artifact.notes import Note, Notes
 from brenner.artifact.parse_fields import OpenField
 from brenner.artifact.parse_items import ITEM_LEVEL, OpenItem, Written
 from brenner.artifact.parse_text import OpenText, Part, part_of
-from brenner.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.grammar import ITEM_ID
 from brenner.markdown.blocks import Block, Kind
 from brenner.markdown.escape import unescape
+from brenner.protocol.delta.schema import PREDICTIONS_TABLE, RESEARCH_THREAD, FieldKind, Section
+from brenner.protocol.grammar import ITEM_ID
 from brenner.text import nearest, perhaps
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from brenner.artifact.model import Item, order_of
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, Section
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, Section
 
 
 def total(test: Item) -> int:

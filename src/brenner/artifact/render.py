@@ -31,14 +31,14 @@ from brenner.artifact.layout import (
 )
 from brenner.artifact.model import Artifact, Item, Reference, order_of
 from brenner.artifact.ranking import shown
-from brenner.delta.schema import (
+from brenner.markdown.escape import escape, escape_cell, escape_word, render_table
+from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     RESEARCH_THREAD,
     FieldKind,
 )
-from brenner.markdown.escape import escape, escape_cell, escape_word, render_table
 
 
 def render_artifact(artifact: Artifact) -> str:

@@ -14,7 +14,7 @@ from brenner.artifact.blame import NO_BLAME, Blame
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.merging.authors import Memory
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata
-from brenner.grammar import ITEM_ID
+from brenner.protocol.grammar import ITEM_ID
 
 Counts = Mapping[str, int]  # the highest number given so far, by the prefix of the section
 NO_COUNTS: Counts = MappingProxyType({section.prefix: 0 for section in ITEM_SECTIONS})

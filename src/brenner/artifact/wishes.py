@@ -12,19 +12,18 @@ from brenner.artifact.json_form import plain
 from brenner.artifact.merging.mentions import mentions, with_ids
 from brenner.artifact.merging.opened import LISTS, MAPS
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Value, order_of
-from brenner.delta.model import Delta
-from brenner.delta.problems import Problem
-from brenner.delta.schema import (
+from brenner.diagnostics.model import ERROR
+from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,
     SECTIONS,
+    Delta,
     Field,
     FieldKind,
     Operation,
     Section,
 )
-from brenner.delta.validate import validate
-from brenner.diagnostics.model import ERROR
+from brenner.protocol.delta.validate import Problem, validate
 from brenner.text import visible
 
 RATIONALE = "Edited by hand in the artifact's file"

@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 import click
 
-from brenner.check.message import check_message
-from brenner.check.report import Report
 from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.validate import Report, check_message
 from brenner.text import visible
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
@@ -82,7 +81,7 @@ class _Checked(NamedTuple):
 
     def reply(self, sender: str) -> str | None:
         """The Validation Error reply, where there is an error and somebody to tell."""
-        from brenner.check.reply import compose_reply
+        from brenner.session.validation_reply import compose_reply
 
         return None if self.report.valid else compose_reply(self.text, self.report, sender)
 

@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Sequence
 
-from brenner.check.report import Report
 from brenner.cli.mail.desk import CONTENT, FINE, desk
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.diagnostics.model import Summary, worst_first
+from brenner.protocol.validate import Report
 from brenner.text import visible
 from brenner.workflows.check_thread import CheckedMessage, check_thread
 

@@ -128,7 +128,7 @@ def _hint(error: click.ClickException, arguments: list[str]) -> str:
     if not isinstance(error, click.NoSuchOption):
         return ""
     from brenner.cli.sentences import thread_argument
-    from brenner.thread.ids import is_valid
+    from brenner.protocol.thread_ids import is_valid
 
     alike = (each for each in arguments if each.startswith(error.option_name))
     for each in alike:

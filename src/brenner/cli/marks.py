@@ -4,9 +4,9 @@ from types import MappingProxyType
 from zlib import crc32
 
 from brenner.cli.folding import PLAIN, Piece, Style
+from brenner.protocol.message_types import TYPES, ColourRole
+from brenner.protocol.subjects import parse_subject
 from brenner.text import visible
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import TYPES, ColourRole
 
 QUIET: Style = MappingProxyType({"dim": True})
 STRONG: Style = MappingProxyType({"bold": True})

@@ -5,17 +5,16 @@ from datetime import UTC, datetime
 
 import click
 
-from brenner.check.new import Known, new_message
 from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import write_json
-from brenner.delta.schema import SECTIONS, Operation
-from brenner.delta.template import operations_of
 from brenner.diagnostics.codes import messages as codes
-from brenner.grammar import AGENT_NAME
-from brenner.thread.ids import check_thread_id, is_valid
-from brenner.thread.messages import render_message_file
-from brenner.thread.subjects import ROLE_SHORTHANDS
-from brenner.thread.types import DELTA, KICKOFF, TYPES, MessageType
+from brenner.protocol.delta.schema import SECTIONS, Operation
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.message_types import DELTA, KICKOFF, TYPES, MessageType
+from brenner.protocol.messages import render_message_file
+from brenner.protocol.subjects import ROLE_SHORTHANDS
+from brenner.protocol.templates import Known, new_message, operations_of
+from brenner.protocol.thread_ids import check_thread_id, is_valid
 
 
 @click.command()

@@ -33,7 +33,7 @@ def read_message(path: str, settings: Settings) -> str | Diagnostic:
 
     The project decides how long it may be. Only for a long text the project is looked up.
     """
-    from brenner.check.message import too_large, too_large_for  # other files are no messages
+    from brenner.protocol.validate import too_large, too_large_for  # other files are no messages
 
     text = read_text(path)
     is_longer = isinstance(text, Diagnostic) and text.code is codes.MESSAGE_TOO_LARGE

@@ -3,13 +3,6 @@
 from collections.abc import Iterator
 
 from brenner.artifact.layout import NOT_APPLICABLE
-from brenner.delta.schema import (
-    ANOMALY_REGISTER,
-    ASSUMPTION_LEDGER,
-    DISCRIMINATIVE_TESTS,
-    HYPOTHESIS_SLATE,
-    PREDICTIONS_TABLE,
-)
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.anchors import has_long_range, has_short_range
@@ -18,6 +11,13 @@ from brenner.lint.context import Context, called
 from brenner.lint.fixes import known_only, mended_anchors, replaced, with_edit
 from brenner.lint.hypotheses import anchored
 from brenner.lint.tests import named_in
+from brenner.protocol.delta.schema import (
+    ANOMALY_REGISTER,
+    ASSUMPTION_LEDGER,
+    DISCRIMINATIVE_TESTS,
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+)
 
 
 def anchors_in_one_form(on: Context) -> Iterator[Diagnostic]:

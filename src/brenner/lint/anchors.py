@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from brenner.delta.values import ascends, is_blank
-from brenner.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
+from brenner.protocol.delta.validate import ascends, is_blank
+from brenner.protocol.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
 
 LABEL = "[inference]"
 INFERENCES = frozenset({"inference", LABEL})

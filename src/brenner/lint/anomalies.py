@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from brenner.delta.schema import ANOMALY_REGISTER
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.choices import not_a_choice
 from brenner.lint.context import Context
+from brenner.protocol.delta.schema import ANOMALY_REGISTER
 
 _SECTION = ANOMALY_REGISTER
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from brenner.delta.schema import ASSUMPTION_LEDGER
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.choices import not_a_choice
 from brenner.lint.context import Context
 from brenner.lint.fixes import with_flag
+from brenner.protocol.delta.schema import ASSUMPTION_LEDGER
 
 _SECTION = ASSUMPTION_LEDGER
 

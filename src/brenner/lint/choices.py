@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from brenner.delta.schema import Section
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.lint.context import Context
 from brenner.lint.fixes import with_edit
+from brenner.protocol.delta.schema import Section
 from brenner.text import surely
 
 

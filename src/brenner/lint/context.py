@@ -12,11 +12,11 @@ from typing import NamedTuple
 from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item
 from brenner.artifact.parsed import NO_LINES, Outline, ParsedArtifact, Place
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.grammar import ITEM_ID
 from brenner.lint.source_text import SourceText
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
+from brenner.protocol.grammar import ITEM_ID
 from brenner.text import visible
 
 # What the reader of a file says of text that it did read. Whatever else it says, something was

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 
 _SECTION = ADVERSARIAL_CRITIQUE
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from brenner.artifact.model import Item, order_of
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import Operation, Section
-from brenner.delta.validate import validate
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BLOCK_BYTES
 from brenner.lint.anchors import mended
 from brenner.lint.context import Context
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import Delta, Operation, Section
+from brenner.protocol.delta.validate import validate
 
 # A delta that mends many violations of one item at once stands at the first few of them only:
 # repeated at each, a long list of faults would make a report that grows with its square.

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES
 from brenner.artifact.model import Item
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, Section
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.anchors import INFERENCES, LABEL, suggested, what_is_wrong
 from brenner.lint.context import Context
 from brenner.lint.fixes import mended_anchors, with_edit, with_flag
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, Section
 from brenner.text import perhaps
 
 _SECTION = HYPOTHESIS_SLATE

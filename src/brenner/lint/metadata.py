@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from brenner.delta.values import is_blank
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.grammar import ISO_TIME
 from brenner.lint.context import Context
 from brenner.markdown.front_matter import read_front_matter
+from brenner.protocol.delta.validate import is_blank
+from brenner.protocol.grammar import ISO_TIME
+from brenner.protocol.thread_ids import check_thread_id
 from brenner.text import perhaps
-from brenner.thread.ids import check_thread_id
 
 STATUSES = ("draft", "active", "closed")
 _DAY = 10  # the characters of 2025-12-30

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from brenner.artifact.layout import ID_COLUMN, MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
 from brenner.artifact.model import Item
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context, called, is_well_formed
 from brenner.lint.fixes import with_edit
 from brenner.lint.structure import malformed, why_malformed
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE
 
 _SECTION = PREDICTIONS_TABLE
 INDETERMINATE = "indeterminate"

@@ -7,13 +7,13 @@ such field, so they say it in their text, or by a reference to an item of some s
 from collections.abc import Iterable, Iterator
 
 from brenner.artifact.model import Item
-from brenner.delta.schema import ANOMALY_REGISTER, ASSUMPTION_LEDGER
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import SOURCE_IN_TEXT
 from brenner.lint.anchors import INFERENCES, LABEL, cited
 from brenner.lint.context import Context
 from brenner.lint.hypotheses import anchored
+from brenner.protocol.delta.schema import ANOMALY_REGISTER, ASSUMPTION_LEDGER
+from brenner.protocol.grammar import SOURCE_IN_TEXT
 
 # The field of each of the two sections that is a claim
 _CLAIMS = ((ASSUMPTION_LEDGER, "statement"), (ANOMALY_REGISTER, "observation"))

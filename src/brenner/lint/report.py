@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 from brenner.artifact.model import order_of
-from brenner.delta.schema import SECTIONS
 from brenner.diagnostics.model import Diagnostic, Summary, worst_first
-from brenner.grammar import ITEM_ID
 from brenner.lint.judgement import QUESTIONS
 from brenner.lint.rules import RULES
+from brenner.protocol.delta.schema import SECTIONS
+from brenner.protocol.grammar import ITEM_ID
 
 
 class LintReport(NamedTuple):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from brenner.delta.schema import RESEARCH_THREAD
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.lint.context import Context
+from brenner.protocol.delta.schema import RESEARCH_THREAD
 
 
 def question(on: Context) -> Iterator[Diagnostic]:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from brenner.artifact.layout import LAYOUT, LAYOUT_OF
 from brenner.artifact.model import ITEM_SECTIONS, Item
-from brenner.delta.schema import ANOMALY_REGISTER, PREDICTIONS_TABLE, SECTIONS, Section
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import ITEM_ID
 from brenner.lint.context import Context, is_well_formed
 from brenner.lint.order import misplaced
+from brenner.protocol.delta.schema import ANOMALY_REGISTER, PREDICTIONS_TABLE, SECTIONS, Section
+from brenner.protocol.grammar import ITEM_ID
 
 _RANK = {section_id: number for number, section_id in enumerate(SECTIONS)}
 _SECOND = 2

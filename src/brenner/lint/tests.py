@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from brenner.artifact.ranking import total
-from brenner.delta.schema import DISCRIMINATIVE_TESTS, MOST_SCORE, SCORE_PARTS
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import NAME_IN_DISCRIMINATES
 from brenner.lint.context import Context, called
 from brenner.lint.order import misplaced
+from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, MOST_SCORE, SCORE_PARTS
+from brenner.protocol.grammar import NAME_IN_DISCRIMINATES
 
 _SECTION = DISCRIMINATIVE_TESTS
 

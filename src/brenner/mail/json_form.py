@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from brenner.mail.model import Agent, Delivery, Received, Stored, Trust
-from brenner.thread.posted import iso
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import iso
 
 
 def stored_json(stored: Stored) -> dict[str, object]:

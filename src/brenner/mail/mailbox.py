@@ -37,7 +37,7 @@ from brenner.mail.model import (
     Wish,
 )
 from brenner.mail.query import Query
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 EVERYTHING = InboxFilter()
 

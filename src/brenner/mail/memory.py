@@ -39,10 +39,9 @@ from brenner.mail.model import (
 from brenner.mail.query import Query, matches
 from brenner.mail.restoring import Landing, strangers, true_links
 from brenner.mail.rules import fits, order
-from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.types import wants_ack
+from brenner.protocol.body import OpenDebt, named_messages, settled_by
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message, content_hash
 
 # What an import that fails takes back
 _CONTENTS = ("_agents", "_messages", "_read_at", "_owed", "_acknowledged_by")

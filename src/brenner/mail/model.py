@@ -4,9 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
-from brenner.thread.subjects import parse_subject
+from brenner.protocol.messages import Message, Posted
+from brenner.protocol.subjects import parse_subject
 
 
 class Profile(NamedTuple):

@@ -12,8 +12,8 @@ from zlib import crc32
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import AGENT_NAME
-from brenner.thread.types import UNFILLED_NAME
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.message_types import UNFILLED_NAME
 
 _MOST_CHARACTERS = 64
 _MOST_READ = 256  # of a longer one; the normal form of a run of marks takes more than linear time

@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
 from brenner.mail.words import items_of, words_of
+from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
+from brenner.protocol.messages import Message, iso
 from brenner.text import nearest, perhaps
-from brenner.thread.messages import Message
-from brenner.thread.posted import iso
 
 
 class Query(NamedTuple):

@@ -8,11 +8,10 @@ from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES
 from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Since, Stored, Trust
 from brenner.mail.query import Query
+from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
+from brenner.protocol.messages import Message, in_thread_order
 from brenner.session.declarations import is_decision
 from brenner.text import nearest, perhaps
-from brenner.thread.messages import Message
-from brenner.thread.posted import in_thread_order
-from brenner.thread.types import COMPILED, DELTA, INFO, KICKOFF
 
 # A clock that is set back a little must not put an answer before its question. One that is set
 # back by more was wrong before, and is right now.

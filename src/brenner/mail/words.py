@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from unicodedata import category, normalize
 
-from brenner.grammar import ITEM_IN_MAIL
+from brenner.protocol.grammar import ITEM_IN_MAIL
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
 _BEYOND_ASCII = re.compile(r"([^\x00-\x7f]+)")

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.delta.json_strict import NotJSON, decode
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mcp.bounds import beyond_bounds
 from brenner.mcp.tool import Argument, Kind
+from brenner.protocol.delta.lenient_json import NotJSON, decode
 from brenner.text import nearest, perhaps
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)

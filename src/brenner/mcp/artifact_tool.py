@@ -6,12 +6,12 @@ from brenner.artifact.blame import Blame, Source
 from brenner.artifact.model import Item
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
-from brenner.grammar import ITEM_ID
 from brenner.mail.mailbox import Mailbox
 from brenner.mcp.framing import Author, Foreign, answered, word
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.who import AGENT, TOKEN, Reader, note_fetched, reader_of
-from brenner.thread.posted import iso
+from brenner.protocol.grammar import ITEM_ID
+from brenner.protocol.messages import iso
 from brenner.workflows import part_of_artifact as parts
 from brenner.workflows.receive import has_session_mail
 from brenner.workflows.versions import LoadedVersion, Target, load_version

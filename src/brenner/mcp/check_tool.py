@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.message import check_composed
-from brenner.check.report import Report, deltas_json
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE
 from brenner.diagnostics.model import Diagnostic, Refused, Summary, worst_first
@@ -15,7 +13,8 @@ from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.violations import told_json, told_lines
 from brenner.mcp.who import agent_of
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.validate import Report, check_composed, deltas_json
 from brenner.workflows.leading import leading_type
 from brenner.workflows.receive import Examined, Letter, examine
 

@@ -11,9 +11,9 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.grammar import AGENT_NAME
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Answer
+from brenner.protocol.grammar import AGENT_NAME
 
 _MOST_NAMED = 6
 _BYTES = 6

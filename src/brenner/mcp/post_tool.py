@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merging.contribution import stated_base
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
@@ -13,7 +12,6 @@ from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
 from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, Refused, worst_first
 from brenner.diagnostics.truncate import of_message
-from brenner.grammar import AGENT_NAME
 from brenner.mail.model import Envelope, Sent, Stored, Trust
 from brenner.markdown.blocks import blocks
 from brenner.mcp.framing import answered, word
@@ -21,6 +19,8 @@ from brenner.mcp.identity import acting
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.violations import in_delta, refusal, told_json, told_lines
 from brenner.mcp.who import AGENT, TOKEN, agent_of, last_fetched
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.grammar import AGENT_NAME
 from brenner.workflows.contribute import (
     Contribution,
     Expected,

@@ -12,9 +12,9 @@ from brenner.mcp.directory import numbers
 from brenner.mcp.shapes import Shape, arguments_shape, payload_shape
 from brenner.mcp.tool import Answer, Call
 from brenner.mcp.violations import told_lines
-from brenner.thread.messages import Message
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import parse_subject
 from brenner.workflows.receive import Letter, Receipt, receive
 
 

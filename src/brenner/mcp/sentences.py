@@ -9,11 +9,11 @@ those, a place is found wrongly, and still nothing stands there that is not a nu
 import re
 from string import Formatter
 
-from brenner.delta.schema import SECTIONS, Operation
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.grammar import AGENT_NAME, ITEM_ID, VERSION
-from brenner.thread.ids import is_valid
+from brenner.protocol.delta.schema import SECTIONS, Operation
+from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
+from brenner.protocol.thread_ids import is_valid
 
 _LEFT_OUT = "…"
 _KNOWN = frozenset(

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from brenner.mail.model import PLAIN, Envelope, Importance, Received, Stored
 from brenner.mcp.directory import written
 from brenner.mcp.project_key import PROJECT_ID
-from brenner.thread.messages import Message
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message
 
 Shape = dict[str, object]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from brenner.protocol.message_types import KICKOFF
 from brenner.session.status import AWAITED, Phase, Turn
-from brenner.thread.types import KICKOFF
 from brenner.workflows.my_task import Task, Waiting
 
 _KICKOFF = "Read the kickoff, message {0}: `resource://message/{0}`."

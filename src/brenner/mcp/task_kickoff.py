@@ -4,8 +4,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.markdown.blocks import blocks
 from brenner.mcp.artifact_tool import author_of
 from brenner.mcp.framing import Foreign
+from brenner.protocol.body import find_section, sections
 from brenner.session.status import AWAITED
-from brenner.thread.sections import find_section, sections
 from brenner.workflows.my_task import Task
 
 _SECTIONS = ("Current State", "Context", "Excerpt", "Initial Hypotheses", "Constraints")

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from brenner.delta.schema import Operation
-from brenner.grammar import ITEM_ID
 from brenner.mail.mailbox import Mailbox
 from brenner.mcp.artifact_tool import author_of
 from brenner.mcp.framing import Foreign, answered, word
@@ -17,6 +15,8 @@ from brenner.mcp.task_kickoff import kickoff_says
 from brenner.mcp.tool import Answer, Argument, Call, Tool
 from brenner.mcp.violations import thread_json
 from brenner.mcp.who import AGENT, agent_of
+from brenner.protocol.delta.schema import Operation
+from brenner.protocol.grammar import ITEM_ID
 from brenner.session.kickoff import PROMPTS
 from brenner.session.status import AWAITED, OpenAck, OpenMessage, Refusal
 from brenner.workflows.desk import Desk

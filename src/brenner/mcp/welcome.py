@@ -7,7 +7,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.query import Query
 from brenner.mcp.registering import Registration
 from brenner.mcp.tool import Call
-from brenner.thread.types import KICKOFF
+from brenner.protocol.message_types import KICKOFF
 from brenner.workflows.identity import kept_digest
 
 _KEEP = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.artifact.model import Metadata
-from brenner.thread.cross_reference import cross_reference
+from brenner.protocol.thread_ids import cross_reference
 
 if TYPE_CHECKING:
     from brenner.artifact.hand_edits import HandEdits

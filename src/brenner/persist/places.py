@@ -10,8 +10,7 @@ from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import Refused, Unavailable
 from brenner.limits import MOST_FILE_NAME_BYTES
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import is_valid
+from brenner.protocol.thread_ids import cross_reference, is_valid
 
 ARTIFACTS = "artifacts"
 _ARCHIVE = ".mail.jsonl"

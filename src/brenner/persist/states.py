@@ -18,7 +18,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.persist.artifact_file import plain
 from brenner.persist.places import ARTIFACTS, is_in_repository
-from brenner.thread.cross_reference import cross_reference
+from brenner.protocol.thread_ids import cross_reference
 
 Status = Literal["Draft", "Pending", "Persisted"]
 

@@ -6,8 +6,8 @@ hash, so a message that was changed in the store must not count as the one that 
 
 from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.messages import content_hash
 from brenner.session.rebuild import Candidate, Filed, Rebuilt
-from brenner.thread.content_hash import content_hash
 
 _FIX = (
     "Restore the store from a backup, or import an archive of the thread into a new store: "

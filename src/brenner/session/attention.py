@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
+from brenner.protocol.messages import span
 from brenner.session.status import OpenMessage, Phase, SessionStatus
 from brenner.text import counted, visible
-from brenner.thread.posted import span
-from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 
 _MOST_NAMES = 3
 _MOST_ABOUT = 60

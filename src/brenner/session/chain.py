@@ -12,6 +12,8 @@ from typing import NamedTuple
 from brenner.artifact.state import State, Version, empty_state
 from brenner.diagnostics.codes.publishing import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
+from brenner.protocol.messages import in_thread_order
 from brenner.session.altered import altered_message, is_altered
 from brenner.session.chain_messages import (
     Aside,
@@ -29,8 +31,6 @@ from brenner.session.record import CompiledMessage, VersionRecord
 from brenner.session.refused import after_ledger
 from brenner.session.status import Refusal
 from brenner.session.void import Void
-from brenner.thread.posted import in_thread_order
-from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
 
 class Published(NamedTuple):

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from brenner import __version__
 from brenner.artifact.state_json import decode_state, encode_state
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.protocol.messages import iso
 from brenner.session.chain import Chain, Published
 from brenner.session.chain_messages import asides_of, candidate_of, declared_by
 from brenner.session.rebuild import Candidate, Filed
 from brenner.session.status import Refusal
-from brenner.thread.posted import iso
 
 _FORMAT = 4
 _DIGEST = 64

@@ -5,19 +5,19 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from brenner.delta.blocks import is_delta_fence
 from brenner.diagnostics.codes.artifacts import RECORD_UNREADABLE
 from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.codes.publishing import COMPILED_WITHOUT_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.markdown.blocks import blocks
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.message_types import DELTA, INFO
+from brenner.protocol.subjects import parse_subject
 from brenner.session.declarations import changes_versions
 from brenner.session.rebuild import Candidate, Filed
 from brenner.session.record import UnreadableRecordError, read_record, was_record
 from brenner.session.void import Void, voided_by
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import DELTA, INFO
 
 # The end of a list that is too long for the message: its command shows all asides of the thread
 _HAS_MORE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")

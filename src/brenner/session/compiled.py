@@ -8,6 +8,11 @@ from brenner.diagnostics.codes.publishing import ARTIFACT_TOO_LARGE_TO_INLINE
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES
 from brenner.markdown.escape import escape
+from brenner.protocol.body import in_fence, quoted, short
+from brenner.protocol.compiled import RECORD_INFO
+from brenner.protocol.message_types import COMPILED
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.session import compiled_remarks as remarks
 from brenner.session import compiled_sections as sections
 from brenner.session.publication import (
@@ -16,11 +21,6 @@ from brenner.session.publication import (
     contributors_of,
     description_of,
 )
-from brenner.thread.compiled_body import RECORD_INFO
-from brenner.thread.messages import Message
-from brenner.thread.quoting import in_fence, quoted, short
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import COMPILED
 
 __all__ = [
     "Contributor",

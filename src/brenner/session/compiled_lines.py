@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import how_many
+from brenner.protocol.body import quoted
 from brenner.session.publication import Publication
-from brenner.thread.quoting import quoted
 
 MOST_LISTED = 50
 MOST_TITLE = 120

@@ -7,6 +7,7 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Reference
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
+from brenner.protocol.body import quoted
 from brenner.session.compiled_lines import (
     MOST_ID,
     MOST_NAME,
@@ -18,7 +19,6 @@ from brenner.session.compiled_lines import (
 )
 from brenner.session.publication import Publication
 from brenner.text import counted
-from brenner.thread.quoting import quoted
 
 _MOST_FAULTS = 3  # of one block, and values of one conflict
 

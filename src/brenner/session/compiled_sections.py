@@ -8,10 +8,11 @@ from brenner.artifact.diff import KILLED, ItemChange, Kind
 from brenner.artifact.ledger import counts
 from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact
 from brenner.artifact.summary import summary
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.report import LintReport
 from brenner.markdown.escape import escape, render_table
+from brenner.protocol.body import quoted, quoted_cell
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.session.compiled_lines import (
     MOST_ID,
     MOST_LISTED,
@@ -25,7 +26,6 @@ from brenner.session.compiled_lines import (
 )
 from brenner.session.publication import Contributor, Publication, is_first
 from brenner.text import counted
-from brenner.thread.quoting import quoted, quoted_cell
 
 _MOST_ITEMS = 30  # of one contributor
 _MOST_FIELDS = 6

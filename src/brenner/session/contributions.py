@@ -10,8 +10,8 @@ from typing import NamedTuple
 from brenner.artifact.blame import Change
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.state import State
-from brenner.delta.schema import Operation
 from brenner.diagnostics.model import ERROR, worst_first
+from brenner.protocol.delta.schema import Operation
 
 
 class RoundCounts(NamedTuple):

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced
-from brenner.thread.messages import Message
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import COMPILED, INFO
+from brenner.protocol.message_types import COMPILED, INFO
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import parse_subject
 
 VOID_FENCE = "brenner-void"
 DISMISSAL_FENCE = "brenner-dismiss"

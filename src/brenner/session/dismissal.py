@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from brenner.markdown.escape import one_paragraph
+from brenner.protocol.message_types import INFO
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.session.declarations import DISMISSAL_FENCE, declaration, declared
 from brenner.session.letters import Letter
 from brenner.session.status import Refusal
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import INFO
 
 _MOST_NUMBERS = 10
 

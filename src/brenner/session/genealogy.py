@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import order_of
-from brenner.delta.schema import SECTIONS
+from brenner.protocol.delta.schema import SECTIONS
 from brenner.session.genealogy_facts import Described
 from brenner.session.reference_graph import Edge, ReferenceGraph
 

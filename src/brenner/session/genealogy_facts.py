@@ -8,7 +8,7 @@ from brenner.artifact.blame import KICKOFF, Source
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Artifact, Item
 from brenner.artifact.state import State
-from brenner.delta.schema import RESEARCH_THREAD, Operation, Section
+from brenner.protocol.delta.schema import RESEARCH_THREAD, Operation, Section
 
 _PROPOSALS = frozenset({Operation.ADD, KICKOFF})
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from brenner.artifact.merging.circles import Node
+from brenner.protocol.messages import iso
 from brenner.session.genealogy import (
     Describe,
     FirstProposed,
@@ -12,7 +13,6 @@ from brenner.session.genealogy import (
 )
 from brenner.session.genealogy_facts import Described, Kill, Proposal, SessionFacts
 from brenner.session.reference_graph import Edge
-from brenner.thread.posted import iso
 
 DescribeSession = Callable[[str], SessionFacts]
 

@@ -9,10 +9,19 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import ERROR, Refused
 from brenner.markdown.escape import escape_heading
-from brenner.roster.model import Mode, Role, Roster, RosterEntry
-from brenner.roster.roles import role_in
-from brenner.roster.section import render_configuration
-from brenner.roster.validate import validate_roster, validate_roster_coverage
+from brenner.protocol.message_types import KICKOFF
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import (
+    Mode,
+    Role,
+    Roster,
+    RosterEntry,
+    render_configuration,
+    role_in,
+    validate_roster,
+    validate_roster_coverage,
+)
+from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 from brenner.session.prompts import (
     adversarial_critic,
     hypothesis_generator,
@@ -25,9 +34,6 @@ from brenner.session.round_kickoff import Round, current_state, excerpt_note, op
 from brenner.session.round_outputs import round_outputs
 from brenner.session.user_text import embedded, one_line, quotation
 from brenner.text import visible
-from brenner.thread.messages import Message
-from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject
-from brenner.thread.types import KICKOFF
 
 PROMPTS: dict[str, Prompt] = {
     Role.HYPOTHESIS_GENERATOR: hypothesis_generator.PROMPT,

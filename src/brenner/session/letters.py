@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from brenner.protocol.messages import Message, in_thread_order
 from brenner.session.chain_messages import type_of
 from brenner.session.rebuild import Filed
-from brenner.thread.messages import Message
-from brenner.thread.posted import in_thread_order
 
 
 class Letter(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple, TypeAlias
 
+from brenner.protocol.messages import span
 from brenner.session.needs import WAITING, Need, needs_of
 from brenner.session.overview import Overview, Owed, is_overdue
 from brenner.session.status import Phase, Turn
 from brenner.session.status_words import PHASE_WORDS
 from brenner.text import counted, visible
-from brenner.thread.times import span
 
 # What is counted are sessions, not what waits in them
 _SESSIONS: dict[Need, str] = {

@@ -7,9 +7,9 @@ from shlex import quote
 from typing import NamedTuple
 
 from brenner.diagnostics.model import worst_first
+from brenner.protocol.message_types import BLOCKED, KICKOFF, QUESTION, placeholder
 from brenner.session.status import OpenAck, Phase, Refusal, SessionStatus, Turn
 from brenner.text import as_option, counted, joined, thread_argument, visible
-from brenner.thread.types import BLOCKED, KICKOFF, QUESTION, placeholder
 
 __all__ = ["Does", "Reader", "Step", "next_step"]
 # What keeps its author from working comes before everything that the operator can do herself

@@ -4,13 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from brenner.markdown.blocks import blocks
-from brenner.session.acknowledgements import named_in
+from brenner.protocol.body import find_section, named_in, says_just, sections
+from brenner.protocol.message_types import ACK, ACK_STATUSES, wants_ack
 from brenner.session.letters import Letter
 from brenner.session.rebuild import Filed
 from brenner.session.status import OpenAck
-from brenner.thread.body import says_just
-from brenner.thread.sections import find_section, sections
-from brenner.thread.types import ACK, ACK_STATUSES, wants_ack
 
 _COMPLETED = ACK_STATUSES[-1]
 

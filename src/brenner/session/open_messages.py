@@ -4,13 +4,8 @@ from collections.abc import Sequence
 
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fields
-from brenner.session.letters import Letter
-from brenner.session.open_acks import Given, debtors
-from brenner.session.status import OpenAck, OpenMessage
-from brenner.thread.body import listed_value
-from brenner.thread.sections import Section, find_section, sections
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import (
+from brenner.protocol.body import Section, find_section, listed_value, sections
+from brenner.protocol.message_types import (
     BLOCKED,
     BLOCKER_TYPES,
     CRITIQUE,
@@ -19,6 +14,10 @@ from brenner.thread.types import (
     SEVERITIES,
     URGENCIES,
 )
+from brenner.protocol.subjects import parse_subject
+from brenner.session.letters import Letter
+from brenner.session.open_acks import Given, debtors
+from brenner.session.status import OpenAck, OpenMessage
 
 _ITEM = "item"
 # The section that says what a message is about, and the one that says how much it matters

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from brenner.artifact.model import Killed, Reference
+from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.status import Phase, Turn
-from brenner.thread.ids import ThreadKind
 
 
 class Awaited(NamedTuple):

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from brenner import __version__
 from brenner.artifact.kept import read_text
 from brenner.artifact.model import Killed, Reference
+from brenner.protocol.messages import iso
+from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.needs import needs_of
 from brenner.session.overview import Awaited, Overview, Owed
 from brenner.session.status import Phase, Turn
-from brenner.thread.ids import ThreadKind
-from brenner.thread.posted import iso
 
 _FORMAT = f"4 {__version__}"
 _DIGEST = 16

@@ -1,9 +1,9 @@
 """The row of a session in a list, from where it stands."""
 
 from brenner.artifact.model import Artifact
+from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.session.overview import Awaited, Overview, Owed
 from brenner.session.status import SessionStatus
-from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 
 # A list shows one line of it, and holds those of all sessions at once.
 _LONGEST_QUESTION = 300

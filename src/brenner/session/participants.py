@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
-from brenner.roster.json_form import read_roster
-from brenner.roster.model import Roster, RosterEntry
-from brenner.roster.roles import role_in
+from brenner.protocol.message_types import ACK, DELTA, KICKOFF
+from brenner.protocol.roster import Roster, RosterEntry, role_in
+from brenner.protocol.roster_config import read_roster
 from brenner.session.chain import Chain
 from brenner.session.letters import Letter
 from brenner.session.open_acks import Given
 from brenner.session.status import Participant, Turn
-from brenner.thread.types import ACK, DELTA, KICKOFF
 
 _NO_ASIDE = (ACK.name, DELTA.name, KICKOFF.name)
 

@@ -9,7 +9,6 @@ from brenner.artifact.merge import Merge, merge
 from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.delta.blocks import could_hold_strays, is_delta_fence
 from brenner.diagnostics.codes.messages import MB_004
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import of_messages
@@ -18,13 +17,14 @@ from brenner.lint.report import LintReport
 from brenner.lint.run import lint
 from brenner.lint.source_text import SourceText
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import iso
+from brenner.protocol.subjects import parse_subject
 from brenner.session.chain import Chain
 from brenner.session.compiled import Contributor, Publication, contributors_of
 from brenner.session.rebuild import Filed, open_conflicts, read_message, stamped, text_hash
 from brenner.session.record import CompiledMessage, VersionRecord, render_record
-from brenner.thread.posted import iso
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import DELTA
 
 
 class Compiler(NamedTuple):
@@ -131,7 +131,9 @@ def _overlooked(read: Iterable[Filed]) -> Iterator[Diagnostic]:
         body = blocks(message.body)
         found = [] if any(map(is_delta_fence, body)) else [MB_004.at(1)]
         if could_hold_strays(message.body, body):
-            from brenner.delta.stray import find_strays  # most messages hold nothing of the kind
+            from brenner.protocol.delta.stray import (
+                find_strays,  # most messages hold nothing of the kind
+            )
 
             found += [stray.diagnostic for stray in find_strays(message.body, body)]
         yield from (each._replace(message_id=filed.posted.id) for each in found)

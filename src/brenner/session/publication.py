@@ -8,10 +8,10 @@ from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import OPERATOR
 from brenner.artifact.model import Artifact, order_of
 from brenner.artifact.summary import changes, summary
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import ITEM_ID
 from brenner.lint.report import LintReport
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
+from brenner.protocol.grammar import ITEM_ID
 from brenner.text import counted
 
 _MOST_DESCRIPTION = 70  # `v12 ` and this are within what a subject's description should be

@@ -14,10 +14,10 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, Version, adopted_state
 from brenner.lint.run import lint
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import Posted, iso
 from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
 from brenner.text import visible
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.posted import Posted, iso
 
 _MOST_SHOWN = 60  # characters of a line that differs
 # Rules without which an artifact cannot be gone on with: IDs are well formed, and none stands twice

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from brenner.artifact.merging.circles import LeftOut
-from brenner.thread.posted import iso
+from brenner.protocol.messages import iso
 
 FORMAT = 1
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)

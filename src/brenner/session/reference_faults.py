@@ -9,10 +9,10 @@ from brenner.artifact.model import Killed, order_of
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import ITEM_ID
+from brenner.protocol.grammar import ITEM_ID
+from brenner.protocol.thread_ids import is_valid, suggest_thread_id
 from brenner.session.reference_graph import Edge, Known, ReferenceGraph
 from brenner.text import nearest, perhaps, visible
-from brenner.thread.ids import is_valid, suggest_thread_id
 
 _FIELD = "references"
 _MOST_STEPS = 12  # of a circle

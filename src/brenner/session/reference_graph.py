@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Artifact, Killed, Reference
-from brenner.delta.schema import RESEARCH_THREAD
+from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.session.circles import circles_of
 
 if TYPE_CHECKING:

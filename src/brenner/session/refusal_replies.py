@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from brenner.check.reply import told_of
 from brenner.session.rebuild import Filed
+from brenner.session.validation_reply import told_of
 
 
 def told_of_refusals(messages: Iterable[Filed]) -> frozenset[int]:

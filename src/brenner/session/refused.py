@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from brenner.artifact.ledger import Entry, Outcome
-from brenner.delta.blocks import read_blocks
-from brenner.delta.schema import Operation
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import read_blocks
+from brenner.protocol.delta.schema import Operation
 from brenner.session.status import Refusal
 
 # An author, an operation, and what it is about: an item or a target as written, or a section and

@@ -11,20 +11,19 @@ from typing import NamedTuple
 
 from brenner.artifact.conflicts import Conflict
 from brenner.artifact.model import Artifact, Item, order_of
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.grammar import CITED_SECTIONS, ITEM_ID_IN_PROSE
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks
+from brenner.protocol.body import find_section, quoted, sections
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
+from brenner.protocol.grammar import CITED_SECTIONS, ITEM_ID_IN_PROSE
+from brenner.protocol.message_types import CRITIQUE, KICKOFF
+from brenner.protocol.messages import in_thread_order
+from brenner.protocol.subjects import parse_subject
 from brenner.session.rebuild import Filed
 from brenner.session.status import LatestVersion, OpenMessage, SessionStatus
 from brenner.session.user_text import one_line
 from brenner.text import counted
-from brenner.thread.posted import in_thread_order
-from brenner.thread.quoting import quoted
-from brenner.thread.sections import find_section, sections
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import CRITIQUE, KICKOFF
 
 _NONE = "none"
 _MOST_LISTED = 20

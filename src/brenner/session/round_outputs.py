@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE, SECTIONS, Section
 from brenner.diagnostics.model import ERROR, Diagnostic
+from brenner.protocol.body import quoted
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, SECTIONS, Section
 from brenner.session.prompts.model import Prompt
 from brenner.session.round_kickoff import Round, about, field_of, open_ids
 from brenner.session.status import OpenMessage, Refusal
-from brenner.thread.quoting import quoted
 
 _MOST_LISTED = 10
 _MOST_NAME, _MOST_SUBJECT, _MOST_FAULT = 64, 80, 200

@@ -7,9 +7,9 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from brenner.protocol.messages import in_thread_order
 from brenner.session.chain import Chain, Published
 from brenner.session.rebuild import Filed
-from brenner.thread.posted import in_thread_order
 
 
 class Round(NamedTuple):

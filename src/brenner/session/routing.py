@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from brenner.artifact.ledger import Outcome
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
+from brenner.protocol.subjects import Subject, parse_subject
 from brenner.session.chain_messages import asides_of
 from brenner.session.rebuild import Filed
 from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed
@@ -18,7 +19,6 @@ from brenner.session.routing_answers import ack, claim, info, waiting
 from brenner.session.routing_scene import Scene
 from brenner.session.status import Phase, Refusal, SessionStatus
 from brenner.text import counted
-from brenner.thread.subjects import Subject, parse_subject
 
 __all__ = ["Evidence", "Route", "Step", "route"]
 

@@ -6,11 +6,11 @@ from brenner.artifact.diff import diff
 from brenner.artifact.ledger import Entry
 from brenner.artifact.summary import changes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.session.chain import Chain
 from brenner.session.chain_messages import type_of
 from brenner.session.rebuild import Filed
 from brenner.session.route import NOTHING_MORE, Evidence
-from brenner.thread.types import COMPILED, DELTA
 
 
 def evidence_of(

@@ -7,8 +7,10 @@ from brenner.artifact.blame import Blame
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.merge import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.lint.run import lint
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
+from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
+from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.chain import Chain
 from brenner.session.compiled_sections import has_third_alternative
 from brenner.session.dismissal import Dismissals
@@ -27,8 +29,6 @@ from brenner.session.status import (
     SessionStatus,
     Turn,
 )
-from brenner.thread.ids import classify_thread_id
-from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
 _SESSION = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"

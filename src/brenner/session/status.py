@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from brenner.artifact.model import Reference
 from brenner.diagnostics.model import Diagnostic
-from brenner.thread.ids import ThreadKind
+from brenner.protocol.thread_ids import ThreadKind
 
 
 class Phase(StrEnum):

@@ -6,6 +6,8 @@ Keys are only ever added.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
+from brenner.protocol.messages import iso
 from brenner.session.attention import attention
 from brenner.session.status import (
     LatestVersion,
@@ -15,8 +17,6 @@ from brenner.session.status import (
     Refusal,
     SessionStatus,
 )
-from brenner.thread.posted import iso
-from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 
 
 def status_json(status: SessionStatus, now: datetime, deadline: timedelta) -> dict[str, object]:

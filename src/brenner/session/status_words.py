@@ -4,9 +4,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from brenner.protocol.messages import span
 from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
 from brenner.text import counted
-from brenner.thread.times import span
 
 PHASE_WORDS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",

@@ -9,11 +9,11 @@ a source are quoted, line by line.
 import re
 from collections.abc import Iterator
 
-from brenner.delta.blocks import is_delta_fence
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.escape import fenced, fields
-from brenner.thread.sections import is_seen, normalised
-from brenner.thread.types import KICKOFF
+from brenner.protocol.body import is_seen, normalised
+from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.message_types import KICKOFF
 
 _MOST_PASSES = 8  # to escape one line may bring another one to light
 _BEFORE, _AFTER = "## Before\n\n", "\n\n## After\n"

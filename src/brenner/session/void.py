@@ -8,9 +8,9 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from brenner.markdown.escape import one_paragraph
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.session.declarations import VOID_FENCE, declaration, declared
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject
 
 # From this format on a declaration covers the content that it names and no other. Before it, one
 # named message stood for all messages of its number that were older by the store's clock.

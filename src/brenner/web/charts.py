@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from brenner.delta.schema import MOST_SCORE, SCORE_PARTS
+from brenner.protocol.delta.schema import MOST_SCORE, SCORE_PARTS
 from brenner.text import counted, cut
 from brenner.web import links
 from brenner.web.filters import plain

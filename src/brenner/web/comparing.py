@@ -5,7 +5,7 @@ from typing import NamedTuple
 from brenner.artifact.diff import diff
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.model import Refused
-from brenner.thread.posted import iso
+from brenner.protocol.messages import iso
 from brenner.web import links
 from brenner.web.looks import SEEN, Look, seen
 from brenner.web.reading import Session

@@ -4,8 +4,8 @@ from brenner.artifact.json_form import artifact_json
 from brenner.artifact.ledger import ledger_json
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Stored
+from brenner.protocol.messages import iso
 from brenner.session.status_json import status_json
-from brenner.thread.posted import iso
 from brenner.web import links
 from brenner.web.reading import Session
 from brenner.web.visit import Visit

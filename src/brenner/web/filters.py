@@ -16,10 +16,10 @@ from markupsafe import Markup, escape
 from brenner.artifact.field_words import value_text
 from brenner.artifact.html_values import Known, lines_html, part_html, prose, text_html
 from brenner.artifact.model import Reference
-from brenner.delta.schema import SECTIONS, Field, FieldKind
+from brenner.protocol.delta.schema import SECTIONS, Field, FieldKind
+from brenner.protocol.message_types import TYPES
+from brenner.protocol.messages import ago, exact
 from brenner.text import counted, thread_argument
-from brenner.thread.times import ago, exact
-from brenner.thread.types import TYPES
 from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.markdown_html import markdown, parts
 from brenner.web.message_text import formatted, own_part

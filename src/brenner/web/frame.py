@@ -10,12 +10,12 @@ from brenner.artifact.model import Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.lint.run import lint
+from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.compiled_sections import statistics
 from brenner.session.status import SessionStatus
 from brenner.session.status_json import status_json
 from brenner.session.status_words import PHASE_WORDS, since_words, turn_words
 from brenner.text import joined, thread_argument
-from brenner.thread.ids import classify_thread_id
 from brenner.web import links
 from brenner.web.frame_card import card, contributors
 from brenner.web.frame_needs import needs_document

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from brenner.artifact.model import Artifact
 from brenner.lint.report import LintReport
+from brenner.protocol.message_types import DELTA
 from brenner.session.chain_messages import type_of
 from brenner.session.compiled_sections import schema_verdict, statistics, third_alternative
-from brenner.thread.types import DELTA
 from brenner.web.reading import Session
 
 

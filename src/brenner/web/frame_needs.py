@@ -7,10 +7,10 @@ who came by a link cannot do anything here, and is told of no command.
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
+from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.session.attention import Attention, attention
 from brenner.session.next_step import Does, Reader, Step, next_step
-from brenner.thread.types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
 from brenner.web import links
 from brenner.web.page import Document
 from brenner.web.reading import Session

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from brenner.protocol.message_types import COMPILED
+from brenner.protocol.messages import iso
 from brenner.session.chain_messages import type_of
 from brenner.session.rebuild import Filed
 from brenner.session.rounds import Round
-from brenner.thread.posted import iso
-from brenner.thread.types import COMPILED
 from brenner.web import links
 from brenner.web.reading import Session
 

@@ -10,7 +10,9 @@ from brenner.artifact.field_words import label_of
 from brenner.artifact.layout import LAYOUT_OF, SCORE_LABELS
 from brenner.artifact.model import Item
 from brenner.artifact.ranking import total
-from brenner.delta.schema import (
+from brenner.diagnostics.model import Diagnostic
+from brenner.mail.model import Trust
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,
     PREDICTIONS_TABLE,
@@ -18,9 +20,7 @@ from brenner.delta.schema import (
     SCORE_PARTS,
     Section,
 )
-from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import ITEM_ID
-from brenner.mail.model import Trust
+from brenner.protocol.grammar import ITEM_ID
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.page import Document

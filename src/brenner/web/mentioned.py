@@ -8,9 +8,9 @@ from functools import cache, cached_property
 
 from brenner.artifact.html_values import mentions
 from brenner.artifact.model import Item, Reference
-from brenner.grammar import ITEM_ID
 from brenner.lint.source_text import SourceText
-from brenner.thread.ids import is_valid
+from brenner.protocol.grammar import ITEM_ID
+from brenner.protocol.thread_ids import is_valid
 from brenner.web import links
 from brenner.web.item_view import Scene
 from brenner.web.visit import Visit

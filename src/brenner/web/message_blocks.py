@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.ledger_words import block_words, outcome_words
-from brenner.delta.blocks import could_hold_strays, read_blocks
-from brenner.delta.model import DeltaBlock
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.truncate import of_message
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Block
+from brenner.protocol.delta.parse import could_hold_strays, read_blocks
+from brenner.protocol.delta.schema import DeltaBlock
+from brenner.protocol.message_types import DELTA
 from brenner.session.chain_messages import asides_of
-from brenner.thread.types import DELTA
 from brenner.web.page import Document
 from brenner.web.reading import Session
 from brenner.workflows.chains import filed
@@ -145,7 +145,7 @@ def _strays(stored: Stored, found: list[Block]) -> list[Document]:
 def _stray_diagnostics(stored: Stored, found: list[Block]) -> Iterator[Diagnostic]:
     if stored.type != DELTA.name or not could_hold_strays(stored.message.body, found):
         return
-    from brenner.delta.stray import find_strays
+    from brenner.protocol.delta.stray import find_strays
 
     for each in find_strays(stored.message.body, found):
         yield each.diagnostic._replace(message_id=stored.id)

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from brenner.artifact.html_values import lines_html
 from brenner.markdown.blocks import Block, Kind, blocks
+from brenner.protocol.body import find_section, sections
 from brenner.text import cut
-from brenner.thread.sections import find_section, sections
 from brenner.web.markdown_parser import words_of
 
 _MOST_LINES, _MOST_CHARACTERS = 30, 2_400  # of a text that is not folded

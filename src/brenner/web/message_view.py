@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import delivery_json, stored_json
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
 from brenner.markdown.blocks import blocks
+from brenner.protocol.grammar import ITEM_ID_IN_PROSE
+from brenner.protocol.message_types import ACK, COMPILED
+from brenner.protocol.messages import iso
+from brenner.protocol.subjects import parse_subject
 from brenner.session.status import OpenAck
-from brenner.thread.posted import iso
-from brenner.thread.subjects import parse_subject
-from brenner.thread.types import ACK, COMPILED
 from brenner.web import links
 from brenner.web.comparing import before
 from brenner.web.markdown_html import work_of

@@ -13,6 +13,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.lint.report import LintReport
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of
+from brenner.protocol.messages import in_thread_order
 from brenner.session.contributions import Survival
 from brenner.session.reference_graph import ReferenceGraph
 from brenner.session.refusal_replies import told_of_refusals
@@ -20,7 +21,6 @@ from brenner.session.refused import BlockPlace
 from brenner.session.rounds import Round, rounds_of
 from brenner.session.settled import Settled, settled
 from brenner.session.standing import to_come
-from brenner.thread.posted import in_thread_order
 from brenner.web.kept_sessions import Kept
 from brenner.web.of_versions import OfVersions
 from brenner.web.place import Place, place_of

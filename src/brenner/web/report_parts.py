@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import cast
 
-from brenner.thread.posted import iso
+from brenner.protocol.messages import iso
 from brenner.web.comparing import before, side
 from brenner.web.frame import session_document
 from brenner.web.pages.diff_items import items_document

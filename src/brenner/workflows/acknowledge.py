@@ -12,9 +12,9 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust
 from brenner.mail.rules import check_recipient
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import ACK_STATUSES, PLACEHOLDER
+from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.workflows.keys import stored_key
 
 RECEIVED = "Received"

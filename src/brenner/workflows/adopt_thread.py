@@ -10,6 +10,8 @@ from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.lint.run import lint
 from brenner.mail.model import Stored
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import in_thread_order, iso
 from brenner.session.chain import Chain
 from brenner.session.chain_json import KeptChain
 from brenner.session.chain_messages import candidate_of
@@ -26,8 +28,6 @@ from brenner.session.rebuild import (
     text_hash,
 )
 from brenner.session.record import CompiledMessage, VersionRecord, render_record
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.posted import in_thread_order, iso
 from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk

@@ -13,8 +13,8 @@ from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
-from brenner.roster.model import Roster
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Roster
 
 _MOST_TRIES = 200
 

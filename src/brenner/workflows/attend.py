@@ -10,9 +10,8 @@ from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable
 from brenner.neighbours.launch import LeftOut, Opening
 from brenner.neighbours.programs import find
-from brenner.roster.model import Roster
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import is_valid
+from brenner.protocol.roster import Roster
+from brenner.protocol.thread_ids import cross_reference, is_valid
 from brenner.workflows.attended import Attended, NeighbourWish, Spawned, Told
 from brenner.workflows.desk import Desk
 from brenner.workflows.neighbours import NTM, TMUX, attach_command

@@ -8,8 +8,8 @@ from brenner.artifact.blame import Blame, Change, Path
 from brenner.artifact.json_form import plain
 from brenner.artifact.merging.opened import LISTS, MAPS, shown
 from brenner.artifact.model import Artifact, Item, order_of
-from brenner.delta.schema import SCORE_PARTS, Section
 from brenner.mail.model import Trust
+from brenner.protocol.delta.schema import SCORE_PARTS, Section
 
 _KILLED: Path = ("killed",)
 _NOTHING: Mapping[int, Trust | None] = MappingProxyType({})

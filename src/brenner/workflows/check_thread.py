@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from brenner.artifact.merge import OPERATOR
-from brenner.check.message import check_stored
-from brenner.check.report import Report
-from brenner.check.sequence import check_sequence
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread
+from brenner.protocol.compiled import check_sequence, subject_version
+from brenner.protocol.message_types import INFO
+from brenner.protocol.thread_ids import check_thread_id
+from brenner.protocol.validate import Report, check_stored
 from brenner.session.void import Void, voided_by
-from brenner.thread.compiled_body import subject_version
-from brenner.thread.ids import check_thread_id
-from brenner.thread.types import INFO
 from brenner.workflows.chains import filed
 
 

@@ -3,9 +3,9 @@
 from brenner.artifact.ledger import ledger_json
 from brenner.artifact.model import ITEM_SECTIONS, Artifact
 from brenner.artifact.summary import changes
-from brenner.delta.schema import RESEARCH_THREAD
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.diagnostics.truncate import of_messages
+from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.session.compiled_sections import statistics, third_alternative
 from brenner.workflows.compile import Compiled, Status
 

@@ -11,13 +11,6 @@ from typing import NamedTuple
 from brenner.artifact.ledger import Entry
 from brenner.artifact.merge import merge
 from brenner.artifact.merging.contribution import stated_base
-from brenner.check.message import check_composed
-from brenner.check.report import Report
-from brenner.delta.blocks import could_hold_strays, is_delta_fence, with_repairs
-from brenner.delta.given import Given, read_given
-from brenner.delta.json_strict import NotJSON, decode
-from brenner.delta.model import DeltaBlock
-from brenner.delta.read import read_deltas
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED
@@ -26,13 +19,23 @@ from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import Kind, blocks
+from brenner.protocol.body import in_fence, quoted_paragraphs, short
+from brenner.protocol.delta.arguments import Given, read_given
+from brenner.protocol.delta.lenient_json import NotJSON, decode
+from brenner.protocol.delta.parse import (
+    could_hold_strays,
+    is_delta_fence,
+    read_deltas,
+    with_repairs,
+)
+from brenner.protocol.delta.schema import DeltaBlock
+from brenner.protocol.message_types import DELTA, PLACEHOLDER
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
+from brenner.protocol.validate import Report, check_composed
 from brenner.session.chain import Chain
 from brenner.session.user_text import embedded
 from brenner.text import visible_lines
-from brenner.thread.messages import Message
-from brenner.thread.quoting import in_fence, quoted_paragraphs, short
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import DELTA, PLACEHOLDER
 from brenner.workflows.chains import check_usable, load_chain, load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import Earlier

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Record
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.thread_ids import is_valid
 from brenner.session.altered import altered_in
 from brenner.session.rebuild import Candidate, Rebuilt
-from brenner.thread.ids import is_valid
-from brenner.thread.types import wants_ack
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 

@@ -18,10 +18,9 @@ from brenner.mail.rules import unknown_thread
 from brenner.persist.artifact_file import same_version
 from brenner.persist.places import place_of
 from brenner.persist.states import Persistence, persistence_of
-from brenner.roster.json_form import read_roster
-from brenner.roster.model import Roster
-from brenner.roster.roles import role_in
-from brenner.thread.cross_reference import CrossReference, cross_reference
+from brenner.protocol.roster import Roster, role_in
+from brenner.protocol.roster_config import read_roster
+from brenner.protocol.thread_ids import CrossReference, cross_reference
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file, session_files

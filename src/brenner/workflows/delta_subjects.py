@@ -2,14 +2,14 @@
 
 import re
 
-from brenner.check.meant import meant_type
 from brenner.diagnostics.codes.messages import INVALID_SUBJECT_PREFIX
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.roster.model import Role
-from brenner.thread.messages import Message
-from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
-from brenner.thread.types import DELTA
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Role
+from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
+from brenner.protocol.validate import meant_type
 from brenner.workflows.shorthand import certain_shorthand
 
 # Possessive: whoever writes a subject must not decide how long it takes to read.

@@ -9,13 +9,12 @@ from brenner.diagnostics.codes.mail import NOT_IN_THREAD
 from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
 from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.mail.model import Stored
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import Message, content_hash
 from brenner.session.dismissal import compose_dismissal
 from brenner.session.letters import letters
 from brenner.session.rebuild import Filed
 from brenner.session.standing import uncorrected
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.types import DELTA
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledgers
 from brenner.workflows.once import send_once

@@ -12,8 +12,8 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.names import name_refusal
 from brenner.mail.store_option import store_option
+from brenner.protocol.messages import iso
 from brenner.text import grouped
-from brenner.thread.posted import iso
 from brenner.workflows.doctor_serve import Endpoint
 from brenner.workflows.init_project import about_operator
 from brenner.workflows.pending import pending

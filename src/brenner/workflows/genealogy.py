@@ -12,6 +12,7 @@ from brenner.artifact.model import order_of
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM, NO_VERSION_YET
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.rules import unknown_thread
+from brenner.protocol.thread_ids import cross_reference
 from brenner.session.genealogy import (
     LINEAGE,
     Direction,
@@ -23,7 +24,6 @@ from brenner.session.genealogy import (
 from brenner.session.reference_faults import circle
 from brenner.session.reference_graph import ReferenceGraph
 from brenner.text import nearest, perhaps
-from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable
 from brenner.workflows.check_references import LoadedGraph, load_graph
 from brenner.workflows.desk import Desk

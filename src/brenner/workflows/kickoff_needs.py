@@ -3,11 +3,11 @@
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.codes.sessions import NO_SOURCE_TEXT, RECIPIENTS_NOT_REGISTERED
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Profile
 from brenner.mail.registering import registration
-from brenner.roster.sources import Resolved
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.roster_resolve import Resolved
 from brenner.session.excerpt import excerpt_of, within_limit
 from brenner.workflows.desk import Desk
 from brenner.workflows.source_text import source_of

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.check.message import check_message
 from brenner.diagnostics.codes.messages import (
     MISSING_RECOMMENDED_SECTION,
     PLACEHOLDER_LEFT,
@@ -13,9 +12,10 @@ from brenner.diagnostics.codes.sessions import CONTEXT_DIFFERS
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import blocks
+from brenner.protocol.body import Section, find_section, is_seen, sections
+from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.validate import check_message
 from brenner.session.user_text import one_line
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.sections import Section, find_section, is_seen, sections
 from brenner.workflows.kickoff_thread import KickoffThread
 from brenner.workflows.send_kickoffs import Addressed, State
 

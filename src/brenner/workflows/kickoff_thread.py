@@ -11,9 +11,9 @@ from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
+from brenner.protocol.message_types import KICKOFF
+from brenner.protocol.thread_ids import generate_thread_id
 from brenner.session.user_text import one_line
-from brenner.thread.new_ids import generate_thread_id
-from brenner.thread.types import KICKOFF
 from brenner.workflows.asking_thread import Asked, AskingThread
 
 _END_MARKS = " ?!.…"

@@ -6,7 +6,6 @@ somebody who is not believed, or whose session it is not, either would be a way 
 
 from collections.abc import Iterable, Iterator
 
-from brenner.check.meant import meant_type
 from brenner.config import Project
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
@@ -15,8 +14,9 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust, type_of
 from brenner.mail.rules import unstorable
-from brenner.thread.messages import Message
-from brenner.thread.types import COMPILED, KICKOFF
+from brenner.protocol.message_types import COMPILED, KICKOFF
+from brenner.protocol.messages import Message
+from brenner.protocol.validate import meant_type
 
 LEADING = (KICKOFF.name, COMPILED.name)
 _BELIEVED = (Trust.VERIFIED, Trust.LOCAL)

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from brenner.artifact.blame import Blame, Source
 from brenner.artifact.state import State
-from brenner.delta.schema import ADVERSARIAL_CRITIQUE
-from brenner.grammar import ITEM_ID_IN_PROSE
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
-from brenner.roster.model import Mode
+from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
+from brenner.protocol.grammar import ITEM_ID_IN_PROSE
+from brenner.protocol.message_types import CRITIQUE
+from brenner.protocol.messages import Posted
+from brenner.protocol.roster import Mode
 from brenner.session.kickoff import PROMPTS
 from brenner.session.overview import Overview
 from brenner.session.prompts import unified
@@ -26,8 +28,6 @@ from brenner.session.status import (
     SessionStatus,
     Turn,
 )
-from brenner.thread.posted import Posted
-from brenner.thread.types import CRITIQUE
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import earlier_kickoffs
 from brenner.workflows.session_status import load_status

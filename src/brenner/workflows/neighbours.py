@@ -11,8 +11,7 @@ from typing import NamedTuple
 from brenner.neighbours.beads import Bead, show
 from brenner.neighbours.programs import find
 from brenner.neighbours.tmux import Tmux, names
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import is_valid
+from brenner.protocol.thread_ids import cross_reference, is_valid
 
 NTM, TMUX, BD = "ntm", "tmux", "bd"
 

@@ -12,13 +12,13 @@ from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
 from brenner.diagnostics.codes.publishing import SESSION_CLOSED
 from brenner.diagnostics.model import ERROR, Diagnostic, Refused
-from brenner.roster.sources import Resolved
+from brenner.protocol.messages import Message
+from brenner.protocol.roster_resolve import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.round_kickoff import Round, attacks_in, passages_in
 from brenner.session.status import LatestVersion
 from brenner.session.user_text import embedded
 from brenner.text import counted
-from brenner.thread.messages import Message
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among
 from brenner.workflows.kickoff_texts import (

@@ -6,7 +6,7 @@ from brenner.diagnostics.codes.mail import THREAD_MOVED
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 _TRIES = 200
 

@@ -14,7 +14,7 @@ from brenner.neighbours.ntm import FLAGS
 from brenner.neighbours.programs import find
 from brenner.neighbours.tmux import Pane, Window
 from brenner.neighbours.typing_in import ONLY_SHELL, obstacle
-from brenner.roster.model import Roster
+from brenner.protocol.roster import Roster
 from brenner.workflows.attended import Spawned
 from brenner.workflows.desk import Desk
 from brenner.workflows.neighbours import NTM

@@ -11,11 +11,10 @@ from brenner.artifact.layout import LAYOUT
 from brenner.artifact.model import Artifact, Item
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Section
-from brenner.delta.section_names import section_named
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.diagnostics.model import Refused
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Section, section_named
 from brenner.text import nearest, perhaps
 from brenner.workflows.desk import Desk
 from brenner.workflows.versions import LoadedVersion, Target, load_version

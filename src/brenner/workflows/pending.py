@@ -10,10 +10,9 @@ from typing import NamedTuple
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Debt, Sent
 from brenner.markdown.escape import one_paragraph
+from brenner.protocol.messages import Message, iso
+from brenner.protocol.subjects import compose_subject
 from brenner.text import visible
-from brenner.thread.messages import Message
-from brenner.thread.posted import iso
-from brenner.thread.subjects import compose_subject
 
 
 class Pending(NamedTuple):

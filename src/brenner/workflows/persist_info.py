@@ -5,8 +5,8 @@ from brenner.mail.model import Sent, Stored
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fields
 from brenner.persist.artifact_file import VersionText
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.workflows.once import send_once
 
 WRITTEN, COMMITTED, PUSHED = WORDS = ("Written", "Committed", "Committed and pushed")

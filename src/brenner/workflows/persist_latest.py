@@ -11,8 +11,8 @@ from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.persist.artifact_file import MOST_FILE_BYTES, filed
 from brenner.persist.commit import commit_message
 from brenner.persist.places import place_of
+from brenner.protocol.thread_ids import cross_reference
 from brenner.session.chain import Chain
-from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import (

@@ -8,17 +8,16 @@ from brenner.artifact.merge import merge
 from brenner.artifact.merging.circles import NOWHERE, Elsewhere
 from brenner.artifact.state import State, empty_state
 from brenner.config import Project
-from brenner.delta.explain import line_at
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE, WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
+from brenner.protocol.delta.parse import line_at
+from brenner.protocol.message_types import KICKOFF
+from brenner.protocol.messages import Message, Posted
 from brenner.session.chain import Chain
 from brenner.session.chain_messages import type_of
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted
-from brenner.thread.types import KICKOFF
 from brenner.workflows.chains import load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions

@@ -10,11 +10,11 @@ from brenner.diagnostics.codes.publishing import PREVIEW_OVERTAKEN
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
+from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.session.chain import Chain
 from brenner.session.chain_messages import is_decision
 from brenner.session.rebuild import text_hash
 from brenner.text import joined
-from brenner.thread.types import COMPILED, DELTA, KICKOFF
 from brenner.workflows.chains import filed
 
 _READ = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})

@@ -11,15 +11,17 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
-from brenner.check.message import check_stored
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import POSTED_NOT_CONFIRMED
 from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
 from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable, Uncertain
-from brenner.grammar import AGENT_NAME
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Since, Stored
 from brenner.mail.rules import overtaking
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.message_types import DELTA, KICKOFF
+from brenner.protocol.messages import Message, Posted, content_hash, iso
+from brenner.protocol.validate import check_stored
 from brenner.session.chain import (
     Chain,
     advance,
@@ -38,10 +40,6 @@ from brenner.session.rebuild import (
     checked_record,
     rebuild,
 )
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.posted import Posted, iso
-from brenner.thread.types import DELTA, KICKOFF
 from brenner.workflows.chains import filed, keep_chain, load_chain
 from brenner.workflows.desk import Desk
 

@@ -9,9 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.meant import is_meant
-from brenner.check.message import check_composed
-from brenner.delta.blocks import could_hold_strays, is_delta_fence
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -24,17 +21,19 @@ from brenner.mail.model import PLAIN, Envelope, Sent, type_of
 from brenner.mail.query import Query
 from brenner.mail.rules import unstorable
 from brenner.markdown.blocks import Block, blocks
-from brenner.text import nearest, perhaps
-from brenner.thread.ids import (
+from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
+from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
+from brenner.protocol.thread_ids import (
     LONGEST_ID,
     ThreadKind,
     check_thread_id,
     classify_thread_id,
     is_valid,
 )
-from brenner.thread.messages import Message
-from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject, parse_subject
-from brenner.thread.types import COMPILED, DELTA, KICKOFF
+from brenner.protocol.validate import check_composed, is_meant
+from brenner.text import nearest, perhaps
 from brenner.workflows.delta_subjects import about_role, with_shorthand
 from brenner.workflows.desk import Desk
 from brenner.workflows.keys import stored_key
@@ -307,7 +306,7 @@ def _strays(message: Message, body: list[Block]) -> int:
     """How much of the body looks like a delta outside of a delta block."""
     if not could_hold_strays(message.body, body):
         return 0
-    from brenner.delta.stray import find_strays
+    from brenner.protocol.delta.stray import find_strays
 
     return sum(stray.diagnostic.code in _STRAYS for stray in find_strays(message.body, body))
 

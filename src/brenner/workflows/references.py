@@ -11,14 +11,14 @@ from brenner.artifact.ledger import Entry
 from brenner.artifact.merging.circles import NOWHERE, Elsewhere, Node
 from brenner.artifact.merging.contribution import Contribution, read_posted
 from brenner.artifact.model import Artifact, Reference
-from brenner.delta.model import DeltaBlock
-from brenner.delta.problems import dotted
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.delta.schema import DeltaBlock
+from brenner.protocol.delta.validate import dotted
+from brenner.protocol.messages import Posted
 from brenner.session.chain import Chain
 from brenner.session.reference_faults import Names, circle, unknown_item, unknown_session
 from brenner.session.reference_graph import Edge, Known, ReferenceGraph, known_by_artifact
-from brenner.thread.posted import Posted
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions
 

@@ -5,10 +5,10 @@ Responses).
 from collections.abc import Iterable
 
 from brenner.artifact.ledger import Entry, Outcome
-from brenner.check.reply import compose_refusal
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Sent, Stored
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.session.validation_reply import compose_refusal
 from brenner.workflows.desk import Desk
 from brenner.workflows.once import send_once
 

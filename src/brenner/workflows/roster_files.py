@@ -9,10 +9,16 @@ from pathlib import Path
 from brenner.config import SETTINGS_FILE
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.roster.decode import decode_either, decode_json, decode_toml
-from brenner.roster.json_form import unknown_keys
-from brenner.roster.lines import in_words
-from brenner.roster.settings import RosterSettings, has_roster, read_settings
+from brenner.protocol.roster_config import (
+    RosterSettings,
+    decode_either,
+    decode_json,
+    decode_toml,
+    has_roster,
+    in_words,
+    read_settings,
+    unknown_keys,
+)
 
 CONFIG_TS = "brenner.config.ts"
 _PYPROJECT, _RC = "pyproject.toml", ".brennerrc"

@@ -6,15 +6,31 @@ from typing import NamedTuple
 from brenner.config import Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.roster.decode import decode_either
-from brenner.roster.flags import Recipient, flag_layers
-from brenner.roster.json_form import read_roster, read_stated, unknown_keys, unread_keys
-from brenner.roster.lines import in_the_file
-from brenner.roster.model import Mode, Roster, RosterPreset, Stated
-from brenner.roster.presets import BUILT_IN, find_preset
-from brenner.roster.settings import RosterSettings, has_roster, read_settings
-from brenner.roster.sources import Choice, Claims, Layer, Origin, Resolved, Source, resolve
-from brenner.roster.validate import ValidationResult, stated_faults, validate_roster
+from brenner.protocol.roster import (
+    BUILT_IN,
+    Mode,
+    Roster,
+    RosterPreset,
+    Stated,
+    ValidationResult,
+    find_preset,
+    stated_faults,
+    validate_roster,
+)
+from brenner.protocol.roster_config import (
+    Recipient,
+    RosterSettings,
+    decode_either,
+    flag_layers,
+    has_roster,
+    in_the_file,
+    read_roster,
+    read_settings,
+    read_stated,
+    unknown_keys,
+    unread_keys,
+)
+from brenner.protocol.roster_resolve import Choice, Claims, Layer, Origin, Resolved, Source, resolve
 from brenner.workflows.roster_files import CONFIG_TS, has_config_ts, project_settings, read_value
 
 _VARIABLE = "BRENNER_ROSTER"

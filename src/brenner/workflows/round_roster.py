@@ -7,12 +7,11 @@ from typing import NamedTuple
 from brenner.artifact.merging.contribution import Kickoff, read_posted
 from brenner.diagnostics.codes.sessions import LEFT_OUT_OF_ROUND, ROSTER_PASSED_OVER
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.roster.model import Roster
-from brenner.roster.sources import Resolved, Source
-from brenner.roster.validate import validate_roster
+from brenner.protocol.message_types import KICKOFF
+from brenner.protocol.roster import Roster, validate_roster
+from brenner.protocol.roster_resolve import Resolved, Source
 from brenner.session.letters import letters
 from brenner.session.rebuild import Filed
-from brenner.thread.types import KICKOFF
 from brenner.workflows.desk import Desk
 from brenner.workflows.rosters import RosterWish, resolve_roster
 

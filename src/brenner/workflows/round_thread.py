@@ -10,9 +10,9 @@ from brenner.diagnostics.codes.sessions import ROUND_OVERTAKEN
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored
 from brenner.markdown.blocks import blocks
+from brenner.protocol.message_types import COMPILED, KICKOFF
+from brenner.protocol.messages import Message
 from brenner.session.chain_messages import is_decision, type_of
-from brenner.thread.messages import Message
-from brenner.thread.types import COMPILED, KICKOFF
 from brenner.workflows.asking_thread import Asked, AskingThread
 from brenner.workflows.chains import filed, load_chain
 from brenner.workflows.desk import Desk

@@ -7,8 +7,6 @@ go through.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.check.message import check_composed, check_message, too_large
-from brenner.check.report import Report
 from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -19,13 +17,14 @@ from brenner.diagnostics.codes.messages import (
 )
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, worst_first
 from brenner.diagnostics.truncate import of_message
-from brenner.grammar import AGENT_NAME
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
-from brenner.session.acknowledgements import UNREADABLE, named_messages
-from brenner.thread.messages import Message, parse_message_file
-from brenner.thread.types import ACK, UNFILLED_NAME
+from brenner.protocol.body import UNREADABLE, named_messages
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.message_types import ACK, UNFILLED_NAME
+from brenner.protocol.messages import Message, parse_message_file
+from brenner.protocol.validate import Report, check_composed, check_message, too_large
 
 
 class SendOptions(NamedTuple):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import Altered, BrennerError, Uncertain
 from brenner.mail.model import Stored
-from brenner.roster.model import Mode, Roster
-from brenner.roster.roles import role_in
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
+from brenner.protocol.roster import Mode, Roster, role_in
 from brenner.workflows.asking_thread import AskingThread
 
 

@@ -19,8 +19,7 @@ from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.persist.artifact_file import MOST_FILE_BYTES
 from brenner.persist.places import ARTIFACTS, place_of
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import ThreadKind, classify_thread_id, is_valid
+from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, cross_reference, is_valid
 
 _ENDING = ".md"
 _FRONT_MATTER = b"---"

@@ -8,11 +8,11 @@ from brenner.artifact.merge import Merge
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Stored
+from brenner.protocol.thread_ids import cross_reference
 from brenner.session.chain import Chain, Watch, unwatched
 from brenner.session.rebuild import Filed
 from brenner.session.standing import standing, to_come
 from brenner.session.status import SessionStatus
-from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file

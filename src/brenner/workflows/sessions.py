@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.abilities import Ability
 from brenner.mail.model import ThreadSummary
+from brenner.protocol.thread_ids import is_valid
 from brenner.session.overview import Overview
 from brenner.session.overview_json import Known, decode_overview, encode_overview
-from brenner.thread.ids import is_valid
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
-from brenner.roster.model import RosterEntry
+from brenner.protocol.roster import RosterEntry
 from brenner.session.kickoff import shorthand_of
 from brenner.workflows.chains import filed
 from brenner.workflows.round_roster import Earlier, earlier_kickoffs

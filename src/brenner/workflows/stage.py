@@ -11,8 +11,8 @@ from brenner.neighbours.launch import COMMANDS
 from brenner.neighbours.ntm import Ntm
 from brenner.neighbours.programs import find
 from brenner.neighbours.tmux import Pane, Tmux, names
+from brenner.protocol.thread_ids import cross_reference
 from brenner.store_url import PostgresAddress, parse_store
-from brenner.thread.cross_reference import cross_reference
 from brenner.workflows.neighbours import NTM, TMUX
 
 _SAID_HERE = ("--store", "BRENNER_STORE")

@@ -12,11 +12,16 @@ from brenner.artifact.model import Artifact
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.messages import INVALID_BEAD_ID
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.roster.sources import Resolved
+from brenner.protocol.roster_resolve import Resolved
+from brenner.protocol.thread_ids import (
+    ThreadKind,
+    check_thread_id,
+    classify_thread_id,
+    cross_reference,
+    is_valid,
+)
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.user_text import embedded
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import ThreadKind, check_thread_id, classify_thread_id, is_valid
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among

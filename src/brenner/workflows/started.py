@@ -10,7 +10,7 @@ from brenner.diagnostics.codes.publishing import KICKOFFS_OVERTAKEN
 from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE, LEFT_OUT_OF_ROSTER, ROLE_CHANGED
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.mail.model import Profile
-from brenner.roster.model import Roster
+from brenner.protocol.roster import Roster
 from brenner.text import joined
 from brenner.workflows.asking_thread import AskingThread
 from brenner.workflows.desk import Desk

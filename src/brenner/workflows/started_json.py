@@ -1,7 +1,7 @@
 """What became of kickoffs: as JSON, and each in a sentence; for a terminal, and for a page."""
 
 from brenner.diagnostics.model import Summary, worst_first
-from brenner.roster.json_form import roster_json
+from brenner.protocol.roster_config import roster_json
 from brenner.text import joined, visible
 from brenner.workflows.attended import Attended, attended_json
 from brenner.workflows.send_kickoffs import Addressed, State

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust
+from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.session.chain import Chain
-from brenner.thread.types import COMPILED, DELTA, KICKOFF
 
 _WEIGHTY = (KICKOFF.name, COMPILED.name, DELTA.name)  # what the artifact is made of comes first
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from brenner.mail.mailbox import Mailbox
 from brenner.persist.artifact_file import VersionText
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import parse_subject
 from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate, Rebuilt, text_hash
-from brenner.thread.compiled_body import read_compiled
-from brenner.thread.messages import Message
-from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import replay_chain
 
 

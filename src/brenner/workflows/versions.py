@@ -11,16 +11,15 @@ from brenner.artifact.state import State
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.grammar import VERSION
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Restored, Stored
+from brenner.protocol.grammar import VERSION
+from brenner.protocol.subjects import parse_subject
+from brenner.protocol.thread_ids import cross_reference, is_valid
 from brenner.session.altered import altered_in
 from brenner.session.chain import Chain, Published
 from brenner.session.local_ids import ids_of, local_state
 from brenner.session.rebuild import Candidate, Rebuilt, text_hash
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.ids import is_valid
-from brenner.thread.subjects import parse_subject
 from brenner.workflows.chains import check_usable, load_chain, replay_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import Persistence, persistences_by_digest, version_digest

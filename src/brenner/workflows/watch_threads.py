@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from brenner.mail.model import Stored
+from brenner.protocol.thread_ids import is_valid
 from brenner.session.chain import Chain, replay
 from brenner.session.rebuild import Filed
 from brenner.session.route import Route, Step
@@ -10,7 +11,6 @@ from brenner.session.routing import route
 from brenner.session.routing_evidence import evidence_of
 from brenner.session.standing import Standing, standing
 from brenner.session.status import SessionStatus
-from brenner.thread.ids import is_valid
 from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.looking import only_looking

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from golden.history import HERE
 from mail_shell import Shell
 from played import OPERATOR, post

@@ -11,7 +11,7 @@ from brenner.artifact.json_form import artifact_json
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.unified import unified
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 from mail_shell import Shell, store_of
 from played import OPERATOR, Played, compiled_ids, on, play, post
 

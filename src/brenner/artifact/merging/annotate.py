@@ -11,10 +11,10 @@ from brenner.artifact.merging.decide import Verdict, final_ids
 from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, in_prose, with_ids
 from brenner.artifact.merging.reading import Reading, is_as_written
-from brenner.delta.model import DeltaBlock
-from brenner.delta.render import render_delta
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import DeltaBlock
 
 
 class Settled(NamedTuple):

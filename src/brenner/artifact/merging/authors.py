@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from brenner.artifact.kept import Layer
 from brenner.artifact.model import says_something
-from brenner.delta.model import Delta
-from brenner.delta.schema import SECTIONS, Operation
+from brenner.protocol.delta.schema import SECTIONS, Delta, Operation
 
 
 class Key(NamedTuple):

@@ -3,19 +3,25 @@
 from itertools import takewhile
 from typing import NamedTuple
 
-from brenner.delta.blocks import read_blocks, with_repairs
-from brenner.delta.model import DeltaBlock
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import VERSION
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.markdown.escape import fields
-from brenner.roster.model import Roster
-from brenner.roster.section import read_configuration
-from brenner.thread.body import check_version_field
-from brenner.thread.posted import Posted
-from brenner.thread.sections import Section, find_section, is_seen, normalised, sections, title
-from brenner.thread.subjects import Subject, parse_subject
-from brenner.thread.types import DELTA, KICKOFF
+from brenner.protocol.body import (
+    Section,
+    check_version_field,
+    find_section,
+    is_seen,
+    normalised,
+    sections,
+    title,
+)
+from brenner.protocol.delta.parse import read_blocks, with_repairs
+from brenner.protocol.delta.schema import DeltaBlock
+from brenner.protocol.grammar import VERSION
+from brenner.protocol.message_types import DELTA, KICKOFF
+from brenner.protocol.messages import Posted
+from brenner.protocol.roster import Roster, read_configuration
+from brenner.protocol.subjects import Subject, parse_subject
 
 
 class Contribution(NamedTuple):

@@ -25,10 +25,16 @@ from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, with_ids
 from brenner.artifact.merging.numbering import Target
 from brenner.artifact.merging.reading import Meanings, Reading, is_as_written
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, SECTIONS, Operation
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+    SECTIONS,
+    Delta,
+    DeltaBlock,
+    Operation,
+)
 
 _NOTHING_MEANT: Meanings = MappingProxyType({})
 # Why a block is refused. The words, which take long, are found only when the last walk is over.

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 from brenner.artifact.blame import Change, Path, Source
 from brenner.artifact.conflicts import Conflict, Displaced
 from brenner.artifact.model import Artifact, Item, order_of
-from brenner.delta.schema import SECTIONS, Operation
+from brenner.protocol.delta.schema import SECTIONS, Operation
 
 _SECTION_ORDER = {section.prefix[0]: index for index, section in enumerate(SECTIONS.values())}
 

@@ -27,8 +27,13 @@ from brenner.artifact.merging.opened import (
 )
 from brenner.artifact.model import ITEM_SECTIONS, Item, Killed, Reference, Value, says_something
 from brenner.artifact.state import Counts, Moment, State, Version, latest_before
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, RESEARCH_THREAD, Section
-from brenner.delta.values import BLANKS, is_blank
+from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
+    PREDICTIONS_TABLE,
+    RESEARCH_THREAD,
+    Section,
+)
+from brenner.protocol.delta.validate import BLANKS, is_blank
 
 KILLED: Path = ("killed",)
 

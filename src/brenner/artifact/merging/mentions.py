@@ -7,9 +7,13 @@ references to this thread. Everywhere else an ID is prose, which is never altere
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import SECTIONS, Field, FieldKind
-from brenner.grammar import ITEM_ID, ITEM_ID_IN_PROSE, LOCAL_REFERENCE, NAME_IN_DISCRIMINATES
+from brenner.protocol.delta.schema import SECTIONS, Delta, Field, FieldKind
+from brenner.protocol.grammar import (
+    ITEM_ID,
+    ITEM_ID_IN_PROSE,
+    LOCAL_REFERENCE,
+    NAME_IN_DISCRIMINATES,
+)
 
 Path = tuple[str | int, ...]
 

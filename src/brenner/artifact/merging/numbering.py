@@ -11,10 +11,9 @@ from functools import cache
 from typing import NamedTuple
 
 from brenner.artifact.state import Counts, Version, latest_before
-from brenner.delta.model import DeltaBlock
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation, Section
-from brenner.grammar import ITEM_ID
-from brenner.thread.posted import Posted
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, DeltaBlock, Operation, Section
+from brenner.protocol.grammar import ITEM_ID
+from brenner.protocol.messages import Posted
 
 # What an ID means: an item that exists, or the ADD of this message with that block number
 Target = str | int

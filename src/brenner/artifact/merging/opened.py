@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 
 from brenner.artifact.blame import Change, Path, Source
 from brenner.artifact.model import Fields, Reference, Value
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Field, FieldKind
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Field, FieldKind
 
 LISTS = frozenset({FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.REFERENCES})
 MAPS = frozenset({FieldKind.OUTCOMES, FieldKind.SCORE})

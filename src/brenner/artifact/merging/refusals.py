@@ -7,14 +7,13 @@ from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, Path
 from brenner.artifact.merging.numbering import Target
 from brenner.artifact.merging.reading import Reading
-from brenner.delta.explain import line_at
-from brenner.delta.model import DeltaBlock
-from brenner.delta.problems import dotted
-from brenner.delta.schema import SECTIONS
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.grammar import ITEM_ID
+from brenner.protocol.delta.parse import line_at
+from brenner.protocol.delta.schema import SECTIONS, DeltaBlock
+from brenner.protocol.delta.validate import dotted
+from brenner.protocol.grammar import ITEM_ID
 from brenner.text import Suggestion, perhaps
 
 

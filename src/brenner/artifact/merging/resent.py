@@ -14,8 +14,7 @@ from brenner.artifact.merging.authors import Applied, Author, Key, block_key
 from brenner.artifact.merging.draft import Draft
 from brenner.artifact.merging.mentions import Mention, with_ids
 from brenner.artifact.merging.numbering import Target
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.schema import Operation
+from brenner.protocol.delta.schema import Delta, DeltaBlock, Operation
 
 
 class Resent(NamedTuple):

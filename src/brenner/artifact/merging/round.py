@@ -20,16 +20,15 @@ from brenner.artifact.merging.refusals import told
 from brenner.artifact.merging.written import meant_by, written
 from brenner.artifact.model import Killed, Reference
 from brenner.artifact.state import State, Version
-from brenner.delta.model import Delta
-from brenner.delta.render import render_delta
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS, Operation
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publishing import AP_009
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import of_blocks, of_message
-from brenner.roster.json_form import roster_json
-from brenner.thread.posted import Posted, iso
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Delta, Operation
+from brenner.protocol.messages import Posted, iso
+from brenner.protocol.roster_config import roster_json
 
 _MOST_EDITS_TOLD = 10
 

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Mapping
 
 from brenner.artifact.layout import LAYOUT
 from brenner.artifact.model import Artifact
-from brenner.delta.schema import ASSUMPTION_LEDGER, HYPOTHESIS_SLATE, RESEARCH_THREAD
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.delta.schema import ASSUMPTION_LEDGER, HYPOTHESIS_SLATE, RESEARCH_THREAD
 
 # The lint rule that says the same of the section
 _LEAST_RULES = {

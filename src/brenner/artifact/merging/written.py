@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from brenner.delta.blocks import read_blocks
-from brenner.delta.model import Delta, DeltaBlock
-from brenner.delta.schema import Operation
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import read_blocks
+from brenner.protocol.delta.schema import Delta, DeltaBlock, Operation
 
 Written = tuple[str | None, str | None, str | None, str | None]
 

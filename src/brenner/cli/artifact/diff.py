@@ -14,7 +14,7 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.grammar import VERSION
+from brenner.protocol.grammar import VERSION
 from brenner.text import visible
 
 _ALWAYS: dict[str, object] = {"old": None, "new": None, "sentence": None, "changes": None}

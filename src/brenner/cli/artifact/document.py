@@ -13,7 +13,7 @@ from brenner.cli.artifact.linting import verdict_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE, STRUCK, VALUES, heading, lines
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.marks import ATTENTION, agent_piece
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,

@@ -6,8 +6,8 @@ from brenner.artifact.json_form import artifact_json
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.cli.artifact.items import find_item
 from brenner.cli.artifact.targets import Loaded, notes_json
-from brenner.delta.schema import RESEARCH_THREAD
 from brenner.lint.report import LintReport
+from brenner.protocol.delta.schema import RESEARCH_THREAD
 
 _NOWHERE = ("thread_id", "version", "source", "message_id")
 # The keys that the document always has, with what they say where there is no artifact

@@ -4,7 +4,7 @@ from brenner.artifact.diff import diff
 from brenner.cli.artifact.targets import Loaded, Reader
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Refused
-from brenner.thread.ids import is_valid
+from brenner.protocol.thread_ids import is_valid
 
 
 def with_authors(reader: Reader, loaded: Loaded) -> Loaded:

@@ -176,7 +176,7 @@ def _check_thread(name: str) -> None:
     thread_id = name.partition(_AT)[0]
     if not thread_id.startswith(_THREADS) or _is_file(name):
         return
-    from brenner.thread.ids import check_thread_id
+    from brenner.protocol.thread_ids import check_thread_id
 
     for found in check_thread_id(thread_id):
         if found.severity is ERROR:

@@ -24,8 +24,8 @@ from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.protocol.thread_ids import cross_reference
 from brenner.text import visible
-from brenner.thread.cross_reference import cross_reference
 
 if TYPE_CHECKING:
     from brenner.workflows.desk import Desk

@@ -13,8 +13,8 @@ from brenner.cli.sentences import advise, joined, say
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
 from brenner.mail.rules import check_recipient
+from brenner.protocol.message_types import ACK_STATUSES
 from brenner.text import visible
-from brenner.thread.types import ACK_STATUSES
 from brenner.workflows.acknowledge import acknowledge
 from brenner.workflows.desk import Desk
 

@@ -7,7 +7,7 @@ import click
 
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.diagnostics.model import Diagnostic
-from brenner.thread.messages import Message, render_message_file
+from brenner.protocol.messages import Message, render_message_file
 from brenner.workflows import drafts
 from brenner.workflows.desk import Desk
 

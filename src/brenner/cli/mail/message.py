@@ -13,7 +13,7 @@ from brenner.cli.output import width_of
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, Stored
-from brenner.thread.times import ago, exact
+from brenner.protocol.messages import ago, exact
 
 INDENT = "    "
 _FIRST_ROWS = 6

@@ -19,9 +19,8 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
+from brenner.protocol.messages import exact, iso, span
 from brenner.text import visible
-from brenner.thread.posted import iso
-from brenner.thread.times import exact, span
 from brenner.workflows.desk import Desk
 from brenner.workflows.pending import Pending, escalate, pending, resend
 

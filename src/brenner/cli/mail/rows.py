@@ -14,7 +14,7 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece, subject_pie
 from brenner.cli.options import MESSAGE_ID, Number
 from brenner.cli.sentences import sentence
 from brenner.mail.model import Stored
-from brenner.thread.times import ago, exact
+from brenner.protocol.messages import ago, exact
 
 UNREAD, OWED, UNVERIFIED = "•", "!", "?"
 _LEGEND = {

@@ -5,7 +5,6 @@ from shlex import quote
 
 import click
 
-from brenner.check.report import Report
 from brenner.cli.help_text import examples
 from brenner.cli.mail.compose import Draft, Flags, compose
 from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk_to_try, is_trial, real_desk
@@ -18,8 +17,9 @@ from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.abilities import Ability
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.validate import Report
 from brenner.text import visible
-from brenner.thread.types import wants_ack
 from brenner.workflows.send import Outcome, SendOptions, send_text
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}

@@ -23,9 +23,9 @@ from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import render_message_file
 from brenner.text import visible
-from brenner.thread.messages import render_message_file
-from brenner.thread.types import wants_ack
 
 _ALWAYS = ("From", "To", "Sent", "Subject")
 

@@ -16,8 +16,8 @@ from brenner.cli.sentences import sentence, thread_argument
 from brenner.mail.json_form import delivered_json
 from brenner.mail.model import Delivery, Stored, ThreadPage
 from brenner.mail.rules import unknown_thread
+from brenner.protocol.messages import render_message_file
 from brenner.text import visible
-from brenner.thread.messages import render_message_file
 from brenner.workflows.desk import Desk
 
 

@@ -9,8 +9,8 @@ from brenner.cli.mail.table import Column, Row, table
 from brenner.cli.marks import QUIET
 from brenner.cli.sentences import advice, sentence
 from brenner.mail.model import ThreadSummary
+from brenner.protocol.messages import iso
 from brenner.text import visible
-from brenner.thread.posted import iso
 
 _COLUMNS = (THREAD, Column("Messages", is_right=True), Column("First"), Column("Last"))
 

@@ -16,7 +16,7 @@ from brenner.cli.refs.item_lines import (
     row_lines,
 )
 from brenner.cli.sentences import advice, sentence
-from brenner.delta.schema import RELATIONS
+from brenner.protocol.delta.schema import RELATIONS
 from brenner.session.genealogy import Between, Direction, Genealogy, between
 from brenner.session.genealogy_facts import SessionFacts
 from brenner.session.genealogy_tree import Shown, Tree

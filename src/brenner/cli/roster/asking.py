@@ -11,7 +11,7 @@ from brenner.cli.output import counted, styled, write_diagnostics
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
-from brenner.roster.sources import Resolved
+from brenner.protocol.roster_resolve import Resolved
 from brenner.text import visible
 from brenner.workflows.rosters import RosterWish, resolve_roster
 

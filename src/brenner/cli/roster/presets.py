@@ -11,7 +11,7 @@ from brenner.cli.marks import QUIET, STRONG
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.roster.asking import exit_code, project_of, verdict, without_ticks, write_found
-from brenner.roster.json_form import preset_json
+from brenner.protocol.roster_config import preset_json
 from brenner.text import visible
 from brenner.workflows.rosters import ListedPreset, list_presets
 

@@ -22,9 +22,9 @@ from brenner.cli.roster.asking import (
 )
 from brenner.cli.roster_options import roster_options
 from brenner.cli.sentences import advice, joined, sentence
-from brenner.roster.json_form import entry_json, preset_json, roster_json
-from brenner.roster.model import PresetEntry, RosterEntry
-from brenner.roster.sources import Origin, Resolved
+from brenner.protocol.roster import PresetEntry, RosterEntry
+from brenner.protocol.roster_config import entry_json, preset_json, roster_json
+from brenner.protocol.roster_resolve import Origin, Resolved
 from brenner.text import visible
 from brenner.workflows.rosters import RosterWish
 

@@ -20,7 +20,7 @@ from brenner.cli.roster.asking import (
 )
 from brenner.cli.roster_options import roster_options
 from brenner.diagnostics.model import Diagnostic
-from brenner.roster.validate import ValidationResult
+from brenner.protocol.roster import ValidationResult
 from brenner.workflows.rosters import RosterWish, check_roster_text
 
 

@@ -12,8 +12,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise
 from brenner.cli.serve_url import VARIABLE, pages_url
+from brenner.protocol.messages import exact
 from brenner.server.tokens import read_token
-from brenner.thread.times import exact
 from brenner.web import links
 from brenner.web.guests import link as signed
 from brenner.workflows.credentials import TOKEN

@@ -10,8 +10,8 @@ from brenner.cli.sentences import thread_argument
 from brenner.diagnostics.model import Summary
 from brenner.neighbours.beads import Bead
 from brenner.persist.states import Persistence
+from brenner.protocol.messages import iso
 from brenner.text import counted, visible
-from brenner.thread.posted import iso
 from brenner.workflows.cross_references import ArtifactFile, MailThread, Whereabouts
 from brenner.workflows.neighbours import NTM, TMUX, Terminal
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from brenner.cli.folding import Piece, columns
 from brenner.cli.mail.table import cut
-from brenner.grammar import RESEARCH_THREAD_ID
+from brenner.protocol.grammar import RESEARCH_THREAD_ID
 from brenner.session.needs import Need, needs_of
 from brenner.session.overview import Overview
 from brenner.session.status_words import PHASE_WORDS

@@ -13,6 +13,8 @@ from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_pie
 from brenner.cli.sentences import advice, thread_argument
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
+from brenner.protocol.message_types import CRITIQUE
+from brenner.protocol.messages import exact, span
 from brenner.session.status import (
     OpenAck,
     OpenCritique,
@@ -21,8 +23,6 @@ from brenner.session.status import (
     SessionStatus,
 )
 from brenner.text import counted, visible
-from brenner.thread.times import exact, span
-from brenner.thread.types import CRITIQUE
 
 _T = TypeVar("_T")
 _MOST = 5  # of each kind in a terminal

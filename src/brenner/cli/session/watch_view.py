@@ -21,12 +21,12 @@ from brenner.cli.session.watch_words import (
     what_follows,
 )
 from brenner.config import ACK_DEADLINE
+from brenner.protocol.messages import exact, span
 from brenner.session.needs import urgent_first
 from brenner.session.route import Step
 from brenner.session.status import Phase, SessionStatus
 from brenner.session.status_words import PHASE_WORDS
 from brenner.text import counted, visible
-from brenner.thread.times import exact, span
 from brenner.workflows.compiled_words import what_happened
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (

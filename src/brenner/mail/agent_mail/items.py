@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple, NoReturn
 
 from brenner.mail.model import Agent, Envelope, Importance, Trust
-from brenner.thread.messages import Message
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message
 
 Fields = Mapping[str, object]
 

@@ -46,8 +46,8 @@ from brenner.mail.model import (
     Wish,
 )
 from brenner.mail.query import Query
+from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
-from brenner.thread.messages import Message
 
 _Ask = Callable[[Client, str], Identity | None]
 _LOOK_EVERY = 0.5  # seconds; a look is one question to the server

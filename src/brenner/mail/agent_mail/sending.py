@@ -22,8 +22,8 @@ from brenner.mail.agent_mail.items import (
 from brenner.mail.agent_mail.mirror import Mirror
 from brenner.mail.agent_mail.view import View
 from brenner.mail.model import PLAIN, Envelope, Importance, Sent, Since, Stored
-from brenner.thread.messages import Message
-from brenner.thread.types import wants_ack
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message
 
 # How long a message is looked for after its answer got lost. A send takes a fraction of that.
 _LOOK_FOR = 5.0  # seconds

@@ -15,7 +15,6 @@ from itertools import chain
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import AGENT_NAME
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.archive.mail_text import (
     Headers,
@@ -28,8 +27,8 @@ from brenner.mail.archive.mail_text import (
 )
 from brenner.mail.archive.record import HOPELESS, VERSION, Item, Reader, UnsoundError, unsound
 from brenner.mail.model import Agent, Envelope, Importance, Record
-from brenner.thread.messages import Message
-from brenner.thread.posted import iso
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.protocol.messages import Message, iso
 
 _HOST = "brenner.invalid"  # no such host can ever be (RFC 2606)
 _NOBODY = "undisclosed-recipients:;"

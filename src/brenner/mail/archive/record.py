@@ -11,12 +11,10 @@ from typing import NoReturn
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.grammar import AGENT_NAME, ISO_TIME
 from brenner.limits import MOST_BODY_BYTES, MOST_PROFILE_BYTES
 from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.posted import iso
+from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
+from brenner.protocol.messages import Message, content_hash, iso
 
 VERSION = 1
 Fields = Mapping[str, object]

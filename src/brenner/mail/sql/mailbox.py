@@ -35,7 +35,7 @@ from brenner.mail.model import (
 from brenner.mail.query import Query
 from brenner.mail.sql import moving, reading, reserving, rows, searching, secrets, writing
 from brenner.mail.sql.database import Database
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 D = TypeVar("D", bound=Database)
 _LAST_LETTER = "\U0010ffff"

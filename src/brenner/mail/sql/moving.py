@@ -19,7 +19,7 @@ from brenner.mail.sql.rows import (
     whole,
 )
 from brenner.mail.sql.writing import add
-from brenner.thread.content_hash import content_hash
+from brenner.protocol.messages import content_hash
 
 _PAGE = 20  # messages; some are megabytes
 

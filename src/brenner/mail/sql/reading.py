@@ -28,7 +28,7 @@ from brenner.mail.sql.rows import (
     time_of,
     whole,
 )
-from brenner.thread.types import TYPES
+from brenner.protocol.message_types import TYPES
 
 
 def thread_page(

@@ -7,7 +7,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Agent, Envelope, Importance, Stored, Trust
 from brenner.mail.rules import no_such_agent, unknown_thread
 from brenner.mail.sql.database import Damaged, Row, Statements
-from brenner.thread.messages import Message
+from brenner.protocol.messages import Message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -15,10 +15,9 @@ from brenner.mail.sql.rows import (
     whole,
 )
 from brenner.mail.sql.spans import note_time
-from brenner.session.acknowledgements import OpenDebt, named_messages, settled_by
-from brenner.thread.content_hash import content_hash
-from brenner.thread.messages import Message
-from brenner.thread.types import wants_ack
+from brenner.protocol.body import OpenDebt, named_messages, settled_by
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message, content_hash
 
 
 def next_id(database: Statements) -> int:

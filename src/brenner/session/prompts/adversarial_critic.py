@@ -1,11 +1,11 @@
 """What the adversarial critic is told."""
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     ANOMALY_REGISTER,
     ASSUMPTION_LEDGER,
     HYPOTHESIS_SLATE,
+    Delta,
     Operation,
 )
 from brenner.session.prompts.model import Example, Prompt, flowing

@@ -9,22 +9,22 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.delta.blocks import INFO_WORD
-from brenner.delta.model import Delta
-from brenner.delta.schema import (
+from brenner.markdown.escape import fenced
+from brenner.protocol.delta.parse import INFO_WORD
+from brenner.protocol.delta.schema import (
     MOST_SCORE,
     REFERENCE_FIELDS,
     RELATIONS,
     SCORE_PARTS,
+    Delta,
     Field,
     FieldKind,
     Operation,
 )
-from brenner.markdown.escape import fenced
+from brenner.protocol.message_types import DELTA
+from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
 from brenner.session.prompts.model import Example, Prompt, flowing
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.subjects import ROLE_SHORTHANDS, compose_subject
-from brenner.thread.types import DELTA
 
 
 class Reader(NamedTuple):

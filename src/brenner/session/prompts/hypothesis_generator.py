@@ -1,7 +1,6 @@
 """What the hypothesis generator is told."""
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Operation
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Operation
 from brenner.session.prompts.model import Example, Prompt, flowing
 
 _ROLE = """\

@@ -3,8 +3,7 @@
 import re
 from typing import NamedTuple
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import Section
+from brenner.protocol.delta.schema import Delta, Section
 
 
 class Example(NamedTuple):

@@ -1,12 +1,12 @@
 """What the test designer is told."""
 
-from brenner.delta.model import Delta
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     ASSUMPTION_LEDGER,
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,
     PREDICTIONS_TABLE,
     SCORE_PARTS,
+    Delta,
     Operation,
 )
 from brenner.session.prompts.model import Example, Prompt, flowing

@@ -1,6 +1,6 @@
 """What everybody is told in a session without roles."""
 
-from brenner.delta.schema import RESEARCH_THREAD, SECTIONS
+from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS
 from brenner.session.prompts import hypothesis_generator, test_designer
 from brenner.session.prompts.model import Prompt, flowing
 from brenner.session.prompts.test_designer import score_table

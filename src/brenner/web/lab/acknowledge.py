@@ -7,8 +7,8 @@ from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Debt
 from brenner.mail.rules import check_recipient
+from brenner.protocol.message_types import ACK_STATUSES
 from brenner.text import counted, visible
-from brenner.thread.types import ACK_STATUSES
 from brenner.web import links
 from brenner.web.forms import many
 from brenner.web.lab.action import Action, Done

@@ -2,9 +2,9 @@
 
 from http import HTTPStatus
 
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject
-from brenner.thread.types import CRITIQUE, SEVERITIES, SectionRule
+from brenner.protocol.message_types import CRITIQUE, SEVERITIES, SectionRule
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.letters import (
     MORE,

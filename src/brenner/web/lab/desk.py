@@ -13,7 +13,7 @@ from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent, Since
-    from brenner.thread.messages import Message
+    from brenner.protocol.messages import Message
 
 
 class _Verified:

@@ -1,7 +1,7 @@
 """Edits that somebody made in the file of a version by hand, as a letter that brings them in."""
 
 from brenner.diagnostics.model import BrennerError
-from brenner.thread.messages import parse_message_file
+from brenner.protocol.messages import parse_message_file
 from brenner.workflows.persist import EditedByHand
 
 

@@ -12,8 +12,7 @@ from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.web import FIELD_EMPTY, FIELDS_CONTRADICT
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.roster.model import Roster, Stated
-from brenner.roster.validate import stated_faults, validate_roster_coverage
+from brenner.protocol.roster import Roster, Stated, stated_faults, validate_roster_coverage
 from brenner.text import counted, joined
 from brenner.web.lab.roster_form import RosterForm
 from brenner.web.visit import Visit

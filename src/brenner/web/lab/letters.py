@@ -5,15 +5,15 @@ as they would be sent, and sent.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from brenner.check.report import Report
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
 from brenner.diagnostics.codes.messages import INVALID_HEADER
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Sent, Stored
+from brenner.protocol.message_types import wants_ack
+from brenner.protocol.messages import Message, render_message_file
+from brenner.protocol.validate import Report
 from brenner.text import joined
-from brenner.thread.messages import Message, render_message_file
-from brenner.thread.types import wants_ack
 from brenner.web import links
 from brenner.web.forms import is_number, many
 from brenner.web.lab.action import Done

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.model import Stored
 from brenner.mail.rules import check_recipient
-from brenner.thread.messages import Message
-from brenner.thread.subjects import compose_subject, parse_subject
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
 from brenner.web.lab.kickoff_form import blank

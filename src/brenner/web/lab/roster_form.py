@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.abilities import Ability
-from brenner.roster.model import ROLES, Mode, RosterEntry, RosterPreset, Stated
-from brenner.roster.presets import DEFAULT_3_AGENT
-from brenner.roster.sources import Resolved
+from brenner.protocol.roster import DEFAULT_3_AGENT, ROLES, Mode, RosterEntry, RosterPreset, Stated
+from brenner.protocol.roster_resolve import Resolved
 from brenner.web.lab.requests import ROW_FIELDS
 from brenner.workflows.desk import Desk
 from brenner.workflows.rosters import ListedPreset, RosterWish, list_presets, resolve_roster

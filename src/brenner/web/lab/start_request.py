@@ -8,8 +8,8 @@ from http import HTTPStatus
 from types import MappingProxyType
 
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
-from brenner.roster.json_form import read_stated, unread_keys
-from brenner.roster.model import Stated
+from brenner.protocol.roster import Stated
+from brenner.protocol.roster_config import read_stated, unread_keys
 from brenner.web.forms import ONCE, TOKEN
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk

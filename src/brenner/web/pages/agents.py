@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from brenner.artifact.ledger import Outcome
 from brenner.mail.model import Agent, Trust
-from brenner.roster.json_form import read_roster
-from brenner.roster.model import Roster, RosterEntry
+from brenner.protocol.messages import iso
+from brenner.protocol.roster import Roster, RosterEntry
+from brenner.protocol.roster_config import read_roster
 from brenner.session.contributions import Contribution, Survival, contributions
 from brenner.session.status import Participant, Turn
 from brenner.session.status_json import open_ack_json
 from brenner.session.status_words import turn_words
-from brenner.thread.posted import iso
 from brenner.web import links
 from brenner.web.charts import MOST_BARS
 from brenner.web.frame import session_document

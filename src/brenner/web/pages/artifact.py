@@ -8,11 +8,11 @@ from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, Layout
 from brenner.artifact.model import Artifact, Item, order_of
 from brenner.artifact.ranking import shown
 from brenner.artifact.state import State
-from brenner.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
 from brenner.lint.report import LintReport
 from brenner.lint.run import lint
+from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.comparing import before

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from brenner.thread.posted import iso
+from brenner.protocol.messages import iso
 from brenner.web import links
 from brenner.web.comparing import Asked, asked_pair, before, numbers_of, seen_link, side
 from brenner.web.frame import session_document

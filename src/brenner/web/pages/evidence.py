@@ -17,7 +17,7 @@ from brenner.artifact.evidence import (
 from brenner.artifact.layout import SCORE_LABELS
 from brenner.artifact.model import Item
 from brenner.artifact.ranking import total
-from brenner.delta.schema import (
+from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,
     PREDICTIONS_TABLE,

@@ -5,7 +5,7 @@ Its script opens the same over any page.
 
 from typing import NamedTuple
 
-from brenner.thread.types import TYPES
+from brenner.protocol.message_types import TYPES
 from brenner.web import links
 from brenner.web.page import Answer, Page
 from brenner.web.visit import Visit

@@ -6,17 +6,17 @@ from brenner.artifact.field_words import label_of
 from brenner.artifact.layout import LAYOUT_OF
 from brenner.artifact.merging.circles import Node
 from brenner.artifact.model import Item
-from brenner.delta.schema import RESEARCH_THREAD, Section
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
-from brenner.grammar import ITEM_IN_MAIL
+from brenner.protocol.delta.schema import RESEARCH_THREAD, Section
+from brenner.protocol.grammar import ITEM_IN_MAIL
+from brenner.protocol.message_types import CRITIQUE
+from brenner.protocol.messages import iso
+from brenner.protocol.thread_ids import cross_reference
 from brenner.session.chain_messages import type_of
 from brenner.session.genealogy import Direction
 from brenner.session.genealogy_words import SECTION_WORDS, relation_words
 from brenner.session.reference_graph import ReferenceGraph
-from brenner.thread.cross_reference import cross_reference
-from brenner.thread.posted import iso
-from brenner.thread.types import CRITIQUE
 from brenner.web import links
 from brenner.web.frame import session_document, session_of
 from brenner.web.item_view import Scene, item_json, last_changes

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from brenner.artifact.ledger import Entry, Outcome, counts
 from brenner.artifact.ledger_words import block_words, outcome_words
-from brenner.delta.blocks import is_delta_fence
 from brenner.diagnostics.model import worst_first
-from brenner.grammar import VERSION
 from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.grammar import VERSION
+from brenner.protocol.message_types import DELTA
 from brenner.text import thread_argument
-from brenner.thread.types import DELTA
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.page import Answer, Document, Page

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from brenner.diagnostics.model import Refused
-from brenner.thread.ids import is_valid
-from brenner.thread.messages import render_message_file
+from brenner.protocol.messages import render_message_file
+from brenner.protocol.thread_ids import is_valid
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.message_view import ALONE, Messages, plain_document, read_marks

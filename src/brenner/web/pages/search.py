@@ -7,7 +7,7 @@ from brenner.mail.excerpt import Part, excerpt, marked
 from brenner.mail.json_form import next_before, stored_json
 from brenner.mail.model import SearchPage, Stored
 from brenner.mail.query import Query, parse_query
-from brenner.thread.ids import is_valid
+from brenner.protocol.thread_ids import is_valid
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.visit import Visit

@@ -1,0 +1,274 @@
+"""The artifact's sections and what a delta may say about each, as a table.
+
+Section IDs, prefixes and payload fields are those of delta_output_format ("Valid Section Values",
+"Payload Schemas by Section") and of the companion ("Fields beyond the payload schemas"). Which
+fields an ADD must have is "Empty Payload on ADD" of the former.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from brenner.diagnostics.model import Diagnostic
+from brenner.markdown.blocks import Block
+from brenner.markdown.edits import Edit
+
+
+class Operation(StrEnum):
+    """What a delta does to the artifact."""
+
+    ADD = "ADD"
+    EDIT = "EDIT"
+    KILL = "KILL"
+
+
+class FieldKind(StrEnum):
+    """What a payload field holds; each has its own check in `validate`."""
+
+    TEXT = "text"
+    FLAG = "flag"
+    CHOICE = "choice"
+    ANCHORS = "anchors"
+    ITEMS = "items"
+    OUTCOMES = "outcomes"
+    SCORE = "score"
+    REFERENCES = "references"
+
+
+# R13: `{field}_replace` goes with these.
+COLLECTIONS = frozenset(
+    {
+        FieldKind.ANCHORS,
+        FieldKind.ITEMS,
+        FieldKind.OUTCOMES,
+        FieldKind.SCORE,
+        FieldKind.REFERENCES,
+    }
+)
+
+
+class Field(NamedTuple):
+    """One payload field of a section; `holds` says in words what."""
+
+    name: str
+    kind: FieldKind
+    holds: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    names_items: bool = False  # a text in which items are named by their IDs
+
+    @property
+    def asks(self) -> str:
+        """What its author has to give."""
+        return f"{self.holds}: {', '.join(self.choices)}" if self.choices else self.holds
+
+
+class Section:
+    """One section of the artifact. Two are equal only if they are the same row of the table."""
+
+    def __init__(self, section_id: str, prefix: str, *fields: Field) -> None:
+        self.id = section_id
+        self.prefix = prefix
+        self.fields = {field.name: field for field in fields}
+        self.required = frozenset(field.name for field in fields if field.required)
+        self.texts = frozenset(field.name for field in fields if field.kind is FieldKind.TEXT)
+        self.replace_flags = frozenset(
+            ["replace", *(f"{f.name}_replace" for f in fields if f.kind in COLLECTIONS)]
+        )
+        self.example_id = "RT" if prefix == "RT" else f"{prefix}1"
+
+    def __repr__(self) -> str:
+        """Its ID, which is enough to recognise it."""
+        return f"<Section {self.id}>"
+
+
+_TEXT, _FLAG, _CHOICE = FieldKind.TEXT, FieldKind.FLAG, FieldKind.CHOICE
+_ANCHORS, _ITEMS, _OUTCOMES = FieldKind.ANCHORS, FieldKind.ITEMS, FieldKind.OUTCOMES
+_REFERENCES = Field("references", FieldKind.REFERENCES, "items of other sessions")
+
+RESEARCH_THREAD = Section(
+    "research_thread",
+    "RT",
+    Field("statement", _TEXT, "the question, one falsifiable sentence", required=True),
+    Field("context", _TEXT, "the background"),
+    Field("why_it_matters", _TEXT, "what depends on the answer"),
+    Field("anchors", _ANCHORS, "where it comes from"),
+)
+HYPOTHESIS_SLATE = Section(
+    "hypothesis_slate",
+    "H",
+    Field("name", _TEXT, "short name", required=True),
+    Field("claim", _TEXT, "one-sentence claim", required=True),
+    Field("mechanism", _TEXT, "how it works", required=True),
+    Field("anchors", _ANCHORS, "§n, or inference", required=True),
+    Field("third_alternative", _FLAG, "whether it is the third alternative"),
+    Field("how_this_could_be_true", _TEXT, "what would have to hold"),
+    _REFERENCES,
+)
+PREDICTIONS_TABLE = Section(
+    "predictions_table",
+    "P",
+    Field("condition", _TEXT, "observable condition", required=True),
+    Field("predictions", _OUTCOMES, "outcome under each hypothesis", required=True),
+    _REFERENCES,
+)
+DISCRIMINATIVE_TESTS = Section(
+    "discriminative_tests",
+    "T",
+    Field("name", _TEXT, "test name", required=True),
+    Field("procedure", _TEXT, "what you do", required=True),
+    Field("discriminates", _TEXT, "H1 vs H2", required=True, names_items=True),
+    Field("expected_outcomes", _OUTCOMES, "outcome under each hypothesis", required=True),
+    Field("potency_check", _TEXT, "how you verify that the assay worked"),
+    Field("feasibility", _TEXT, "what it takes"),
+    Field("score", FieldKind.SCORE, "four numbers from 0 to 3"),
+    _REFERENCES,
+)
+ASSUMPTION_LEDGER = Section(
+    "assumption_ledger",
+    "A",
+    Field("name", _TEXT, "assumption name", required=True),
+    Field("statement", _TEXT, "what we assume", required=True),
+    Field("load", _TEXT, "what breaks if it is wrong", required=True),
+    Field("test", _TEXT, "how to check it", required=True),
+    Field("status", _CHOICE, "how it stands", True, ("unchecked", "verified", "falsified")),
+    Field("scale_check", _FLAG, "whether it is a scale or physics check"),
+    Field("calculation", _TEXT, "the numbers"),
+    Field("implication", _TEXT, "what follows from them"),
+    _REFERENCES,
+)
+ANOMALY_REGISTER = Section(
+    "anomaly_register",
+    "X",
+    Field("name", _TEXT, "anomaly name", required=True),
+    Field("observation", _TEXT, "what was observed", required=True),
+    Field("conflicts_with", _ITEMS, "the items it conflicts with", required=True),
+    Field("status", _CHOICE, "how it stands", True, ("active", "resolved", "deferred")),
+    Field("resolution_plan", _TEXT, "how to resolve it"),
+    _REFERENCES,
+)
+ADVERSARIAL_CRITIQUE = Section(
+    "adversarial_critique",
+    "C",
+    Field("name", _TEXT, "critique name", required=True),
+    Field("attack", _TEXT, "how the framing could be wrong", required=True),
+    Field("evidence", _TEXT, "what would confirm it", required=True),
+    Field("current_status", _TEXT, "how seriously we take it", required=True),
+    Field("real_third_alternative", _FLAG, "whether it is a real third alternative"),
+    Field("why_it_might_be_right", _TEXT, "what speaks for it"),
+    _REFERENCES,
+)
+
+SECTIONS = {
+    section.id: section
+    for section in (
+        RESEARCH_THREAD,
+        HYPOTHESIS_SLATE,
+        PREDICTIONS_TABLE,
+        DISCRIMINATIVE_TESTS,
+        ASSUMPTION_LEDGER,
+        ANOMALY_REGISTER,
+        ADVERSARIAL_CRITIQUE,
+    )
+}
+# delta_output_format, Failure Mode 2: what writers call the sections instead
+SECTION_ALIASES = {
+    "hypotheses": "hypothesis_slate",
+    "hypothesis": "hypothesis_slate",
+    "predictions": "predictions_table",
+    "prediction": "predictions_table",
+    "tests": "discriminative_tests",
+    "test": "discriminative_tests",
+    "assumptions": "assumption_ledger",
+    "assumption": "assumption_ledger",
+    "anomalies": "anomaly_register",
+    "anomaly": "anomaly_register",
+    "critiques": "adversarial_critique",
+    "critique": "adversarial_critique",
+}
+SCORE_PARTS = ("likelihood_ratio", "cost", "speed", "ambiguity")
+MOST_SCORE = 3
+REFERENCE_FIELDS = ("session", "item", "relation")
+RELATIONS = ("extends", "refines", "refutes", "informed_by", "supersedes", "replicates")
+TOP_LEVEL = frozenset({"operation", "section", "target_id", "payload", "rationale", "local_id"})
+
+
+# Which section somebody names: by its ID, by its heading, or as writers call it.
+
+
+_LONGEST = 100  # no heading of ours is nearly as long
+
+
+def section_named(written: str) -> Section | None:
+    """The section that `## 2. Hypothesis Slate`, `Hypothesis-Slate:` or `hypotheses` stands for."""
+    if len(written) > _LONGEST:
+        return None
+    words = written.strip().lstrip("#").strip().rstrip(":").split()
+    if len(words) > 1 and _is_number(words[0]):
+        del words[0]
+    folded = "_".join(words).lower().replace("-", "_")
+    return SECTIONS.get(SECTION_ALIASES.get(folded, folded))
+
+
+def _is_number(word: str) -> bool:
+    digits = word.removesuffix(".")
+    return digits.isascii() and digits.isdigit()
+
+
+# A delta, and the block of a message that holds one.
+
+
+class Delta(NamedTuple):
+    """One operation, decoded and valid.
+
+    `payload` holds known fields only, as JSON values, and must not be changed. It may also hold
+    `replace` and `{field}_replace`, which say how to merge and are never stored (R13).
+    `target_id` is an item ID or an `@name` (R11), and None for an ADD.
+    """
+
+    operation: Operation
+    section: str
+    target_id: str | None
+    payload: Mapping[str, object]
+    rationale: str
+    local_id: str | None = None
+
+
+class DeltaBlock(NamedTuple):
+    """A delta block and what became of it.
+
+    `value` is its JSON as written, as far as it can be made out; `delta` is None where the block
+    is refused. `edits` are the certain corrections, as edits of the fence's content; `structure`
+    are those that change where blocks begin and end. `is_mendable` says whether they mend all.
+    """
+
+    number: int
+    fence: Block
+    value: object = None
+    delta: Delta | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    structure: tuple[Edit, ...] = ()
+    is_mendable: bool = True
+
+    @property
+    def line(self) -> int:
+        """The line of the opening fence, in the body."""
+        return self.fence.line
+
+    def written(self, key: str) -> str | None:
+        """What the block says under a top-level key, if that is a text."""
+        content = self.value.get(key) if isinstance(self.value, dict) else None
+        return content if isinstance(content, str) else None
+
+    def refused(self, diagnostic: Diagnostic) -> "DeltaBlock":
+        """The same block, refused for one more reason that nobody can mend for its author."""
+        found = (*self.diagnostics, diagnostic)
+        return self._replace(delta=None, diagnostics=found, is_mendable=False)
+
+
+class Stray(NamedTuple):
+    """What looks like a delta block and is none, and the edits of the body that make it one."""
+
+    diagnostic: Diagnostic
+    edits: tuple[Edit, ...] = ()

@@ -1,0 +1,131 @@
+"""Subject lines: `PREFIX: description` (ruling R2)."""
+
+import re
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.limits import MOST_SUBJECT_CHARACTERS
+from brenner.protocol.grammar import MESSAGE_TYPES, SUBJECT
+from brenner.text import cut, nearest, perhaps, visible
+
+# thread_subject_conventions, Role Shorthand for DELTA: shorthand and the program that runs it
+ROLE_SHORTHANDS = {
+    "opus": "claude-code",
+    "gpt": "codex-cli",
+    "gemini": "gemini-cli",
+    "claude": "claude-code",
+    "human": None,
+}
+_ADVISED_DESCRIPTION = 80
+_LONGEST_WORTH_REPAIRING = 4 * MOST_SUBJECT_CHARACTERS
+_LOOSE = re.compile(r"\s*+([A-Za-z]++)\s*+(?:\[\s*+([A-Za-z]++)\s*+\])?+\s*+[:：]\s*+(.*+)")
+
+
+class Subject(NamedTuple):
+    """A subject taken apart. The description has no blanks around it; `role` is for DELTA only."""
+
+    type: str
+    role: str | None
+    description: str
+
+    @property
+    def prefix(self) -> str:
+        """The prefix as written, colon included."""
+        return f"{self.type}[{self.role}]:" if self.role else f"{self.type}:"
+
+    def render(self) -> str:
+        """The subject line."""
+        return f"{self.prefix} {self.description}".rstrip()
+
+
+def parse_subject(text: str) -> Subject | None:
+    """The parts of a subject whose prefix is valid, whatever else is wrong with it."""
+    match = SUBJECT.fullmatch(text)
+    if not match:
+        return None
+    delta, role, other, description = match.groups()
+    return Subject(delta or other, role, description.strip())
+
+
+def compose_subject(subject_type: str, description: str, role: str | None = None) -> str:
+    """A valid subject of ours: on one line, and cut to fit."""
+    words = visible(" ".join(description.split()))
+    line = Subject(subject_type, role, words).render()
+    most = MOST_SUBJECT_CHARACTERS
+    return cut(line, most)
+
+
+def check_subject(text: str, line: int | None = None) -> list[Diagnostic]:
+    """Everything that is wrong with a subject line."""
+    subject = parse_subject(text)
+    found = [_invalid_prefix(text, line)] if subject is None else _check_parts(subject, line)
+    description = len(subject.description) if subject else 0
+    if len(text) > MOST_SUBJECT_CHARACTERS:
+        most = MOST_SUBJECT_CHARACTERS
+        found.append(codes.SUBJECT_TOO_LONG.at(line, length=len(text), most=most))
+    elif description > _ADVISED_DESCRIPTION:
+        most = _ADVISED_DESCRIPTION
+        found.append(codes.SUBJECT_DESCRIPTION_LONG.at(line, length=description, most=most))
+    return found
+
+
+def _check_parts(subject: Subject, line: int | None) -> list[Diagnostic]:
+    found = []
+    if not subject.description:
+        found.append(codes.EMPTY_SUBJECT_DESCRIPTION.at(line, prefix=subject.prefix))
+    if subject.role is not None and subject.role not in ROLE_SHORTHANDS:
+        near = nearest(subject.role, ROLE_SHORTHANDS)
+        found.append(
+            codes.UNKNOWN_ROLE_SHORTHAND.at(
+                line,
+                role=subject.role,
+                known=", ".join(f"`{role}`" for role in ROLE_SHORTHANDS),
+                suggestion=perhaps(near),
+            )
+        )
+    return found
+
+
+def repair_subject(text: str) -> str | None:
+    """The subject with its prefix spelled right, where only case, blanks or width are wrong."""
+    if len(text) > _LONGEST_WORTH_REPAIRING:
+        return None
+    loose = _LOOSE.fullmatch(text)
+    if not loose:
+        return None
+    word, role, description = loose.groups()
+    repaired = Subject(word.upper(), role.lower() if role else None, description.rstrip()).render()
+    return repaired if parse_subject(repaired) and repaired != text else None
+
+
+def _invalid_prefix(text: str, line: int | None) -> Diagnostic:
+    reason, suggestion = _explain_prefix(text)
+    return codes.INVALID_SUBJECT_PREFIX.at(line, subject=text, reason=reason, suggestion=suggestion)
+
+
+def _explain_prefix(text: str) -> tuple[str, str]:
+    """Why the prefix is not valid, and what to write instead, in words."""
+    repaired = repair_subject(text)
+    if repaired:
+        reason = "capitals, blanks and colon must be exactly as in the list"
+        return reason, f" Here: `{repaired}`."
+    reply = re.match(r"(?i)\s*(re|fwd?|aw)\s*:", text)
+    if reply:
+        reason = f"`{reply[0].strip()}` stands before it"
+        return reason, " A reply has a prefix of its own and names what it answers in the body."
+    word = re.match(r"\W*([A-Za-z]*)", text)
+    known = nearest(word[1], MESSAGE_TYPES) if word else None
+    if known == "DELTA":
+        reason = "DELTA is followed by the model's shorthand in brackets, small letters only"
+        return reason, f" For example `DELTA[{_role_in(text)}]: …`."
+    if known:
+        return "the prefix is misspelt or its colon is missing", f" Perhaps `{known}: …`."
+    return "its first word is none of the ten", ""
+
+
+def _role_in(text: str) -> str:
+    """The shorthand that a malformed role such as `opus-4.5` begins with."""
+    written = re.search(r"\[\s*([A-Za-z]+)", text)
+    role = written[1].lower() if written else ""
+    return role if role in ROLE_SHORTHANDS else "opus"

@@ -1,0 +1,141 @@
+"""Messages composed from the table of types: valid, and where nothing is known yet, to fill in."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import NamedTuple
+
+from brenner.markdown.escape import one_paragraph
+from brenner.protocol.delta.parse import render_delta
+from brenner.protocol.delta.schema import (
+    HYPOTHESIS_SLATE,
+    RESEARCH_THREAD,
+    Delta,
+    Field,
+    FieldKind,
+    Operation,
+    Section,
+)
+from brenner.protocol.message_types import (
+    COMPILED,
+    DELTA,
+    HANDOFF,
+    KICKOFF,
+    UNFILLED_NAME,
+    UNFILLED_TOPIC,
+    MessageType,
+    placeholder,
+)
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject
+from brenner.protocol.thread_ids import generate_thread_id
+
+
+def compose_body(
+    message_type: MessageType, values: Mapping[str, str] | None = None, title: str | None = None
+) -> str:
+    """A body with all sections of the type, each with its value or a placeholder.
+
+    Values are taken as one paragraph each, so that none can bring a section of its own.
+    """
+    given = values or {}
+    parts = [f"# {one_paragraph(title) if title else message_type.title}\n"]
+    for rule in message_type.sections:
+        text = one_paragraph(given[rule.name]) if rule.name in given else rule.placeholder
+        parts.append(f"## {rule.name}\n{text}\n")
+    if not message_type.sections:
+        parts.append(placeholder("what there is to tell") + "\n")
+    return "\n".join(parts)
+
+
+# A delta to fill in, made from the schema: nothing about a section is written twice.
+
+
+_SAMPLES: dict[FieldKind, object] = {
+    FieldKind.ANCHORS: ["inference"],
+    FieldKind.ITEMS: ["H1"],
+}
+
+
+def delta_to_fill_in(operation: Operation, section: Section) -> Delta:
+    """A valid delta whose texts are placeholders."""
+    if operation is Operation.KILL:
+        payload: dict[str, object] = {"reason": placeholder("why the item is killed")}
+    else:
+        wanted = section.required if operation is Operation.ADD else {_first_text(section)}
+        payload = {f.name: _sample(f) for f in section.fields.values() if f.name in wanted}
+    target = None if operation is Operation.ADD else section.example_id
+    return Delta(operation, section.id, target, payload, placeholder("why this change"))
+
+
+def operations_of(section: Section) -> tuple[Operation, ...]:
+    """What can be done to a section: the research thread is only edited."""
+    return (Operation.EDIT,) if section is RESEARCH_THREAD else tuple(Operation)
+
+
+def _first_text(section: Section) -> str:
+    texts = [field.name for field in section.fields.values() if field.kind is FieldKind.TEXT]
+    return next(name for name in texts if name != "name")
+
+
+def _sample(field: Field) -> object:
+    if field.kind is FieldKind.CHOICE:
+        return field.choices[0]
+    if field.kind is FieldKind.OUTCOMES:
+        return {key: placeholder(f"what {key} lets one expect") for key in ("H1", "H2")}
+    return _SAMPLES.get(field.kind, placeholder(field.asks))
+
+
+# A message of any type to fill in: valid as it stands, with warnings on what is left to do.
+
+
+class Known(NamedTuple):
+    """What is known of the message already."""
+
+    thread_id: str | None = None
+    sender: str | None = None
+    recipients: tuple[str, ...] = ()
+    role: str | None = None
+    question: str | None = None
+    operation: Operation = Operation.ADD
+    section: Section = HYPOTHESIS_SLATE
+
+
+def new_message(message_type: MessageType, known: Known, today: date) -> Message:
+    """A message of that type. Only a KICKOFF needs `today`, for the ID of its thread."""
+    thread_id = known.thread_id
+    if thread_id is None and known.question:
+        thread_id = generate_thread_id(known.question, today)
+    role = (known.role or "opus") if message_type is DELTA else None
+    about = known.question or placeholder("what it is about")
+    description = f"v1 {about}" if message_type is COMPILED else about
+    thread_id = thread_id or f"RS-{today:%Y%m%d}-{UNFILLED_TOPIC}"
+    sender = known.sender or UNFILLED_NAME
+    body = _body(message_type, known)
+    if message_type is COMPILED:
+        # These are compared with the message, so that no placeholder can stand for them.
+        said = {"{thread_id}": thread_id, "{sender}": sender, "{today}": f"{today:%Y-%m-%d}"}
+        for place, value in said.items():
+            body = body.replace(place, value)
+    return Message(
+        thread_id=thread_id,
+        sender=sender,
+        recipients=known.recipients or ("Operator",),
+        subject=compose_subject(message_type.name, description, role),
+        body=body,
+    )
+
+
+def _body(message_type: MessageType, known: Known) -> str:
+    if message_type is DELTA:
+        delta = delta_to_fill_in(known.operation, known.section)
+        return f"# {DELTA.title}\n\n## Deltas\n\n{render_delta(delta)}"
+    title = known.question if message_type is KICKOFF else None
+    return compose_body(message_type, _values(message_type, known), title)
+
+
+def _values(message_type: MessageType, known: Known) -> dict[str, str]:
+    """The sections whose text is known already."""
+    values = {"Research Question": known.question, "From": known.sender, "Agent": known.sender}
+    if message_type is HANDOFF:
+        values["To"] = next(iter(known.recipients), None)
+    return {name: value for name, value in values.items() if value}

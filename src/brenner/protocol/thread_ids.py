@@ -1,0 +1,241 @@
+"""Thread IDs: which kind, whether valid, what was probably meant (ruling R1)."""
+
+import re
+import unicodedata
+from collections.abc import Collection
+from datetime import date
+from enum import StrEnum
+from hashlib import sha256
+from typing import NamedTuple
+
+from brenner.diagnostics.codes import messages as codes
+from brenner.diagnostics.model import Diagnostic
+from brenner.limits import MOST_FILE_NAME_BYTES
+from brenner.protocol import grammar
+from brenner.text import perhaps
+
+
+class ThreadKind(StrEnum):
+    """What a thread is for, told by the first letters of its ID."""
+
+    RESEARCH = "research"
+    COORDINATION = "coordination"
+    ENGINEERING = "engineering"
+
+
+_RULES = {
+    ThreadKind.RESEARCH: (grammar.RESEARCH_THREAD_ID, codes.INVALID_RS_THREAD_ID),
+    ThreadKind.COORDINATION: (grammar.COORDINATION_THREAD_ID, codes.INVALID_COORD_THREAD_ID),
+    ThreadKind.ENGINEERING: (grammar.ENGINEERING_THREAD_ID, codes.INVALID_BEAD_ID),
+}
+LONGEST_ID = MOST_FILE_NAME_BYTES - len(".md")
+# The advice on slugs: it binds the IDs that we generate, and is a warning in others.
+SHORTEST_SLUG, LONGEST_SLUG = 10, 40
+FEWEST_WORDS, MOST_WORDS = 2, 5
+
+
+def classify_thread_id(thread_id: str) -> ThreadKind:
+    """The kind that the ID claims to be, valid or not."""
+    if thread_id.startswith("RS-"):
+        return ThreadKind.RESEARCH
+    if thread_id.startswith("COORD-"):
+        return ThreadKind.COORDINATION
+    return ThreadKind.ENGINEERING
+
+
+def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]:
+    """What is wrong with the ID; for one that is valid, what the advice has against it."""
+    kind = classify_thread_id(thread_id)
+    pattern, code = _RULES[kind]
+    if not pattern.fullmatch(thread_id):
+        suggestion = perhaps(suggest_thread_id(thread_id))
+        reason = _what_is_wrong(thread_id, kind)
+        return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
+    if len(thread_id) > LONGEST_ID:
+        length = len(thread_id)
+        return [codes.THREAD_ID_TOO_LONG.at(line, length=length, most=MOST_FILE_NAME_BYTES)]
+    return [
+        codes.THREAD_ID_ADVICE.at(line, thread_id=thread_id, reason=reason)
+        for reason in _against_the_advice(thread_id)
+    ]
+
+
+def is_valid(thread_id: str) -> bool:
+    """Whether the ID may be used as a key: in mail, as a file name, as a session's name."""
+    pattern, _ = _RULES[classify_thread_id(thread_id)]
+    return len(thread_id) <= LONGEST_ID and pattern.fullmatch(thread_id) is not None
+
+
+def _what_is_wrong(thread_id: str, kind: ThreadKind) -> str:
+    """The first thing, in words, that keeps the ID from matching its pattern."""
+    if not thread_id:
+        return "it is empty"
+    if thread_id != thread_id.strip() or re.search(r"\s", thread_id):
+        return "it has a blank or a line break in it"
+    if kind is ThreadKind.ENGINEERING:
+        return _what_is_wrong_with_characters(thread_id, "._-") or "its dots do not join parts"
+    tail = thread_id.split("-", 1)[1]
+    if kind is ThreadKind.RESEARCH:
+        day, _, tail = tail.partition("-")
+        if not re.fullmatch(r"[0-9]{8}", day):
+            return "a date of eight digits must follow `RS-`"
+    wrong_characters = _what_is_wrong_with_characters(tail, "-")
+    if wrong_characters:
+        return wrong_characters
+    word, most = ("slug", 40) if kind is ThreadKind.RESEARCH else ("topic", 30)
+    return f"its {word} has {len(tail)} characters, not 2 to {most}"
+
+
+def _what_is_wrong_with_characters(text: str, punctuation: str) -> str | None:
+    if re.search(r"[A-Z]", text):
+        return "capital letters are not allowed there"
+    wrong = re.search(f"[^a-z0-9{re.escape(punctuation)}]", text)
+    return f"`{wrong[0]}` is not allowed" if wrong else None
+
+
+def _against_the_advice(thread_id: str) -> list[str]:
+    match = grammar.RESEARCH_THREAD_ID.fullmatch(thread_id)
+    if not match:
+        if grammar.RESEARCH_THREAD_ID.fullmatch("RS" + thread_id[2:]) and thread_id[:2] == "rs":
+            return ["with a small `rs-` it names engineering work, not a research session"]
+        return []
+    day, slug = match.groups()
+    words = len([word for word in slug.split("-") if word])
+    reasons = {
+        f"`{day}` is not a date of the calendar": not _is_a_date(day),
+        f"its slug has {len(slug)} characters; 10 to 40 are advised": len(slug) < SHORTEST_SLUG,
+        f"the words of its slug are {words}; 2 to 5 are advised": not FEWEST_WORDS
+        <= words
+        <= MOST_WORDS,
+    }
+    return [reason for reason, holds in reasons.items() if holds]
+
+
+def _is_a_date(digits: str) -> bool:
+    try:
+        date.fromisoformat(f"{digits[:4]}-{digits[4:6]}-{digits[6:]}")
+    except ValueError:
+        return False
+    return True
+
+
+def suggest_thread_id(thread_id: str) -> str | None:
+    """The valid ID that an invalid one obviously stands for, if there is one."""
+    tidy = thread_id.strip()
+    research = re.fullmatch(
+        r"(?i)rs[-_ ]([0-9]{4})-?([0-9]{2})-?([0-9]{2})[-_ ](.+)", tidy, re.ASCII
+    )
+    coordination = re.fullmatch(r"(?i)coord[-_ ](.+)", tidy, re.ASCII)
+    if research:
+        year, month, day, slug = research.groups()
+        candidate = f"RS-{year}{month}{day}-{_hyphenated(slug)}"
+    elif coordination:
+        candidate = f"COORD-{_hyphenated(coordination[1])}"
+    elif classify_thread_id(tidy) is ThreadKind.ENGINEERING:
+        candidate = re.sub(r"\.{2,}", ".", re.sub(r" +", "-", tidy.lower())).strip(".")
+    else:
+        return None
+    return candidate if is_valid(candidate) and candidate != thread_id else None
+
+
+def _hyphenated(text: str) -> str:
+    return re.sub(r"[\s_]+", "-", text.lower()).strip("-")
+
+
+# New research thread IDs, made from the question (ruling R1).
+
+
+# Five words stand at the start; a long run of marks takes the square of its length to normalise.
+_MOST_LOOKED_AT = 1_000
+_LONGEST_WORD = 18  # so that two always fit
+# Words that say nothing about a question's topic.
+_FILLERS = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "it", "its", "they", "them", "their", "we"),
+        *("is", "are", "was", "were", "be", "do", "does", "has", "have", "can", "could", "will"),
+        *("would", "should", "how", "what", "when", "where", "whether", "which", "who", "why"),
+        *("and", "or", "as", "at", "by", "for", "from", "in", "into", "of", "on", "so", "than"),
+        *("there", "to", "with"),
+    )
+)
+
+
+def generate_thread_id(question: str, on: date, taken: Collection[str] = ()) -> str:
+    """A research thread ID for the question that keeps all of the advice and is not `taken`."""
+    stem = f"RS-{on:%Y%m%d}-"
+    slug = _slug(question)
+    if stem + slug not in taken:
+        return stem + slug
+    for number in range(2, len(taken) + 3):
+        suffix = f"-{number}"
+        shorter = _cut("-".join(slug.split("-")[: MOST_WORDS - 1]), LONGEST_SLUG - len(suffix))
+        if stem + shorter + suffix not in taken:
+            return stem + shorter + suffix
+    message = "a number up to the count of taken IDs is always free"
+    raise AssertionError(message)
+
+
+def _slug(question: str) -> str:
+    """Two to five telling words of the question, in its order.
+
+    A question with too few Latin letters for that gets a word and the first digits of its hash:
+    not memorable, but the same every time and its own.
+    """
+    start = question[:_MOST_LOOKED_AT].replace("'", "")
+    plain = unicodedata.normalize("NFKD", start).encode("ascii", "ignore").decode()
+    words = [word[:_LONGEST_WORD] for word in re.findall(r"[a-z0-9]+", plain.lower())]
+    telling = [word for word in words if word not in _FILLERS]
+    for choice in (telling, words):
+        slug = _joined(choice)
+        if len(slug) >= SHORTEST_SLUG and slug.count("-") >= FEWEST_WORDS - 1:
+            return slug
+    digits = sha256(question.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return _joined([*telling[:1], "question", digits])
+
+
+def _joined(words: list[str]) -> str:
+    """As many of the words, up to five, as fit whole into a slug."""
+    slug = ""
+    for word in words[:MOST_WORDS]:
+        longer = f"{slug}-{word}" if slug else word
+        if len(longer) > LONGEST_SLUG:
+            break
+        slug = longer
+    return slug
+
+
+def _cut(slug: str, most: int) -> str:
+    return slug[:most].rstrip("-")
+
+
+# One thread ID, the same key in every system: the Cross-Reference Contract as a value.
+
+
+class CrossReference(NamedTuple):
+    """Where a thread is found in each system. The ID is used as it is, never mapped.
+
+    Only tmux renames on its own: it stores `.` and `:` in a session's name as `_`, and looking up
+    the dotted name fails. `tmux_session` is therefore the name to look up.
+    """
+
+    thread_id: str
+    kind: ThreadKind
+    artifact_path: str
+    front_matter: str
+    ntm_session: str
+    tmux_session: str
+    bead: str | None
+
+
+def cross_reference(thread_id: str) -> CrossReference:
+    """The whole contract for a valid thread ID."""
+    kind = classify_thread_id(thread_id)
+    return CrossReference(
+        thread_id=thread_id,
+        kind=kind,
+        artifact_path=f"artifacts/{thread_id}.md",
+        front_matter=f'session_id: "{thread_id}"',
+        ntm_session=thread_id,
+        tmux_session=thread_id.replace(".", "_").replace(":", "_"),
+        bead=thread_id if kind is ThreadKind.ENGINEERING else None,
+    )
