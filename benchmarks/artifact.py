@@ -9,7 +9,7 @@ from brenner.artifact.diff import diff
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.words import word_spans
+from brenner.artifact.text_diff import word_spans
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import escape

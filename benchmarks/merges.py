@@ -10,12 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import cast
 
-from brenner.artifact.blame import Change, Source
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge_read
-from brenner.artifact.merging.contribution import Contribution, read_posted
+from brenner.artifact.merge.engine import merge_read
+from brenner.artifact.merge.resolve import Contribution, read_posted
 from brenner.artifact.model import Fields, Item
-from brenner.artifact.state import State, empty_state
+from brenner.artifact.state import Change, Entry, Outcome, Source, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message, Posted

@@ -13,12 +13,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Outcome
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import State, empty_state
-from brenner.artifact.state_json import decode_state, encode_state
+from brenner.artifact.serialize import decode_state, encode_state
+from brenner.artifact.state import Outcome, State, empty_state
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, FieldKind, Operation, Section
 from brenner.protocol.messages import Message, Posted

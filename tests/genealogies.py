@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.session.genealogy_facts import Described, Fate

@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from brenner.artifact.diff import diff
-from brenner.artifact.merge import Merge
+from brenner.artifact.merge.engine import Merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from hypothesis import strategies as st
 
 from artifacts import items, texts, words
-from brenner.artifact.blame import Source
-from brenner.artifact.conflicts import Conflict
 from brenner.artifact.model import NO_ITEMS, Artifact, Item, Metadata, fields
+from brenner.artifact.state import Conflict, Source
 from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE

@@ -7,7 +7,7 @@ functions, as in `chains`.
 from collections.abc import Callable
 from datetime import timedelta
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored

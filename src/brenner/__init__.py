@@ -7,18 +7,14 @@ nothing.
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs as much as the interpreter
 if TYPE_CHECKING:
-    from brenner.artifact.blame import Change, Source
-    from brenner.artifact.conflicts import Conflict
-    from brenner.artifact.diff import Diff, diff
-    from brenner.artifact.json_form import artifact_json
-    from brenner.artifact.ledger import Entry
-    from brenner.artifact.merge import Merge, merge
+    from brenner.artifact.diff import Diff, diff, summary
+    from brenner.artifact.format import ParsedArtifact
+    from brenner.artifact.merge.engine import Merge, merge
     from brenner.artifact.model import Artifact, Item, Metadata
     from brenner.artifact.parse import parse_artifact
-    from brenner.artifact.parsed import ParsedArtifact
     from brenner.artifact.render import render_artifact
-    from brenner.artifact.state import State, empty_state
-    from brenner.artifact.summary import summary
+    from brenner.artifact.serialize import artifact_json
+    from brenner.artifact.state import Change, Conflict, Entry, Source, State, empty_state
     from brenner.diagnostics.catalogue import CATALOGUE, find_code
     from brenner.diagnostics.model import (
         BrennerError,
@@ -75,18 +71,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "brenner.artifact.blame": (
-        "Change",
-        "Source",
-    ),
-    "brenner.artifact.conflicts": ("Conflict",),
     "brenner.artifact.diff": (
         "Diff",
         "diff",
+        "summary",
     ),
-    "brenner.artifact.json_form": ("artifact_json",),
-    "brenner.artifact.ledger": ("Entry",),
-    "brenner.artifact.merge": (
+    "brenner.artifact.format": ("ParsedArtifact",),
+    "brenner.artifact.merge.engine": (
         "Merge",
         "merge",
     ),
@@ -96,13 +87,16 @@ _HOMES = {
         "Metadata",
     ),
     "brenner.artifact.parse": ("parse_artifact",),
-    "brenner.artifact.parsed": ("ParsedArtifact",),
     "brenner.artifact.render": ("render_artifact",),
+    "brenner.artifact.serialize": ("artifact_json",),
     "brenner.artifact.state": (
+        "Change",
+        "Conflict",
+        "Entry",
+        "Source",
         "State",
         "empty_state",
     ),
-    "brenner.artifact.summary": ("summary",),
     "brenner.diagnostics.catalogue": (
         "CATALOGUE",
         "find_code",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from datetime import timedelta
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.cli.main import run
 from brenner.session.needs import urgent_first
 from brenner.session.route import Route

@@ -8,12 +8,9 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.ledger import Entry, Outcome, counts
-from brenner.artifact.merge import Merge, merge
-from brenner.artifact.model import Artifact, Item, Reference
-from brenner.artifact.ranking import shown
-from brenner.artifact.state import empty_state
+from brenner.artifact.merge.engine import Merge, merge
+from brenner.artifact.model import Artifact, Item, Reference, shown
+from brenner.artifact.state import Conflict, Entry, Outcome, counts, empty_state
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brenner.artifact.ledger import ledger_json
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import empty_state
+from brenner.artifact.state import empty_state, ledger_json
 from brenner.lint.run import lint
 from brenner.protocol.messages import Message, Posted, iso, parse_message_file
 

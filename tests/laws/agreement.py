@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from brenner.artifact.ledger import Entry
-from brenner.artifact.merge import Merge
+from brenner.artifact.merge.engine import Merge
 from brenner.artifact.model import Artifact
+from brenner.artifact.state import Entry
 from brenner.diagnostics.model import Severity
 from brenner.protocol.delta.schema import FieldKind
 from laws.reference_model import Line, Model

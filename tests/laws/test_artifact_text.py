@@ -10,13 +10,21 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from artifacts import FORMS, artifacts, metadata, texts
-from brenner.artifact.front_matter import render_metadata
-from brenner.artifact.headings import says_so
-from brenner.artifact.layout import LAYOUT, SCORE_LABELS, TITLE
-from brenner.artifact.model import Artifact, Item, Killed, Metadata, Reference, fields, order_of
+from brenner.artifact.format import ParsedArtifact, Place, render_metadata, says_so
+from brenner.artifact.model import (
+    LAYOUT,
+    SCORE_LABELS,
+    TITLE,
+    Artifact,
+    Item,
+    Killed,
+    Metadata,
+    Reference,
+    fields,
+    order_of,
+    shown,
+)
 from brenner.artifact.parse import parse_artifact
-from brenner.artifact.parsed import ParsedArtifact, Place
-from brenner.artifact.ranking import shown
 from brenner.artifact.render import render_artifact
 from brenner.markdown.escape import (
     escape,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
 from brenner.config import find_project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile

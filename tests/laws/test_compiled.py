@@ -10,14 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from artifacts import FORMS, artifacts, texts
-from brenner.artifact.blame import Source
-from brenner.artifact.conflicts import Conflict, Displaced
 from brenner.artifact.diff import diff
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import JSON, Reference
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import empty_state
+from brenner.artifact.state import Conflict, Displaced, Entry, Outcome, Source, empty_state
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic

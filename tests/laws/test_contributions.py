@@ -5,8 +5,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.state import State
+from brenner.artifact.state import Entry, Outcome, State
 from brenner.session.chain import replay
 from brenner.session.contributions import contributions, survivals
 from brenner.session.local_ids import local_ledger

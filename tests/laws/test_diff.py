@@ -9,17 +9,8 @@ from hypothesis import strategies as st
 
 from artifact_pairs import artifact_pairs, values_of
 from artifacts import artifacts
-from brenner.artifact.diff import FieldChange, Kind, diff, ranks
-from brenner.artifact.model import (
-    NO_FIELDS,
-    Artifact,
-    Item,
-    Metadata,
-    fields,
-    order_of,
-)
-from brenner.artifact.ranking import total
-from brenner.artifact.summary import changes, summary
+from brenner.artifact.diff import FieldChange, Kind, changes, diff, ranks, summary
+from brenner.artifact.model import NO_FIELDS, Artifact, Item, Metadata, fields, order_of, total
 from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD, SECTIONS, Section
 
 pytestmark = pytest.mark.fuzz

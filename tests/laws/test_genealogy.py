@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.session.genealogy import Direction, genealogy, reach
 from brenner.session.genealogy_facts import Described, Fate, SessionFacts
 from brenner.session.genealogy_json import genealogy_json

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from artifact_pairs import artifact_pairs
 from artifacts import FORMS, artifacts
-from brenner.artifact.hand_edits import HandEdits, are_contained, hand_edits, human_delta
-from brenner.artifact.ledger import Outcome
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.manual_edits import HandEdits, are_contained, hand_edits, human_delta
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
@@ -25,7 +24,7 @@ from brenner.artifact.model import (
 )
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import State, empty_state
+from brenner.artifact.state import Outcome, State, empty_state
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
     PREDICTIONS_TABLE,

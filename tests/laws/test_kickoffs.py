@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.merge import merge
-from brenner.artifact.merging.contribution import Kickoff, read_posted
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.merge.resolve import Kickoff, read_posted
 from brenner.artifact.state import empty_state
 from brenner.diagnostics.codes.messages import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from artifacts import artifacts
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.model import NO_FIELDS, Artifact, Item, Killed, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import empty_state
 from brenner.protocol.messages import Posted
 from histories import TWO_BASES, kickoff, moment

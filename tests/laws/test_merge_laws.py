@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.blame import Source
-from brenner.artifact.ledger import Entry, Outcome, counts
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS
-from brenner.artifact.state import State, empty_state
+from brenner.artifact.state import Entry, Outcome, Source, State, counts, empty_state
 from brenner.markdown.escape import fenced
 from brenner.protocol.delta.parse import read_deltas, render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Section

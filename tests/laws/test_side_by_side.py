@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.line_edits import lines_of
-from brenner.artifact.side_by_side import all_pairs, columns, marked
-from brenner.artifact.words import Mark, Span
+from brenner.artifact.text_diff import Mark, Span, all_pairs, columns, lines_of, marked
 from strategies import any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz

@@ -10,12 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from artifacts import artifacts
-from brenner.artifact.blame import Blame
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import State, adopted_state, empty_state
-from brenner.artifact.state_json import decode_state, encode_state
+from brenner.artifact.serialize import decode_state, encode_state
+from brenner.artifact.state import Blame, State, adopted_state, empty_state
 from histories import START, Thread, threads
 from scenes import THREAD_ID
 from strategies import any_text

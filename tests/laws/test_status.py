@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.state import Entry, Outcome
 from brenner.protocol.messages import Message, Posted
 from brenner.session.attention import attention
 from brenner.session.chain import Chain, advance, replay

@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.artifact.matching import matches
-from brenner.artifact.unified import unified
-from brenner.artifact.words import Mark, word_spans
+from brenner.artifact.text_diff import Mark, matches, unified, word_spans
 from strategies import any_text, hostile_text
 
 pytestmark = pytest.mark.fuzz

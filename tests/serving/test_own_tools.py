@@ -7,8 +7,8 @@ from string import Formatter
 import pytest
 
 from brenner.artifact.diff import diff
-from brenner.artifact.json_form import artifact_json, diff_json
 from brenner.artifact.model import ITEM_SECTIONS
+from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.artifact.state import empty_state
 from brenner.cli.artifact.json_document import item_document
 from brenner.cli.artifact.targets import Loaded

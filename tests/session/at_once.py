@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.mail.model import Stored
 from brenner.session.chain_messages import candidate_of
 from brenner.session.rebuild import Candidate

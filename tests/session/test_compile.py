@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.merge import merge
-from brenner.artifact.merging.circles import Elsewhere, Node
+from brenner.artifact.merge.draft import Elsewhere, Node
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.config import PersistSettings, Project

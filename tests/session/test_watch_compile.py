@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.workflows.chains import load_chain

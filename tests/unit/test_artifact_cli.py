@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from brenner.artifact.diff import diff
-from brenner.artifact.json_form import artifact_json, diff_json
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields
 from brenner.artifact.render import render_artifact
-from brenner.artifact.unified import unified
+from brenner.artifact.serialize import artifact_json, diff_json
+from brenner.artifact.text_diff import unified
 from brenner.cli.folding import columns
 from terminal import in_terminal
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.kill_marks import read_kill_words
+from brenner.artifact.format import read_kill_words
 from brenner.artifact.model import Artifact, Item, Metadata, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact

@@ -1,6 +1,6 @@
 """What a merge remembers of an author."""
 
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import empty_state
 from histories import moment
 from scenes import THREAD_ID, TWO, Draft, edit, opening

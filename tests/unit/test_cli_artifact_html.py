@@ -7,10 +7,7 @@ from types import MappingProxyType
 from hypothesis import given
 
 from artifacts import artifacts
-from brenner.artifact.blame import Source
-from brenner.artifact.conflicts import Conflict, Displaced
-from brenner.artifact.html_form import html_form
-from brenner.artifact.html_style import POLICY, STYLE
+from brenner.artifact.html import POLICY, STYLE, html_form
 from brenner.artifact.model import (
     ITEM_SECTIONS,
     Artifact,
@@ -20,6 +17,7 @@ from brenner.artifact.model import (
     Reference,
     fields,
 )
+from brenner.artifact.state import Conflict, Displaced, Source
 
 VOID = {"meta", "br"}
 ELEMENTS = {

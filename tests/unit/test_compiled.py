@@ -4,11 +4,9 @@ import re
 
 import pytest
 
-from brenner.artifact.blame import Source
-from brenner.artifact.conflicts import Conflict, Displaced
 from brenner.artifact.diff import Diff, FieldChange, diff
-from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact, Item, Killed, Metadata, fields
+from brenner.artifact.state import Conflict, Displaced, Entry, Outcome, Source
 from brenner.diagnostics.codes import lint_sections as lint_sections_codes
 from brenner.diagnostics.codes import lint_structure as lint_structure_codes
 from brenner.diagnostics.codes.deltas import MISSING_REQUIRED_FIELD

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge
-from brenner.artifact.state import empty_state
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.state import Entry, Outcome, empty_state
 from brenner.diagnostics.codes.deltas import INVALID_JSON
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox

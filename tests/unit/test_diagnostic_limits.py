@@ -12,9 +12,8 @@ from types import FrameType
 
 import pytest
 
-from brenner.artifact.ledger import Outcome, ledger_json
-from brenner.artifact.merge import merge
-from brenner.artifact.state import empty_state
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.state import Outcome, empty_state, ledger_json
 from brenner.diagnostics.codes.deltas import INLINE_DELTA, JSON_SUSPICIOUS_ESCAPE
 from brenner.diagnostics.codes.messages import (
     EMPTY_MESSAGE,

@@ -4,10 +4,9 @@ import json
 from types import MappingProxyType
 from typing import Any
 
-from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind, diff
-from brenner.artifact.json_form import artifact_json, diff_json
+from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind, changes, diff, summary
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metadata, fields
-from brenner.artifact.summary import changes, summary
+from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.protocol.delta.schema import SECTIONS
 
 NO_CHANGES: dict[str, list[str]] = {

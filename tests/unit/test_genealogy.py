@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.protocol.delta.schema import RELATIONS, SECTIONS
 from brenner.session.genealogy import (
     LINEAGE,

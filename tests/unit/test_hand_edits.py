@@ -2,8 +2,8 @@
 
 import pytest
 
-from brenner.artifact.hand_edits import HandEdits, are_contained, hand_edits, human_delta
-from brenner.artifact.merge import merge
+from brenner.artifact.manual_edits import HandEdits, are_contained, hand_edits, human_delta
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.model import Artifact, Killed
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact

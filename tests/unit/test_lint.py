@@ -7,8 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from brenner.artifact.layout import LAYOUT_OF
-from brenner.artifact.model import Artifact, Item, Killed, fields
+from brenner.artifact.model import LAYOUT_OF, Artifact, Item, Killed, fields
 from brenner.artifact.parse import parse_artifact
 from brenner.cli import artifact, main
 from brenner.diagnostics.catalogue import LINT_CODES

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Killed, Reference
 from brenner.session.reference_faults import Names, circle, dangling, to_killed, unknown_item
 from brenner.session.reference_graph import Edge, Known, Leads, ReferenceGraph, united

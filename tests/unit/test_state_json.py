@@ -10,12 +10,11 @@ from zlib import crc32
 
 import pytest
 
-from brenner.artifact.kept import Kept, Layer
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
 from brenner.artifact.model import Reference
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import State, adopted_state, empty_state
-from brenner.artifact.state_json import decode_state, encode_state
+from brenner.artifact.serialize import decode_state, encode_state
+from brenner.artifact.state import Kept, Layer, State, adopted_state, empty_state
 from brenner.protocol.messages import Posted
 from histories import moment
 from scenes import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to

@@ -2,9 +2,7 @@
 
 import pytest
 
-from brenner.artifact.matching import MOST_COMPARISONS, matches
-from brenner.artifact.unified import unified
-from brenner.artifact.words import Mark, word_spans
+from brenner.artifact.text_diff import MOST_COMPARISONS, Mark, matches, unified, word_spans
 
 
 def marked(old: str, new: str) -> str:

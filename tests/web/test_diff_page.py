@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brenner.artifact.side_by_side import columns
+from brenner.artifact.text_diff import columns
 from brenner.diagnostics.model import Refused
 from brenner.web.page import Download
 from brenner.web.pages import diff, diff_items, diff_text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.config import OPERATOR
 from brenner.mail.model import Envelope, Trust
 from brenner.web.pages import ledger

@@ -7,28 +7,37 @@ say nothing either, and `agent_mail_message_id` is not compared: only the file h
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.artifact.blame import Path
 from brenner.artifact.model import (
+    KILLED_BY,
+    LAYOUT_OF,
     NO_FIELDS,
     NO_RESEARCH_THREAD,
+    REASON,
+    SCORE_LABELS,
     Artifact,
     Item,
     Killed,
     Metadata,
+    Reference,
     order_of,
+    shown,
+    total,
 )
-from brenner.artifact.ranking import shown, total
+from brenner.artifact.state import Entry, Outcome, Path
+from brenner.artifact.text_diff import Mark, Span, word_spans
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     RESEARCH_THREAD,
     SCORE_PARTS,
     SECTIONS,
+    Operation,
     Section,
 )
+from brenner.text import visible
 
 
 class Kind(StrEnum):
@@ -270,3 +279,232 @@ def _beyond(few: Iterable[object], many: Iterable[object]) -> tuple[object, ...]
         else:
             found.append(element)
     return tuple(found)
+
+
+# A difference in one sentence, as a COMPILED message needs it, and as lists of IDs.
+
+
+MOST_ITEMS = 6
+MOST_FIELDS = 4
+MOST_CHARACTERS = 24  # of an ID or a key; in a file that a person wrote they may be any word
+
+
+def changes(diff: Diff) -> dict[str, list[str]]:
+    """The IDs of the items that were added, modified, killed, removed and revived, in artifact
+    order.
+
+    One that is in any of the other lists does not count as modified, too.
+    """
+    listed = (Kind.ADDED, Kind.MODIFIED, Kind.KILLED, Kind.REMOVED, Kind.REVIVED)
+    ids: dict[str, list[str]] = {kind.value: [] for kind in listed}
+    for change in diff.items:
+        kinds = [kind for kind in listed if kind in change.kinds]
+        for kind in kinds:
+            if kind is not Kind.MODIFIED or len(kinds) == 1:
+                ids[kind.value].append(change.id)
+    return ids
+
+
+def summary(diff: Diff) -> str:
+    """One sentence, never long: what was added, changed and killed, and which tests moved."""
+    if not diff.items:
+        return f"Only the metadata changed ({_fields(diff.metadata)})." if diff.metadata else _NONE
+    clauses = [
+        f"{verb} {_listed([show(change) for change in found], MOST_ITEMS)}"
+        for kind, verb, show in _CLAUSES
+        if (found := [change for change in diff.items if kind in change.kinds])
+    ]
+    moved = [_move(change) for change in diff.items if change.rank]
+    if moved:
+        clauses.append(_listed(moved, MOST_ITEMS))
+    sentence = "; ".join(clauses)
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+_NONE = "Nothing changed."
+
+
+def same_words(count: int) -> str:
+    """How many items did not change."""
+    return f"{'1 item is' if count == 1 else f'{count} items are'} the same in both."
+
+
+def _name(change: ItemChange) -> str:
+    """Its ID; where a file gives it none, its title."""
+    if change.id:
+        return visible(change.id, MOST_CHARACTERS)
+    title = visible(change.title, MOST_CHARACTERS)
+    return f"“{title}”" if title else "an item without an ID"
+
+
+def _with_fields(change: ItemChange) -> str:
+    """The kill of an item is told elsewhere, unless it is all that changed."""
+    told = [field for field in change.fields if field.path[0] != KILLED] or change.fields
+    return f"{_name(change)} ({_fields(told)})"
+
+
+def _move(change: ItemChange) -> str:
+    old, new = change.rank or (0, 0)
+    return f"{_name(change)} moved from rank {old} to {new}"
+
+
+_CLAUSES: tuple[tuple[Kind, str, Callable[[ItemChange], str]], ...] = (
+    (Kind.ADDED, "added", _name),
+    (Kind.MODIFIED, "changed", _with_fields),
+    (Kind.KILLED, "killed", _name),
+    (Kind.REVIVED, "revived", _name),
+    (Kind.REMOVED, "removed", _name),
+)
+
+
+def _fields(fields: Iterable[FieldChange]) -> str:
+    """The names of the fields, each once; of predictions, the hypotheses."""
+    names = dict.fromkeys(_field(change) for change in fields)
+    return _listed([visible(name, MOST_CHARACTERS) for name in names], MOST_FIELDS, ", ")
+
+
+def _field(change: FieldChange) -> str:
+    return change.path[-1] if change.path[0] == "predictions" else change.path[0]
+
+
+def _listed(words: list[str], most: int, last: str = " and ") -> str:
+    """`H1, H2 and 12 others`."""
+    if len(words) > most:
+        words, last = [*words[: most - 1], f"{len(words) - most + 1} others"], " and "
+    *others, final = words
+    return f"{', '.join(others)}{last}{final}" if others else final
+
+
+# What fields are called, and their values in words; terminal and pages say the same.
+
+
+_NOT_SAID = "not said"
+_KILL_LABELS = {"agent": KILLED_BY, "at": "Killed at", "reason": REASON}
+_MAP_LABELS = {"predictions": "", "expected_outcomes": "Expected "}
+
+
+def label_of(section: str, path: Path) -> str:
+    """What the artifact calls a field; what is nested also by its key."""
+    name, *keys = path
+    if name == "killed":
+        return _KILL_LABELS.get(keys[-1], keys[-1]) if keys else "Killed"
+    if name == "score" and keys:
+        return f"Score {SCORE_LABELS.get(keys[-1], keys[-1])}"
+    if name in _MAP_LABELS and keys:
+        return _MAP_LABELS[name] + keys[-1]
+    return LAYOUT_OF[section].labels.get(name) or name.replace("_", " ").capitalize()
+
+
+def value_text(value: object) -> str:
+    """A value in words."""
+    if isinstance(value, Reference):
+        return f"{value.relation} {value.session} {value.item}"
+    if isinstance(value, list | tuple):
+        return ", ".join(value_text(each) for each in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={value_text(each)}" for key, each in value.items())
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def kill_texts(killed: Killed) -> tuple[tuple[str, str], ...]:
+    """Who killed it and when, and why: labels and texts."""
+    who = f"{killed.agent or 'agent not said'}, {killed.at or 'time not said'}"
+    is_said = killed.agent or killed.at
+    return ((KILLED_BY, who if is_said else _NOT_SAID), (REASON, killed.reason or _NOT_SAID))
+
+
+# A changed item field by field: one text each, in which is marked what went and what came.
+
+
+Marks = tuple[Span, ...]
+_TITLES = (("name",), ("condition",))
+
+
+def item_marks(change: ItemChange) -> Iterator[tuple[str, Marks]]:
+    """Labels and values. What the heading of the item tells already needs no marks."""
+    is_removed, is_killed = Kind.REMOVED in change.kinds, Kind.KILLED in change.kinds
+    is_whole = is_removed or Kind.ADDED in change.kinds
+    for field in change.fields:
+        label = label_of(change.section, field.path)
+        if (is_whole and field.path in _TITLES) or (is_killed and _is_kill(field)):
+            continue
+        if is_whole:
+            yield label, _unmarked(value_text(field.old if is_removed else field.new))
+        else:
+            yield label, field_marks(field)
+    if is_killed:
+        told = {field.path[-1]: str(field.new) for field in change.fields if _is_kill(field)}
+        for label, text in kill_texts(Killed(**told)):
+            yield label, _unmarked(text)
+
+
+def field_marks(change: FieldChange) -> Marks:
+    """Of texts the words, of lists the elements, else one after the other."""
+    if (change.added or change.removed) and isinstance(change.new, list | tuple):
+        return tuple(_elements(change, change.new))
+    return _text_marks(value_text(change.old), value_text(change.new))
+
+
+def _is_kill(field: FieldChange) -> bool:
+    return field.path[0] == KILLED
+
+
+def _unmarked(text: str) -> Marks:
+    return (Span(Mark.SAME, text),) if text else ()
+
+
+def _text_marks(old: str, new: str) -> Marks:
+    """Word by word, unless either is a single word: a time, a status, a number."""
+    if all(len(text.split()) > 1 for text in (old, new)):
+        return word_spans(old, new)
+    both = (Span(Mark.REMOVED, old), Span(Mark.INSERTED, new))
+    return tuple(span for span in both if span.text)
+
+
+def _elements(change: FieldChange, new: list[object] | tuple[object, ...]) -> Iterator[Span]:
+    """The new list, the added ones marked; before it the removed ones."""
+    marked = [(Mark.REMOVED, element) for element in change.removed]
+    added = iter((*change.added, _END))
+    following = next(added)
+    for element in new:
+        is_added = element is following
+        marked.append((Mark.INSERTED if is_added else Mark.SAME, element))
+        following = next(added) if is_added else following
+    for number, (mark, element) in enumerate(marked):
+        if number:
+            yield Span(Mark.SAME, ", ")
+        if text := value_text(element):
+            yield Span(mark, text)
+
+
+_END = object()
+
+
+# A block of the ledger in words: what it says, and what became of it. The same everywhere.
+
+
+def block_words(entry: Entry) -> str:
+    """The block in short, as it was written."""
+    words = [entry.operation, entry.target_id, entry.section]
+    return " ".join(word for word in words if word) or "not readable"
+
+
+def duplicate_words(entry: Entry) -> str:
+    """What a block that repeats another one stands for."""
+    item = entry.item_id or entry.assigned_id
+    return f"stands for {item}" if item else "changed nothing more"
+
+
+def outcome_words(entry: Entry, *, is_read: bool = True) -> str:
+    """What became of a block; of one that no version has read, what would."""
+    if entry.state is Outcome.REFUSED:
+        return "refused" if is_read else "would be refused"
+    if entry.state is Outcome.DUPLICATE:
+        return f"duplicate, {duplicate_words(entry)}"
+    applied = "applied" if is_read else "would be applied"
+    item = entry.assigned_id or entry.item_id
+    if item is None:
+        return applied
+    return f"{applied} {'as' if entry.operation == Operation.ADD else 'to'} {item}"

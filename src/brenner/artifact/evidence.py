@@ -19,9 +19,7 @@ from itertools import combinations
 from typing import NamedTuple
 from unicodedata import normalize
 
-from brenner.artifact.layout import NOT_APPLICABLE
-from brenner.artifact.model import Artifact, Item
-from brenner.artifact.ranking import shown
+from brenner.artifact.model import NOT_APPLICABLE, Artifact, Item, shown
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     HYPOTHESIS_SLATE,

@@ -7,19 +7,20 @@ on nothing else.
 from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
-from brenner.artifact.front_matter import render_metadata
-from brenner.artifact.headings import item_heading, title_heading
-from brenner.artifact.item_text import (
+from brenner.artifact.format import (
     TRUE,
     in_order,
+    item_heading,
     killed_by_text,
     list_text,
     outcome_text,
     reference_text,
+    render_metadata,
     score_text,
     text_text,
+    title_heading,
 )
-from brenner.artifact.layout import (
+from brenner.artifact.model import (
     CONDITION_COLUMN,
     ID_COLUMN,
     KILLED_BY,
@@ -27,10 +28,13 @@ from brenner.artifact.layout import (
     NONE_REGISTERED,
     REASON,
     REFERENCES,
+    Artifact,
+    Item,
     Layout,
+    Reference,
+    order_of,
+    shown,
 )
-from brenner.artifact.model import Artifact, Item, Reference, order_of
-from brenner.artifact.ranking import shown
 from brenner.markdown.escape import escape, escape_cell, escape_word, render_table
 from brenner.protocol.delta.schema import (
     ANOMALY_REGISTER,

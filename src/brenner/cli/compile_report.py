@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from brenner.artifact.ledger import Entry, Outcome, counts
-from brenner.artifact.summary import summary
+from brenner.artifact.diff import summary
+from brenner.artifact.state import Entry, Outcome, counts
 from brenner.cli.failures import exit_code, indented, write_error
 from brenner.cli.folding import Piece, fold
 from brenner.cli.mail.standing import some_ids

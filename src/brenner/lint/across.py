@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from brenner.artifact.layout import NOT_APPLICABLE
+from brenner.artifact.model import NOT_APPLICABLE
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.anchors import has_long_range, has_short_range

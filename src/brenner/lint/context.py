@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.artifact.layout import LAYOUT_OF
-from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item
-from brenner.artifact.parsed import NO_LINES, Outline, ParsedArtifact, Place
+from brenner.artifact.format import NO_LINES, Outline, ParsedArtifact, Place
+from brenner.artifact.model import ITEM_SECTIONS, LAYOUT_OF, Artifact, Item
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.lint.source_text import SourceText

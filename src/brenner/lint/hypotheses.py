@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from brenner.artifact.layout import MOST_ACTIVE_HYPOTHESES
-from brenner.artifact.model import Item
+from brenner.artifact.model import MOST_ACTIVE_HYPOTHESES, Item
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.anchors import INFERENCES, LABEL, suggested, what_is_wrong

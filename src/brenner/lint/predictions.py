@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from brenner.artifact.layout import ID_COLUMN, MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE
-from brenner.artifact.model import Item
+from brenner.artifact.model import ID_COLUMN, MOST_ACTIVE_HYPOTHESES, NOT_APPLICABLE, Item
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context, called, is_well_formed

@@ -1,8 +1,8 @@
 """Linting: of a model, and of a Markdown file, with the same result either way."""
 
+from brenner.artifact.format import ParsedArtifact
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
-from brenner.artifact.parsed import ParsedArtifact
 from brenner.lint.context import Context, context_of, context_of_file
 from brenner.lint.report import LintReport
 from brenner.lint.rules import RULES

@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from brenner.artifact.layout import LAYOUT, LAYOUT_OF
-from brenner.artifact.model import ITEM_SECTIONS, Item
+from brenner.artifact.model import ITEM_SECTIONS, LAYOUT, LAYOUT_OF, Item
 from brenner.diagnostics.codes import lint_structure as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context, is_well_formed

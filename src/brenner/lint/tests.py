@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from brenner.artifact.ranking import total
+from brenner.artifact.model import total
 from brenner.diagnostics.codes import lint_sections as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.context import Context, called

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from brenner.artifact.blame import Blame, Source
 from brenner.artifact.model import Item
+from brenner.artifact.state import Blame, Source
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox

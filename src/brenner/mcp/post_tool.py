@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merging.contribution import stated_base
+from brenner.artifact.merge.resolve import stated_base
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes.deltas import INVALID_TARGET
 from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM

@@ -10,8 +10,8 @@ from brenner.artifact.model import Metadata
 from brenner.protocol.thread_ids import cross_reference
 
 if TYPE_CHECKING:
-    from brenner.artifact.hand_edits import HandEdits
-    from brenner.artifact.parsed import ParsedArtifact
+    from brenner.artifact.format import ParsedArtifact
+    from brenner.artifact.manual_edits import HandEdits
 
 MOST_FILE_BYTES = 64 * 1024 * 1024
 _ID = "agent_mail_message_id"
@@ -173,9 +173,9 @@ def _edited(
         return Foreign(f"it says that it is v{number}, which is not in this mailbox")
     if same_version(text, base):
         return None
-    from brenner.artifact.hand_edits import are_contained, hand_edits
+    from brenner.artifact.manual_edits import are_contained, hand_edits
     from brenner.artifact.parse import parse_artifact
-    from brenner.artifact.unified import unified
+    from brenner.artifact.text_diff import unified
     from brenner.persist.remarks import unread
 
     before = parse_artifact(base)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from brenner.diagnostics.codes import artifacts as codes
 
 if TYPE_CHECKING:
-    from brenner.artifact.parsed import ParsedArtifact
+    from brenner.artifact.format import ParsedArtifact
     from brenner.diagnostics.model import Diagnostic
 
 _ONLY_FORMS = {codes.FIELD_FORM.id, codes.FRONT_MATTER_FORM.id, codes.MISPLACED_ITEM.id}

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from brenner import __version__
-from brenner.artifact.state_json import decode_state, encode_state
+from brenner.artifact.serialize import decode_state, encode_state
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.protocol.messages import iso
 from brenner.session.chain import Chain, Published

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Reference
+from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.protocol.body import quoted

@@ -4,10 +4,9 @@ Whatever others wrote is escaped and cut. Long lists end with how many more ther
 command that shows all.
 """
 
-from brenner.artifact.diff import KILLED, ItemChange, Kind
-from brenner.artifact.ledger import counts
+from brenner.artifact.diff import KILLED, ItemChange, Kind, summary
 from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact
-from brenner.artifact.summary import summary
+from brenner.artifact.state import counts
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.report import LintReport
 from brenner.markdown.escape import escape, render_table

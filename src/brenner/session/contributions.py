@@ -7,9 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from brenner.artifact.blame import Change
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.state import State
+from brenner.artifact.state import Change, Entry, Outcome, State
 from brenner.diagnostics.model import ERROR, worst_first
 from brenner.protocol.delta.schema import Operation
 

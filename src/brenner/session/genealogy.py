@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import order_of
 from brenner.protocol.delta.schema import SECTIONS
 from brenner.session.genealogy_facts import Described

@@ -4,10 +4,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.artifact.blame import KICKOFF, Source
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact, Item
-from brenner.artifact.state import State
+from brenner.artifact.state import KICKOFF, Source, State
 from brenner.protocol.delta.schema import RESEARCH_THREAD, Operation, Section
 
 _PROPOSALS = frozenset({Operation.ADD, KICKOFF})

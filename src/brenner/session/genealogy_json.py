@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.protocol.messages import iso
 from brenner.session.genealogy import (
     Describe,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from typing import NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.session.genealogy import Direction, Link, links
 from brenner.session.reference_graph import ReferenceGraph
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.session.genealogy import Direction, FirstProposed
 from brenner.session.genealogy_facts import Described
 

@@ -6,10 +6,7 @@ messages got other ids, people must be shown those.
 
 from collections.abc import Mapping
 
-from brenner.artifact.blame import Blame, Change, Source
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.ledger import Entry
-from brenner.artifact.state import State
+from brenner.artifact.state import Blame, Change, Conflict, Entry, Source, State
 from brenner.session.rebuild import Candidate, Rebuilt
 
 # The id in this store, by the version and the id that its record has

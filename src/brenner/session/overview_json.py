@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from brenner import __version__
-from brenner.artifact.kept import read_text
 from brenner.artifact.model import Killed, Reference
+from brenner.artifact.state import read_text
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.needs import needs_of

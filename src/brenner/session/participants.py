@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
+from brenner.artifact.state import Entry, Outcome
 from brenner.protocol.message_types import ACK, DELTA, KICKOFF
 from brenner.protocol.roster import Roster, RosterEntry, role_in
 from brenner.protocol.roster_config import read_roster

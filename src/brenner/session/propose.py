@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from brenner.artifact.diff import Diff, diff
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import Merge, merge
-from brenner.artifact.merging.circles import NOWHERE, Elsewhere
+from brenner.artifact.merge.draft import NOWHERE, Elsewhere
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes.messages import MB_004
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import of_messages

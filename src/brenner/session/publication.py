@@ -2,12 +2,10 @@
 
 from typing import NamedTuple
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import OPERATOR
+from brenner.artifact.diff import Diff, FieldChange, ItemChange, Kind, changes, summary
+from brenner.artifact.merge.engine import OPERATOR
 from brenner.artifact.model import Artifact, order_of
-from brenner.artifact.summary import changes, summary
+from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.report import LintReport
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS

@@ -6,13 +6,12 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import NamedTuple, NoReturn, cast
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.merge import Merge, merge
-from brenner.artifact.merging.circles import Elsewhere
+from brenner.artifact.merge.draft import Elsewhere
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import State, Version, adopted_state
+from brenner.artifact.state import Conflict, State, Version, adopted_state
 from brenner.lint.run import lint
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Posted, iso

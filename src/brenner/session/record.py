@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from brenner.artifact.merging.circles import LeftOut
+from brenner.artifact.merge.draft import LeftOut
 from brenner.protocol.messages import iso
 
 FORMAT = 1

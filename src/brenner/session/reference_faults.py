@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Killed, order_of
 from brenner.diagnostics.codes import merging as codes
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE

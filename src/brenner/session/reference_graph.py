@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.session.circles import circles_of

@@ -8,7 +8,7 @@ message do not correct each other: their author wrote both at once. The operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.state import Entry, Outcome
 from brenner.markdown.blocks import blocks
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.schema import Operation

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.conflicts import Conflict
 from brenner.artifact.model import Artifact, Item, order_of
+from brenner.artifact.state import Conflict
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.lint.run import lint
 from brenner.markdown.blocks import blocks

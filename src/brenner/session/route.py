@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry
+from brenner.artifact.state import Entry
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import visible
 

@@ -9,7 +9,7 @@ words, with figures from where the session stood before the message and after it
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.protocol.subjects import Subject, parse_subject
 from brenner.session.chain_messages import asides_of

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from brenner.artifact.diff import diff
-from brenner.artifact.ledger import Entry
-from brenner.artifact.summary import changes
+from brenner.artifact.diff import changes, diff
+from brenner.artifact.state import Entry
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.session.chain import Chain

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry
+from brenner.artifact.state import Entry
 from brenner.session.rebuild import Filed
 from brenner.session.route import Evidence, listed
 from brenner.session.status import OpenMessage, Participant, Refusal, SessionStatus

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.state import Entry, Outcome
 from brenner.session.chain import Chain
 from brenner.session.letters import letters
 from brenner.session.rebuild import Filed

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.blame import Blame
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import Merge, merge
+from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
+from brenner.artifact.state import Blame, Entry, Outcome
 from brenner.lint.run import lint
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF

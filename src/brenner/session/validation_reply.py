@@ -20,7 +20,7 @@ from brenner.protocol.validate import Report
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.artifact.ledger import Entry
+    from brenner.artifact.state import Entry
 
 
 _REPLY = re.compile(r"INFO: Validation error in message ([1-9][0-9]{0,18}):", re.ASCII)
@@ -151,7 +151,7 @@ def _how_to_resend(original: Message, entries: "tuple[Entry, ...]", latest: int 
 def _base_to_state(original: Message, latest: int | None) -> str:
     """The one instruction on the base. One that does not exist is not to be kept."""
     # A check of one message replies, too, and has no need of merging.
-    from brenner.artifact.merging.contribution import stated_base
+    from brenner.artifact.merge.resolve import stated_base
 
     base = stated_base(blocks(original.body))
     if base is None:

@@ -1,7 +1,7 @@
 """A whole session as one JSON document, of the forms that the command line prints."""
 
-from brenner.artifact.json_form import artifact_json
-from brenner.artifact.ledger import ledger_json
+from brenner.artifact.serialize import artifact_json
+from brenner.artifact.state import ledger_json
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Stored
 from brenner.protocol.messages import iso

@@ -13,8 +13,8 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from brenner.artifact.field_words import value_text
-from brenner.artifact.html_values import Known, lines_html, part_html, prose, text_html
+from brenner.artifact.diff import value_text
+from brenner.artifact.html import Known, lines_html, part_html, prose, text_html
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import SECTIONS, Field, FieldKind
 from brenner.protocol.message_types import TYPES

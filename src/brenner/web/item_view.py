@@ -4,12 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.blame import NO_BLAME, Blame, Change
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.field_words import label_of
-from brenner.artifact.layout import LAYOUT_OF, SCORE_LABELS
-from brenner.artifact.model import Item
-from brenner.artifact.ranking import total
+from brenner.artifact.diff import label_of
+from brenner.artifact.model import LAYOUT_OF, SCORE_LABELS, Item, total
+from brenner.artifact.state import NO_BLAME, Blame, Change, Conflict
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Trust
 from brenner.protocol.delta.schema import (

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 
 from markupsafe import Markup
 
-from brenner.artifact.html_values import lines_html
+from brenner.artifact.html import lines_html
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.web.allowed_html import PLACE, cleaned
 from brenner.web.markdown_parser import MOST_NESTING, Linked, TooDeep, to_html

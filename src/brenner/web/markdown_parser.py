@@ -16,7 +16,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from brenner.artifact.html_values import lines_html, spelled_out
+from brenner.artifact.html import lines_html, spelled_out
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.web import links
 from brenner.web.allowed_html import PLACE, is_link

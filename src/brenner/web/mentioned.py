@@ -6,7 +6,7 @@ Only what a page mentions is looked up, and only what is there becomes a link.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 
-from brenner.artifact.html_values import mentions
+from brenner.artifact.html import mentions
 from brenner.artifact.model import Item, Reference
 from brenner.lint.source_text import SourceText
 from brenner.protocol.grammar import ITEM_ID

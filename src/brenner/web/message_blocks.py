@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.ledger_words import block_words, outcome_words
+from brenner.artifact.diff import block_words, outcome_words
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.truncate import of_message
 from brenner.mail.model import Stored

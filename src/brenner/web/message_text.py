@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from brenner.artifact.html_values import lines_html
+from brenner.artifact.html import lines_html
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.protocol.body import find_section, sections
 from brenner.text import cut

@@ -7,8 +7,8 @@ from copy import copy
 from functools import partial
 from typing import Self, TypeVar
 
-from brenner.artifact.ledger import Entry
-from brenner.artifact.merge import Merge
+from brenner.artifact.merge.engine import Merge
+from brenner.artifact.state import Entry
 from brenner.diagnostics.model import BrennerError
 from brenner.lint.report import LintReport
 from brenner.mail.model import Stored

@@ -18,7 +18,7 @@ from jinja2 import ChoiceLoader, DictLoader, Environment
 from markupsafe import Markup
 
 from brenner import __version__
-from brenner.artifact.html_values import text_html
+from brenner.artifact.html import text_html
 from brenner.web import assets
 from brenner.web.filters import exactly
 from brenner.web.page import Document, Page

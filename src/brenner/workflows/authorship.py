@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.blame import Blame, Change, Path
-from brenner.artifact.json_form import plain
-from brenner.artifact.merging.opened import LISTS, MAPS, shown
+from brenner.artifact.merge.draft import LISTS, MAPS, shown
 from brenner.artifact.model import Artifact, Item, order_of
+from brenner.artifact.serialize import plain
+from brenner.artifact.state import Blame, Change, Path
 from brenner.mail.model import Trust
 from brenner.protocol.delta.schema import SCORE_PARTS, Section
 

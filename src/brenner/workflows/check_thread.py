@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.merge import OPERATOR
+from brenner.artifact.merge.engine import OPERATOR
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from brenner.artifact.conflicts import Conflict
 from brenner.artifact.diff import Diff, diff
-from brenner.artifact.ledger import Entry, Outcome
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
+from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused

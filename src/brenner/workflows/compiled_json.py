@@ -1,8 +1,8 @@
 """What a compile did, as JSON: for scripts at the command line, and for the page."""
 
-from brenner.artifact.ledger import ledger_json
+from brenner.artifact.diff import changes
 from brenner.artifact.model import ITEM_SECTIONS, Artifact
-from brenner.artifact.summary import changes
+from brenner.artifact.state import ledger_json
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.diagnostics.truncate import of_messages
 from brenner.protocol.delta.schema import RESEARCH_THREAD

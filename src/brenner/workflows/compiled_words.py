@@ -1,6 +1,6 @@
 """How a compile ended, in a sentence: for a terminal, and for the page."""
 
-from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.state import Entry, Outcome
 from brenner.text import visible
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.persist import Persisted

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry
-from brenner.artifact.merge import merge
-from brenner.artifact.merging.contribution import stated_base
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.merge.resolve import stated_base
+from brenner.artifact.state import Entry
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes.mail import NOT_IN_THREAD
 from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
 from brenner.diagnostics.model import BrennerError, Refused, Unavailable

@@ -7,7 +7,7 @@ up only for the items that somebody is shown.
 from itertools import takewhile
 from typing import NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import order_of
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM, NO_VERSION_YET
 from brenner.diagnostics.model import Diagnostic, Refused

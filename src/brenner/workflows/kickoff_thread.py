@@ -6,7 +6,7 @@ Of two who start the same session at once nobody sends two questions; see `askin
 from collections.abc import Iterator
 from datetime import date
 
-from brenner.artifact.merging.contribution import Kickoff, read_posted
+from brenner.artifact.merge.resolve import Kickoff, read_posted
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox

@@ -7,7 +7,7 @@ mail the row that the list of sessions keeps is enough, as long as it is true.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability

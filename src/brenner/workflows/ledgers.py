@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.ledger import Entry
 from brenner.artifact.model import Artifact
+from brenner.artifact.state import Conflict, Entry
 from brenner.session.chain import Watch, replay
 from brenner.session.local_ids import local_ledger
 from brenner.session.rebuild import Candidate, Filed, Rebuilt

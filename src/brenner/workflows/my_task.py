@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from brenner.artifact.blame import Blame, Source
-from brenner.artifact.state import State
+from brenner.artifact.state import Blame, Source, State
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE

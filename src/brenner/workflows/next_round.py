@@ -7,7 +7,7 @@ that running the same command again finishes what was interrupted.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from brenner.artifact.merging.round import question_differs
+from brenner.artifact.merge.engine import question_differs
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import MISSING_RECOMMENDED_SECTION, THREAD_ID_ADVICE
 from brenner.diagnostics.codes.publishing import SESSION_CLOSED

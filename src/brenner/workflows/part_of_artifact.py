@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from brenner.artifact.blame import Blame, Change
 from brenner.artifact.diff import Diff, FieldChange, ItemChange, diff
-from brenner.artifact.json_form import artifact_json, diff_json, plain
-from brenner.artifact.layout import LAYOUT
-from brenner.artifact.model import Artifact, Item
+from brenner.artifact.model import LAYOUT, Artifact, Item
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import empty_state
+from brenner.artifact.serialize import artifact_json, diff_json, plain
+from brenner.artifact.state import Blame, Change, empty_state
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.diagnostics.model import Refused

@@ -57,7 +57,7 @@ def _human_delta(desk: Desk, thread_id: str, found: Edited) -> str | None:
     """The message that would bring the changes in, as far as deltas can make them."""
     if not found.edits.deltas:
         return None
-    from brenner.artifact.hand_edits import human_delta
+    from brenner.artifact.manual_edits import human_delta
 
     arrived = desk.mailbox.thread_arrivals(thread_id, 0)
     known = {agent.name for agent in desk.mailbox.agents()} - {desk.actor}

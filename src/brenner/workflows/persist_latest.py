@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.artifact.render import render_artifact
-from brenner.artifact.unified import unified
+from brenner.artifact.text_diff import unified
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused

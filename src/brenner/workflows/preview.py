@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merge import merge
-from brenner.artifact.merging.circles import NOWHERE, Elsewhere
-from brenner.artifact.state import State, empty_state
+from brenner.artifact.merge.draft import NOWHERE, Elsewhere
+from brenner.artifact.merge.engine import merge
+from brenner.artifact.state import Entry, Outcome, State, empty_state
 from brenner.config import Project
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED

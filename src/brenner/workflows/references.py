@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
-from brenner.artifact.ledger import Entry
-from brenner.artifact.merging.circles import NOWHERE, Elsewhere, Node
-from brenner.artifact.merging.contribution import Contribution, read_posted
+from brenner.artifact.merge.draft import NOWHERE, Elsewhere, Node
+from brenner.artifact.merge.resolve import Contribution, read_posted
 from brenner.artifact.model import Artifact, Reference
+from brenner.artifact.state import Entry
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import DeltaBlock

@@ -4,7 +4,7 @@ Responses).
 
 from collections.abc import Iterable
 
-from brenner.artifact.ledger import Entry, Outcome
+from brenner.artifact.state import Entry, Outcome
 from brenner.mail.abilities import Ability
 from brenner.mail.model import Sent, Stored
 from brenner.protocol.messages import Message

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from brenner.artifact.merging.contribution import Kickoff, read_posted
+from brenner.artifact.merge.resolve import Kickoff, read_posted
 from brenner.diagnostics.codes.sessions import LEFT_OUT_OF_ROUND, ROSTER_PASSED_OVER
 from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.message_types import KICKOFF

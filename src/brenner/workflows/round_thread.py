@@ -5,7 +5,7 @@ A kickoff is of this round if no version has read it and it names the latest ver
 
 from collections.abc import Iterator
 
-from brenner.artifact.merging.contribution import Kickoff, read_posted, stated_base
+from brenner.artifact.merge.resolve import Kickoff, read_posted, stated_base
 from brenner.diagnostics.codes.sessions import ROUND_OVERTAKEN
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Stored

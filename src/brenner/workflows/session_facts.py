@@ -7,7 +7,7 @@ of, the archive beside the file may know who said what. Each is loaded once, whe
 from contextlib import suppress
 from typing import Literal, NamedTuple
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import State
 from brenner.diagnostics.model import BrennerError

@@ -11,9 +11,9 @@ import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from brenner.artifact.format import ParsedArtifact
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
-from brenner.artifact.parsed import ParsedArtifact
 from brenner.config import Project
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import BrennerError, Diagnostic

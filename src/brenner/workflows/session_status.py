@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import NamedTuple
 
-from brenner.artifact.merge import Merge
+from brenner.artifact.merge.engine import Merge
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Stored

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from brenner.artifact.ledger import ledger_json
+from brenner.artifact.state import ledger_json
 from mail_shell import Shell
 from played import Played, on, play
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.artifact.json_form import artifact_json
 from brenner.artifact.parse import parse_artifact
-from brenner.artifact.unified import unified
+from brenner.artifact.serialize import artifact_json
+from brenner.artifact.text_diff import unified
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from mail_shell import Shell, store_of

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from brenner.artifact.html_form import html_form
+from brenner.artifact.html import html_form
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from mail_shell import Shell

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.artifact.field_words import label_of, value_text
+from brenner.artifact.diff import label_of, value_text
 from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK
@@ -23,7 +23,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
-    from brenner.artifact.blame import Change
+    from brenner.artifact.state import Change
     from brenner.workflows.authorship import Row
 
 _COLUMNS = (

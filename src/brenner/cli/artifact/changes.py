@@ -4,11 +4,18 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TextIO
 
-from brenner.artifact.diff import Diff, ItemChange, Kind
-from brenner.artifact.field_marks import Marks, field_marks, item_marks
+from brenner.artifact.diff import (
+    Diff,
+    ItemChange,
+    Kind,
+    Marks,
+    field_marks,
+    item_marks,
+    same_words,
+    summary,
+)
 from brenner.artifact.model import Metadata
-from brenner.artifact.summary import same_words, summary
-from brenner.artifact.words import Mark
+from brenner.artifact.text_diff import Mark
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK, heading, lines
 from brenner.cli.folding import PLAIN, Piece, Style, fold
 from brenner.cli.output import is_terminal, styled

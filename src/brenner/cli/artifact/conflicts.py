@@ -5,9 +5,8 @@ from itertools import zip_longest
 from types import MappingProxyType
 from typing import TextIO
 
-from brenner.artifact.blame import Source
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.field_words import label_of, value_text
+from brenner.artifact.diff import label_of, value_text
+from brenner.artifact.state import Conflict, Source
 from brenner.cli.artifact.values import DIM
 from brenner.cli.folding import Piece, Style, columns, fold, lines_of, shown_line
 from brenner.cli.marks import agent_piece

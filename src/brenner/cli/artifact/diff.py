@@ -125,7 +125,7 @@ def _version(reader: Reader, thread_id: str, number: int) -> Loaded:
 
 
 def _document(old: Loaded, new: Loaded, *, as_text: bool) -> dict[str, object]:
-    from brenner.artifact.json_form import diff_json
+    from brenner.artifact.serialize import diff_json
 
     found = compare(old.artifact, new.artifact)
     text = {"text": _unified(old, new)} if as_text else {}
@@ -134,7 +134,7 @@ def _document(old: Loaded, new: Loaded, *, as_text: bool) -> dict[str, object]:
 
 
 def _unified(old: Loaded, new: Loaded) -> str:
-    from brenner.artifact.unified import unified
+    from brenner.artifact.text_diff import unified
 
     return unified(old.text, new.text, visible(old.name), visible(new.name))
 

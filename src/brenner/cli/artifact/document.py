@@ -3,11 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from brenner.artifact.blame import KICKOFF
-from brenner.artifact.field_words import kill_texts, label_of, value_text
-from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, TITLE, Layout
-from brenner.artifact.model import Artifact, Item, Metadata
-from brenner.artifact.ranking import shown, total
+from brenner.artifact.diff import kill_texts, label_of, value_text
+from brenner.artifact.model import (
+    LAYOUT,
+    NONE_REGISTERED,
+    TITLE,
+    Artifact,
+    Item,
+    Layout,
+    Metadata,
+    shown,
+    total,
+)
+from brenner.artifact.state import KICKOFF
 from brenner.cli.artifact.conflicts import conflict_lines
 from brenner.cli.artifact.linting import verdict_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE, STRUCK, VALUES, heading, lines
@@ -23,8 +31,7 @@ from brenner.protocol.delta.schema import (
 )
 
 if TYPE_CHECKING:
-    from brenner.artifact.conflicts import Conflict
-    from brenner.artifact.state import State
+    from brenner.artifact.state import Conflict, State
     from brenner.lint.report import LintReport
 
 

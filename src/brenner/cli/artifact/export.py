@@ -92,7 +92,7 @@ def _text(reader: Reader, loaded: Loaded, form: str) -> str:
 
     report = report_of(loaded, project_source(reader, loaded))
     if form == HTML:
-        from brenner.artifact.html_form import html_form
+        from brenner.artifact.html import html_form
 
         return html_form(loaded.artifact, loaded.conflicts, verdict_of(report))
     from brenner.cli.artifact.json_document import artifact_document

@@ -12,7 +12,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
 
 if TYPE_CHECKING:
-    from brenner.artifact.parsed import ParsedArtifact
+    from brenner.artifact.format import ParsedArtifact
 
 FINE, CONTENT, UNREADABLE = 0, 1, 2
 

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from brenner.artifact.layout import LAYOUT_OF, Layout
-from brenner.artifact.model import Item
+from brenner.artifact.model import LAYOUT_OF, Item, Layout
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Refused
 from brenner.text import nearest, perhaps

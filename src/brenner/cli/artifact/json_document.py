@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from brenner.artifact.json_form import artifact_json
 from brenner.artifact.model import ITEM_SECTIONS
+from brenner.artifact.serialize import artifact_json
 from brenner.cli.artifact.items import find_item
 from brenner.cli.artifact.targets import Loaded, notes_json
 from brenner.lint.report import LintReport

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from brenner.artifact.ledger import Entry, Outcome, counts, is_listed
-from brenner.artifact.ledger_words import block_words, duplicate_words
+from brenner.artifact.diff import block_words, duplicate_words
+from brenner.artifact.state import Entry, Outcome, counts, is_listed
 from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
 from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
 from brenner.cli.artifact.values import BOLD, DIM, INDENT

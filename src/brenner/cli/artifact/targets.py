@@ -22,9 +22,9 @@ from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Summary, worst
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.artifact.conflicts import Conflict
+    from brenner.artifact.format import ParsedArtifact
     from brenner.artifact.model import Artifact
-    from brenner.artifact.parsed import ParsedArtifact
+    from brenner.artifact.state import Conflict
     from brenner.workflows.desk import Desk
     from brenner.workflows.versions import LoadedVersion, Target
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.cli.artifact.values import BOLD, DIM
 from brenner.cli.folding import PLAIN, Piece, fold
 from brenner.cli.marks import ATTENTION

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
 
-from brenner.artifact.merging.circles import Node
+from brenner.artifact.merge.draft import Node
 from brenner.cli.artifact.values import BOLD, DIM, STRUCK
 from brenner.cli.folding import PLAIN, UNLIMITED, Piece, Style, columns, lines_of, shown_line
 from brenner.cli.marks import ATTENTION, STYLE_OF_TYPE, agent_piece

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.ledger_words import block_words, outcome_words
-from brenner.artifact.summary import summary
+from brenner.artifact.diff import block_words, outcome_words, summary
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
 from brenner.text import counted, joined

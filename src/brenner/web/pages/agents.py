@@ -5,7 +5,7 @@ owes.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from brenner.artifact.ledger import Outcome
+from brenner.artifact.state import Outcome
 from brenner.mail.model import Agent, Trust
 from brenner.protocol.messages import iso
 from brenner.protocol.roster import Roster, RosterEntry

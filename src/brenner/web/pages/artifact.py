@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from brenner.artifact.blame import Change
-from brenner.artifact.layout import LAYOUT, NONE_REGISTERED, Layout
-from brenner.artifact.model import Artifact, Item, order_of
-from brenner.artifact.ranking import shown
-from brenner.artifact.state import State
+from brenner.artifact.model import LAYOUT, NONE_REGISTERED, Artifact, Item, Layout, order_of, shown
+from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
 from brenner.lint.report import LintReport

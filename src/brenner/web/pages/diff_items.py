@@ -4,14 +4,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
 
-from brenner.artifact.conflicts import Conflict
-from brenner.artifact.diff import Diff, ItemChange, diff
-from brenner.artifact.field_marks import Marks, field_marks, item_marks
-from brenner.artifact.field_words import label_of
-from brenner.artifact.json_form import diff_json, item_change_json
-from brenner.artifact.layout import LAYOUT_OF
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.summary import changes, same_words, summary
+from brenner.artifact.diff import (
+    Diff,
+    ItemChange,
+    Marks,
+    changes,
+    diff,
+    field_marks,
+    item_marks,
+    label_of,
+    same_words,
+    summary,
+)
+from brenner.artifact.model import LAYOUT_OF
+from brenner.artifact.serialize import diff_json, item_change_json
+from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.web.item_view import by_item
 from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session

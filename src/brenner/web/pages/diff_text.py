@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.artifact.line_edits import lines_of
-from brenner.artifact.side_by_side import Columns, Pair, columns
-from brenner.artifact.unified import unified
+from brenner.artifact.text_diff import Columns, Pair, columns, lines_of, unified
 from brenner.web import links
 from brenner.web.pages.diff_items import marks_json
 from brenner.web.paging import in_session, part, part_json

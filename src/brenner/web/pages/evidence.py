@@ -14,9 +14,7 @@ from brenner.artifact.evidence import (
     matrix,
     unseparated,
 )
-from brenner.artifact.layout import SCORE_LABELS
-from brenner.artifact.model import Item
-from brenner.artifact.ranking import total
+from brenner.artifact.model import SCORE_LABELS, Item, total
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
     MOST_SCORE,

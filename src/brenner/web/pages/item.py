@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from brenner.artifact.field_words import label_of
-from brenner.artifact.layout import LAYOUT_OF
-from brenner.artifact.merging.circles import Node
-from brenner.artifact.model import Item
+from brenner.artifact.diff import label_of
+from brenner.artifact.merge.draft import Node
+from brenner.artifact.model import LAYOUT_OF, Item
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
 from brenner.protocol.delta.schema import RESEARCH_THREAD, Section

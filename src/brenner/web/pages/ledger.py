@@ -6,8 +6,8 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.artifact.ledger import Entry, Outcome, counts
-from brenner.artifact.ledger_words import block_words, outcome_words
+from brenner.artifact.diff import block_words, outcome_words
+from brenner.artifact.state import Entry, Outcome, counts
 from brenner.diagnostics.model import worst_first
 from brenner.markdown.blocks import blocks
 from brenner.protocol.delta.parse import is_delta_fence

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from brenner.artifact.ledger import counts
+from brenner.artifact.state import counts
 from brenner.web import links, looks
 from brenner.web.comparing import before, look_document, numbers_of
 from brenner.web.frame import session_document

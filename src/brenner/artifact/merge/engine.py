@@ -1,34 +1,107 @@
-"""One round: the messages since the last version, taken one after the other into a draft."""
+"""Merging: a published state and the messages that no version has read yet make the next version.
 
-from collections.abc import Iterator, Mapping
+A pure function: the same input gives the same output, byte for byte. Messages are put into the
+order of R9 and taken one after the other, whatever order they come in.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from types import MappingProxyType
-from typing import cast
+from typing import NamedTuple, cast
 
-from brenner.artifact.blame import KICKOFF, Source
-from brenner.artifact.kept import updated
-from brenner.artifact.ledger import Entry, Outcome
-from brenner.artifact.merging.annotate import Settled, settle
-from brenner.artifact.merging.authors import Author, block_key, edited_fields, is_replaced
-from brenner.artifact.merging.circles import Elsewhere, LeftOut, Node, References, shown
-from brenner.artifact.merging.contribution import Contribution, Kickoff
-from brenner.artifact.merging.decide import decide
-from brenner.artifact.merging.draft import Draft, Step
-from brenner.artifact.merging.numbering import base_of
-from brenner.artifact.merging.opened import is_list
-from brenner.artifact.merging.reading import Reading, read_message
-from brenner.artifact.merging.refusals import told
-from brenner.artifact.merging.written import meant_by, written
-from brenner.artifact.model import Killed, Reference
-from brenner.artifact.state import State, Version
-from brenner.diagnostics.codes import merging as codes
+from brenner.artifact.merge.decide import Settled, decide, settle, told
+from brenner.artifact.merge.draft import (
+    NOWHERE,
+    Draft,
+    Elsewhere,
+    LeftOut,
+    Node,
+    References,
+    Step,
+    is_list,
+)
+from brenner.artifact.merge.draft import circles_shown as shown
+from brenner.artifact.merge.resolve import (
+    Contribution,
+    Kickoff,
+    Reading,
+    base_of,
+    read_message,
+    read_posted,
+)
+from brenner.artifact.model import LAYOUT, Artifact, Killed, Reference
+from brenner.artifact.state import (
+    KICKOFF,
+    Author,
+    Blame,
+    Conflict,
+    Entry,
+    Outcome,
+    Source,
+    State,
+    Version,
+    block_key,
+    edited_fields,
+    is_replaced,
+    updated,
+)
+from brenner.diagnostics.codes import lint_sections as lint_sections_codes
+from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.codes.messages import QUESTION_FROM_TITLE
 from brenner.diagnostics.codes.publishing import AP_009
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import of_blocks, of_message
-from brenner.protocol.delta.parse import render_delta
-from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Delta, Operation
-from brenner.protocol.messages import Posted, iso
+from brenner.markdown.blocks import blocks
+from brenner.protocol.delta.parse import read_blocks, render_delta
+from brenner.protocol.delta.schema import (
+    ASSUMPTION_LEDGER,
+    HYPOTHESIS_SLATE,
+    RESEARCH_THREAD,
+    SECTIONS,
+    Delta,
+    DeltaBlock,
+    Operation,
+)
+from brenner.protocol.messages import Posted, in_thread_order, iso
 from brenner.protocol.roster_config import roster_json
+
+# What a block is to do: its operation, section and target, and what an ADD calls its item.
+
+
+Written = tuple[str | None, str | None, str | None, str | None]
+
+
+def written(delta: Delta) -> Written:
+    """What a sound block says."""
+    operation = delta.operation
+    name = _name(delta.payload) if operation is Operation.ADD else None
+    return operation.value, delta.section, delta.target_id, name
+
+
+def meant_by(block: DeltaBlock) -> Written:
+    """What a block says that is not sound: its repaired form, or else as far as it can be read."""
+    for found in block.diagnostics:
+        for repaired in read_blocks(blocks(found.repaired)) if found.repaired else ():
+            return written(repaired.delta) if repaired.delta else _as_written(repaired)
+    return _as_written(block)
+
+
+def _as_written(block: DeltaBlock) -> Written:
+    operation = block.written("operation")
+    payload = block.value.get("payload") if isinstance(block.value, dict) else None
+    is_add = operation == Operation.ADD
+    name = _name(payload) if is_add and isinstance(payload, dict) else None
+    return operation, block.written("section"), block.written("target_id"), name
+
+
+def _name(payload: Mapping[str, object]) -> str | None:
+    """The name of an item; a prediction has a condition instead."""
+    name = payload.get("name") or payload.get("condition")
+    return name if isinstance(name, str) else None
+
+
+# One round: the messages since the last version, taken one after the other into a draft.
+
 
 _MOST_EDITS_TOLD = 10
 
@@ -198,7 +271,7 @@ class Round:
         for noted in self._draft.disputes.take_noted():
             yield told(
                 settled.block,
-                codes.CONFLICTING_EDIT,
+                merging_codes.CONFLICTING_EDIT,
                 ("payload", *noted.path),
                 label=".".join(noted.path),
                 id=item_id,
@@ -251,7 +324,7 @@ class Round:
             more = len(unseen) - _MOST_EDITS_TOLD
             edits += f"; and {more} more" if more > 0 else ""
             words = {"name": sender, "id": item_id, "edits": edits}
-            yield told(settled.block, codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words)
+            yield told(settled.block, merging_codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words)
 
 
 def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
@@ -296,7 +369,7 @@ def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Dia
     # Who rebuilds a version knows that it was left out, and not what other sessions said then.
     chain = shown(circle) or "through other sessions, as they stood then"
     words = {"value": value, "id": settled.item_id or "", "chain": chain}
-    return told(settled.block, codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
+    return told(settled.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
 
 
 def question_differs(question: str, standing: str) -> Diagnostic:
@@ -308,7 +381,7 @@ def question_differs(question: str, standing: str) -> Diagnostic:
         {"statement": question},
         "The question of a later kickoff",
     )
-    found = codes.QUESTION_DIFFERS.at(value=question, other=standing)
+    found = merging_codes.QUESTION_DIFFERS.at(value=question, other=standing)
     return found._replace(repaired=render_delta(delta))
 
 
@@ -318,3 +391,118 @@ def _words(text: str) -> list[str]:
     A kickoff escapes what would be structure in it, and an EDIT may have said just that.
     """
     return text.replace("\\", "").split()
+
+
+# What an artifact still lacks after a merge, as warnings (companion, Merging).
+
+
+# The lint rule that says the same of the section
+_LEAST_RULES = {
+    "hypothesis_slate": lint_sections_codes.EH_001,
+    "predictions_table": lint_sections_codes.EP_001,
+    "discriminative_tests": lint_sections_codes.ET_001,
+    "assumption_ledger": lint_sections_codes.EA_001,
+    "adversarial_critique": lint_sections_codes.EC_001,
+}
+
+
+def shortcomings(artifact: Artifact, has_question: bool) -> Iterator[Diagnostic]:
+    """No question, too few items, no third alternative, no scale check."""
+    if not has_question and not artifact.research_thread.text("statement"):
+        yield merging_codes.NO_KICKOFF.at(thread_id=artifact.metadata.session_id or "")
+    for layout in LAYOUT:
+        if layout.section is RESEARCH_THREAD:
+            continue
+        count = len(artifact.active(layout.section))
+        if count < layout.least:
+            section = layout.section.id
+            found = merging_codes.BELOW_MINIMUM.at(section=section, count=count, least=layout.least)
+            yield found._replace(also=(_LEAST_RULES[section].id,))
+    hypotheses = artifact.active(HYPOTHESIS_SLATE)
+    if not any("third_alternative" in item.fields for item in hypotheses):
+        yield merging_codes.NO_THIRD_ALTERNATIVE.at()
+    if not any("scale_check" in item.fields for item in artifact.active(ASSUMPTION_LEDGER)):
+        yield merging_codes.NO_SCALE_CHECK.at()
+
+
+def unknown_agents(
+    senders: Mapping[str, int], roster: Collection[str] | None, operator: str
+) -> Iterator[Diagnostic]:
+    """The senders, each with her first message, who are not in the session's roster."""
+    if roster is None:
+        return
+    for name, message_id in senders.items():
+        if name not in roster and name != operator:
+            yield merging_codes.UNKNOWN_AGENT.at(name=name)._replace(message_id=message_id)
+
+
+OPERATOR = "Operator"
+
+
+class Merge(NamedTuple):
+    """The next version, not yet published, with the account of how it came about."""
+
+    state: State
+    ledger: tuple[Entry, ...]
+    warnings: tuple[Diagnostic, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def artifact(self) -> Artifact:
+        """The artifact of the next version."""
+        return self.state.artifact
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """All conflicts that are open now."""
+        return self.state.conflicts
+
+    @property
+    def blame(self) -> Blame:
+        """Who set what."""
+        return self.state.blame
+
+    def publish(self, message_id: int, at: datetime) -> State:
+        """The state after the COMPILED message of this version was posted."""
+        number = self.artifact.metadata.version or 0
+        version = Version(number, at, message_id, self.state.counts)
+        return self.state._replace(versions=(*self.state.versions, version))
+
+
+def merge(
+    state: State,
+    messages: Iterable[Posted],
+    roster: Collection[str] | None = None,
+    operator: str = OPERATOR,
+    elsewhere: Elsewhere = NOWHERE,
+) -> Merge:
+    """Merge what KICKOFF and DELTA messages bring; messages of other types bring nothing.
+
+    All must be messages of the state's thread. `roster` are the session's agents, where that is
+    known from elsewhere than its kickoffs. `elsewhere` is what no circle of references is to be
+    closed through.
+    """
+    read = map(read_posted, sorted(messages, key=in_thread_order))
+    brought = [each for each in read if each is not None]
+    return merge_read(state, brought, roster, operator, elsewhere)
+
+
+def merge_read(
+    state: State,
+    brought: Iterable[Contribution | Kickoff],
+    roster: Collection[str] | None = None,
+    operator: str = OPERATOR,
+    elsewhere: Elsewhere = NOWHERE,
+) -> Merge:
+    """Merge messages that were read already and stand in their order."""
+    current = Round(state, elsewhere)
+    for each in brought:
+        current.take(each)
+    after = current.end()
+    agents = after.artifact.metadata.agents or None if roster is None else roster
+    warnings = (
+        *current.warnings,
+        *unknown_agents(current.senders, agents, operator),
+        *shortcomings(after.artifact, after.has_question),
+    )
+    return Merge(after, tuple(current.ledger), warnings, tuple(current.left_out))
