@@ -10,7 +10,7 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Metadata, fiel
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.text_diff import word_spans
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import escape
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, SCORE_PARTS, Section

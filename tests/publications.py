@@ -8,7 +8,7 @@ from brenner.artifact.merge.engine import Merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.session.compiled import Publication, contributors_of
 from golden.history import versions
 

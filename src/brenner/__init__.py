@@ -25,8 +25,7 @@ if TYPE_CHECKING:
         Summary,
         Unavailable,
     )
-    from brenner.lint.report import LintReport
-    from brenner.lint.run import lint, lint_text
+    from brenner.lint.linter import LintReport, lint, lint_text
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import Profile, Stored
     from brenner.mail.query import Query, parse_query
@@ -110,8 +109,8 @@ _HOMES = {
         "Summary",
         "Unavailable",
     ),
-    "brenner.lint.report": ("LintReport",),
-    "brenner.lint.run": (
+    "brenner.lint.linter": (
+        "LintReport",
         "lint",
         "lint_text",
     ),

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.run import lint_text
-from brenner.lint.source_text import read_source_text
+from brenner.lint.context import read_source_text
+from brenner.lint.linter import lint_text
 from brenner.protocol.delta.parse import read_deltas
 
 Case = dict[str, Any]

@@ -14,7 +14,7 @@ from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state, ledger_json
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.protocol.messages import Message, Posted, iso, parse_message_file
 
 HERE = Path(__file__).parent

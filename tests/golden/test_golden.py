@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from golden.history import HISTORIES, versions
 
 

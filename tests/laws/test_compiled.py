@@ -18,8 +18,7 @@ from brenner.artifact.state import Conflict, Displaced, Entry, Outcome, Source, 
 from brenner.diagnostics.codes import deltas as deltas_codes
 from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint
+from brenner.lint.linter import LintReport, lint
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import read_table, render_table
 from brenner.markdown.escape import unescape as unescaped

@@ -11,7 +11,7 @@ from brenner.artifact.merge.resolve import Kickoff, read_posted
 from brenner.artifact.state import empty_state
 from brenner.diagnostics.codes.messages import NUL_CHARACTER
 from brenner.diagnostics.model import ERROR
-from brenner.lint.source_text import SourceText, read_source_text
+from brenner.lint.context import SourceText, read_source_text
 from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced, fields
 from brenner.protocol.body import normalised

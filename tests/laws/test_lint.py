@@ -17,11 +17,9 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import adopted_state
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.lint.report import LintReport
-from brenner.lint.rules import FILE_ONLY, RULES
-from brenner.lint.run import lint, lint_text
+from brenner.lint.context import SourceText, read_source_text
+from brenner.lint.linter import FILE_ONLY, RULES, LintReport, lint, lint_text
 from brenner.lint.sarif import to_sarif
-from brenner.lint.source_text import SourceText, read_source_text
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import RESEARCH_THREAD, SCORE_PARTS, FieldKind, Section
 from brenner.protocol.messages import Message, Posted

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brenner.limits import MOST_BODY_BYTES
-from brenner.lint.judgement import QUESTIONS
+from brenner.lint.rules_cross import QUESTIONS
 from brenner.protocol.delta.parse import read_deltas
 from terminal import in_terminal
 

@@ -13,7 +13,7 @@ from brenner.diagnostics.codes.deltas import MISSING_REQUIRED_FIELD
 from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
 from brenner.diagnostics.model import Code
 from brenner.limits import MOST_BODY_BYTES, MOST_INLINE_ARTIFACT_BYTES, MOST_MESSAGES_OF_A_VERSION
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.markdown.blocks import blocks
 from brenner.protocol.body import sections
 from brenner.protocol.compiled import read_compiled

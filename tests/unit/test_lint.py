@@ -16,14 +16,11 @@ from brenner.diagnostics.codes import merging as merging_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes.lint_sections import EH_001, EH_004, IH_001, WH_001
 from brenner.diagnostics.codes.lint_structure import EM_002
-from brenner.lint.context import context_of_file
-from brenner.lint.fixes import MOST_SHARING
-from brenner.lint.judgement import QUESTIONS
-from brenner.lint.report import LintReport
-from brenner.lint.rules import FILE_ONLY, RULES
-from brenner.lint.run import lint, lint_text
+from brenner.lint.context import SourceText, context_of_file, read_source_text
+from brenner.lint.helpers import MOST_SHARING
+from brenner.lint.linter import FILE_ONLY, RULES, LintReport, lint, lint_text
+from brenner.lint.rules_cross import QUESTIONS
 from brenner.lint.sarif import to_sarif
-from brenner.lint.source_text import SourceText, read_source_text
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import SECTIONS
 from conformance.lint_kind import text_of

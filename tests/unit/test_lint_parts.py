@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.lint.anchors import mended, suggested, what_is_wrong
-from brenner.lint.order import misplaced
-from brenner.lint.source_text import SourceText, read_source_text
+from brenner.lint.context import SourceText, read_source_text
+from brenner.lint.helpers import mended, misplaced, suggested, what_is_wrong
 
 # Anchors
 

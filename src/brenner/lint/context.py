@@ -5,18 +5,75 @@ said of its fields, and it does not count toward any minimum. Its ID stays in us
 form, keeps its place in the numbering, and may be referred to.
 """
 
+import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
 
 from brenner.artifact.format import NO_LINES, Outline, ParsedArtifact, Place
 from brenner.artifact.model import ITEM_SECTIONS, LAYOUT_OF, Artifact, Item
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.lint.source_text import SourceText
+from brenner.markdown.blocks import Kind, blocks
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import visible
+
+# The source text of a project: which section numbers exist in it (companion, Anchors).
+
+
+# `## §42 Title`, `## 42. Title`, `## 42 Title`, `## Section 42`; not the `4.2` of a chapter
+_SIGN = re.compile(r"§ ?([0-9]{1,9})(?![0-9])")
+_NUMBER = re.compile(r"(?:[Ss]ection )?([0-9]{1,9})(?![0-9])(?!\.[0-9])")
+
+
+class SourceText(NamedTuple):
+    """The section numbers of a source text, as runs without gaps, and its path as shown.
+
+    Runs make a range as cheap to look up as a single number, however far it reaches.
+    """
+
+    path: str
+    firsts: tuple[int, ...]
+    lasts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: str, numbers: Iterable[int]) -> Self:
+        """A source text that has these sections."""
+        firsts: list[int] = []
+        lasts: list[int] = []
+        for number in sorted(set(numbers)):
+            if lasts and number == lasts[-1] + 1:
+                lasts[-1] = number
+            else:
+                firsts.append(number)
+                lasts.append(number)
+        return cls(path, tuple(firsts), tuple(lasts))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no section at all."""
+        return not self.firsts
+
+    def missing(self, first: int, last: int) -> int | None:
+        """The first section from `first` to `last` that does not exist."""
+        run = bisect_right(self.firsts, first) - 1
+        if run < 0 or self.lasts[run] < first:
+            return first
+        return None if last <= self.lasts[run] else self.lasts[run] + 1
+
+
+def read_source_text(text: str, path: str) -> SourceText:
+    """The sections that the headings of a Markdown file number.
+
+    Where any heading has the sign §, only those count: the others number chapters.
+    """
+    headings = [block.text.strip() for block in blocks(text) if block.kind is Kind.HEADING]
+    signed = [match[1] for heading in headings if (match := _SIGN.match(heading))]
+    plain = [match[1] for heading in headings if (match := _NUMBER.match(heading))]
+    return SourceText.of(path, map(int, signed or plain))
+
 
 # What the reader of a file says of text that it did read. Whatever else it says, something was
 # passed over.

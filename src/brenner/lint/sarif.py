@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from brenner.diagnostics.catalogue import LINT_CODES
 from brenner.diagnostics.model import Code, Diagnostic, Severity
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

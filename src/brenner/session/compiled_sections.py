@@ -8,7 +8,7 @@ from brenner.artifact.diff import KILLED, ItemChange, Kind, summary
 from brenner.artifact.model import NO_RESEARCH_THREAD, Artifact
 from brenner.artifact.state import counts
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.markdown.escape import escape, render_table
 from brenner.protocol.body import quoted, quoted_cell
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.codes.messages import NO_SECTION_NUMBERS
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.source_text import SourceText, read_source_text
+from brenner.lint.context import SourceText, read_source_text
 from brenner.markdown.blocks import Block, Kind, blocks
 
 MOST_EXCERPT_CHARACTERS = 200_000

@@ -13,9 +13,8 @@ from brenner.diagnostics.codes.messages import MB_004
 from brenner.diagnostics.model import Diagnostic
 from brenner.diagnostics.truncate import of_messages
 from brenner.limits import MOST_MESSAGES_OF_A_VERSION
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint
-from brenner.lint.source_text import SourceText
+from brenner.lint.context import SourceText
+from brenner.lint.linter import LintReport, lint
 from brenner.markdown.blocks import blocks
 from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
 from brenner.protocol.message_types import DELTA

@@ -7,7 +7,7 @@ from brenner.artifact.merge.engine import OPERATOR
 from brenner.artifact.model import Artifact, order_of
 from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.protocol.grammar import ITEM_ID
 from brenner.text import counted

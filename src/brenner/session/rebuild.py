@@ -12,7 +12,7 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import Conflict, State, Version, adopted_state
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Posted, iso
 from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from brenner.artifact.model import Artifact, Item, order_of
 from brenner.artifact.state import Conflict
 from brenner.diagnostics.model import ERROR, Diagnostic
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.markdown.blocks import blocks
 from brenner.protocol.body import find_section, quoted, sections
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Reference
 from brenner.artifact.state import Blame, Entry, Outcome
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
 from brenner.protocol.thread_ids import classify_thread_id

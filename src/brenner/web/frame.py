@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from brenner.artifact.model import Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.compiled_sections import statistics
 from brenner.session.status import SessionStatus

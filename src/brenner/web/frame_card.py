@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from brenner.artifact.model import Artifact
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.protocol.message_types import DELTA
 from brenner.session.chain_messages import type_of
 from brenner.session.compiled_sections import schema_verdict, statistics, third_alternative

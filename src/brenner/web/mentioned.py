@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from brenner.artifact.html import mentions
 from brenner.artifact.model import Item, Reference
-from brenner.lint.source_text import SourceText
+from brenner.lint.context import SourceText
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid
 from brenner.web import links

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from brenner.artifact.render import render_artifact
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint
+from brenner.lint.linter import LintReport, lint
 from brenner.session.chain import Chain
 from brenner.session.contributions import Survival, survivals
 from brenner.session.rebuild import text_hash

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from brenner.artifact.merge.engine import Merge
 from brenner.artifact.state import Entry
 from brenner.diagnostics.model import BrennerError
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of
 from brenner.protocol.messages import in_thread_order

@@ -8,7 +8,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.lint.run import lint
+from brenner.lint.linter import lint
 from brenner.mail.model import Stored
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import in_thread_order, iso

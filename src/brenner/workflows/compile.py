@@ -15,8 +15,7 @@ from brenner.artifact.state import Conflict, Entry, Outcome
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint
+from brenner.lint.linter import LintReport, lint
 from brenner.mail.model import Sent, Stored
 from brenner.protocol.thread_ids import cross_reference
 from brenner.session.chain_json import KeptChain

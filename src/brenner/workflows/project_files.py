@@ -3,7 +3,7 @@
 from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
-from brenner.lint.source_text import read_source_text
+from brenner.lint.context import read_source_text
 from brenner.persist.git import Repository
 from brenner.text import grouped
 from brenner.workflows.rosters import look_at_project_roster

@@ -4,7 +4,7 @@ from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_BODY_BYTES
-from brenner.lint.source_text import SourceText, read_source_text
+from brenner.lint.context import SourceText, read_source_text
 
 MOST_SOURCE_BYTES = 4 * MOST_BODY_BYTES  # a book has about one megabyte
 

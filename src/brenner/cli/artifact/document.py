@@ -32,7 +32,7 @@ from brenner.protocol.delta.schema import (
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Conflict, State
-    from brenner.lint.report import LintReport
+    from brenner.lint.linter import LintReport
 
 
 class Reading(NamedTuple):

@@ -6,7 +6,7 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.serialize import artifact_json
 from brenner.cli.artifact.items import find_item
 from brenner.cli.artifact.targets import Loaded, notes_json
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 
 _NOWHERE = ("thread_id", "version", "source", "message_id")

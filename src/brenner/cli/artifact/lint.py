@@ -17,12 +17,12 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.reading import STANDARD_INPUT
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.lint.judgement import QUESTIONS
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
+from brenner.lint.rules_cross import QUESTIONS
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.lint.source_text import SourceText
+    from brenner.lint.context import SourceText
 
 FINE, CONTENT = 0, 1
 _ALWAYS: dict[str, object] = {
@@ -165,7 +165,7 @@ def _source(name: str | None) -> "SourceText | Diagnostic | None":
     """The section numbers of the source text, or why they cannot be had."""
     if name is None:
         return None
-    from brenner.lint.source_text import read_source_text
+    from brenner.lint.context import read_source_text
 
     text = read_file(name)
     if isinstance(text, Diagnostic):

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from brenner.cli.artifact.targets import Loaded, Reader
 from brenner.cli.output import counted
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint_parsed
+from brenner.lint.linter import LintReport, lint_parsed
 
 if TYPE_CHECKING:
-    from brenner.lint.source_text import SourceText
+    from brenner.lint.context import SourceText
 
 
 class Source(NamedTuple):

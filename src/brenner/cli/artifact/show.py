@@ -15,7 +15,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.diagnostics.model import Diagnostic
-from brenner.lint.report import LintReport
+from brenner.lint.linter import LintReport
 
 
 @click.command(

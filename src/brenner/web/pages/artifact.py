@@ -7,8 +7,7 @@ from brenner.artifact.model import LAYOUT, NONE_REGISTERED, Artifact, Item, Layo
 from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
-from brenner.lint.report import LintReport
-from brenner.lint.run import lint
+from brenner.lint.linter import LintReport, lint
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
 from brenner.text import thread_argument
 from brenner.web import links
