@@ -15,7 +15,7 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, Posted
-from brenner.session.chain import Chain
+from brenner.session.versions import Chain
 from brenner.workflows.chains import load_chain
 from brenner.workflows.compile import CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk

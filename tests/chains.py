@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from brenner.protocol.messages import Message, Posted, content_hash, iso
-from brenner.session.chain import Chain, advance, replay
-from brenner.session.chain_messages import candidate_of
-from brenner.session.compiled import compose_compiled
-from brenner.session.propose import Compiler, Proposal, propose, publication_of
+from brenner.session.compiled_message import compose_compiled
+from brenner.session.compiler import Compiler, Proposal, propose, publication_of
+from brenner.session.model import VersionRecord
 from brenner.session.rebuild import Candidate, Filed
-from brenner.session.record import VersionRecord
+from brenner.session.versions import Chain, advance, candidate_of, replay
 from scenes import THREAD_ID
 
 OPERATOR = "Operator"

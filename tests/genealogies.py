@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Reference
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.session.genealogy_facts import Described, Fate
-from brenner.session.reference_graph import Known, ReferenceGraph
+from brenner.session.genealogy import Described, Fate
+from brenner.session.references import Known, ReferenceGraph
 from strategies import any_text
 
 SESSIONS = ("RS-20260105-cell-fate", "RS-20260112-gradient")

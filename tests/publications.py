@@ -9,7 +9,7 @@ from brenner.artifact.model import Artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.lint.linter import lint
-from brenner.session.compiled import Publication, contributors_of
+from brenner.session.compiled_message import Publication, contributors_of
 from golden.history import versions
 
 GOLDEN = Path(__file__).parent / "golden"

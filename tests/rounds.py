@@ -11,8 +11,7 @@ from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE, HYPOTHESIS_SLATE
 from brenner.protocol.thread_ids import ThreadKind
-from brenner.session.round_kickoff import Passages, Round
-from brenner.session.status import (
+from brenner.session.model import (
     LatestVersion,
     OpenCritique,
     OpenMessage,
@@ -20,6 +19,7 @@ from brenner.session.status import (
     Refusal,
     SessionStatus,
 )
+from brenner.session.round_kickoff import Passages, Round
 from strategies import agent_names, hostile_text
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)

@@ -13,7 +13,7 @@ import ast
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -324,10 +324,13 @@ def update_imports(text: Text, names: Names) -> None:
     update_strings(text, names)
 
 
-def rename_attributes(text: Text, node: ast.ImportFrom, names: Names) -> None:
+def rename_attributes(
+    text: Text, node: ast.ImportFrom, names: Names, own: Container[str] = ()
+) -> None:
     """Change what is used as an attribute of a module and has another name now."""
     for alias in node.names:
-        renamed = names.renamed.get(f"{node.module}.{alias.name}", {})
+        module = f"{node.module}.{alias.name}"
+        renamed = {} if module in own else names.renamed.get(module, {})
         bound = alias.asname or alias.name
         for use in ast.walk(text.tree) if renamed else ():
             if (
@@ -461,7 +464,7 @@ class Merging:
         rename(text, local)
         for node in text.tree.body:
             if isinstance(node, ast.ImportFrom):
-                rename_attributes(text, node, self._names)
+                rename_attributes(text, node, self._names, self._own)
         self._without_prefix(text, objects)
         for node in text.tree.body:
             self._drop_head(text, node, module)

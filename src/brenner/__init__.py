@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         suggest_thread_id,
     )
     from brenner.protocol.validate import CheckedDelta, Report, check_message
-    from brenner.session.record import VersionRecord, read_record
+    from brenner.session.model import VersionRecord, read_record
     from brenner.workflows.compile import Compiled, CompileOptions
     from brenner.workflows.desk import Desk
     from brenner.workflows.persist import PersistOptions
@@ -169,7 +169,7 @@ _HOMES = {
         "Report",
         "check_message",
     ),
-    "brenner.session.record": (
+    "brenner.session.model": (
         "VersionRecord",
         "read_record",
     ),

@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from brenner.artifact.merge.draft import Node
 from brenner.cli.main import run
-from brenner.session.needs import urgent_first
-from brenner.session.route import Route
-from brenner.session.status import SessionStatus
+from brenner.session.model import SessionStatus
+from brenner.session.overview import urgent_first
+from brenner.session.routing import Route
 from brenner.workflows.check_references import check_references
 from brenner.workflows.genealogy import Asked, Followed, follow
 from brenner.workflows.session_status import load_status

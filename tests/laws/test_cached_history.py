@@ -17,7 +17,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.session.chain import Chain, unwatched
+from brenner.session.versions import Chain, unwatched
 from brenner.workflows.chains import load_chain, replay_chain
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

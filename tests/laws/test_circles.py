@@ -16,9 +16,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
-from brenner.session.chain import replay
-from brenner.session.circles import circles_of
-from brenner.session.reference_graph import Leads
+from brenner.session.references import Leads, circles_of
+from brenner.session.versions import replay
 from brenner.workflows.chains import filed, load_chain
 from brenner.workflows.check_references import check_references, load_graph
 from brenner.workflows.compile import CompileOptions, compile_thread

@@ -28,7 +28,7 @@ from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import UNFILLED_NAME
 from brenner.protocol.messages import Message, Posted, render_message_file
 from brenner.protocol.validate import check_message, check_stored
-from brenner.session.compiled import Publication, compose_compiled, contributors_of
+from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
 from brenner.session.validation_reply import compose_refusal
 from histories import START, Thread, threads
 from publications import publication

@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.state import Entry, Outcome, State
-from brenner.session.chain import replay
-from brenner.session.contributions import contributions, survivals
-from brenner.session.local_ids import local_ledger
-from brenner.session.rebuild import Candidate, Rebuilt
-from brenner.session.settled import How, settled
-from brenner.session.standing import Standing, standing
+from brenner.session.rebuild import Candidate, Rebuilt, local_ledger
+from brenner.session.status import How, Standing, contributions, settled, standing, survivals
+from brenner.session.versions import replay
 from chains import OPERATOR
 from plays import Step, played
 from plays import plays as all_plays

@@ -16,8 +16,8 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate, Rebuilt
+from brenner.session.versions import Chain
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.chains import replay_chain
 from brenner.workflows.compile import CompileOptions, compile_thread

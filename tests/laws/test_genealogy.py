@@ -7,12 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.artifact.merge.draft import Node
-from brenner.session.genealogy import Direction, genealogy, reach
-from brenner.session.genealogy_facts import Described, Fate, SessionFacts
-from brenner.session.genealogy_json import genealogy_json
-from brenner.session.genealogy_mermaid import label, mermaid
-from brenner.session.genealogy_tree import Shown, Tree
-from brenner.session.reference_graph import ReferenceGraph
+from brenner.session.genealogy import (
+    Described,
+    Direction,
+    Fate,
+    SessionFacts,
+    Shown,
+    Tree,
+    genealogy,
+    genealogy_json,
+    label,
+    mermaid,
+    reach,
+)
+from brenner.session.references import ReferenceGraph
 from brenner.text import visible
 from genealogies import closure, graphs, labels, name_only, nodes, pairs_of
 

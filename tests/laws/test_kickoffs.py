@@ -19,9 +19,15 @@ from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.messages import Message, Posted, render_message_file
 from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
 from brenner.protocol.validate import check_message
-from brenner.session.excerpt import excerpt_of, parse_sections, passages_of
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.user_text import embedded, quotation, tidy
+from brenner.session.kickoff_text import (
+    embedded,
+    excerpt_of,
+    parse_sections,
+    passages_of,
+    quotation,
+    tidy,
+)
 from rounds import rounds
 from strategies import agent_names, any_text, filled_text, hostile_text, one_line, thread_ids
 

@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import Entry, Outcome
 from brenner.protocol.messages import Message, Posted
-from brenner.session.attention import attention
-from brenner.session.chain import Chain, advance, replay
-from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
-from brenner.session.local_ids import local_ledger
-from brenner.session.rebuild import Candidate, Filed, Rebuilt
-from brenner.session.standing import standing, status_of
-from brenner.session.status import Phase, SessionStatus
-from brenner.session.status_json import status_json
+from brenner.session.model import Phase, SessionStatus
+from brenner.session.overview import status_json
+from brenner.session.rebuild import Candidate, Filed, Rebuilt, local_ledger
+from brenner.session.status import standing, status_of
+from brenner.session.status_text import attention
+from brenner.session.versions import Chain, KeptChain, advance, decode_chain, encode_chain, replay
 from chains import OPERATOR, chain_of, compiled, file
 from histories import moment, threads
 from mail.homes import SQLITE

@@ -33,7 +33,7 @@ from brenner.mail.query import Query, parse_query
 from brenner.mail.sqlite.database import migrations
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message, content_hash
-from brenner.session.void import compose_void
+from brenner.session.versions import compose_void
 
 STORES = Path(__file__).parent / "stores"
 SOON_AFTER = datetime(2026, 1, 2, tzinfo=UTC)  # when nothing that was reserved has expired yet

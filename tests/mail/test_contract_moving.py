@@ -9,7 +9,7 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, Stored
-from brenner.session.declarations import VOID_FENCE, declaration
+from brenner.session.versions import VOID_FENCE, declaration
 from mail.homes import SECOND_VIEW, Clock, Place
 from mail.letters import (
     ANN,

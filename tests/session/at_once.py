@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from brenner.artifact.state import Outcome
 from brenner.mail.model import Stored
-from brenner.session.chain_messages import candidate_of
+from brenner.session.model import VersionRecord
 from brenner.session.rebuild import Candidate
-from brenner.session.record import VersionRecord
+from brenner.session.versions import candidate_of
 from brenner.workflows.chains import filed
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledger_of

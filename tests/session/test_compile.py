@@ -17,11 +17,10 @@ from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message, iso
-from brenner.session import propose as proposing
-from brenner.session.chain import unwatched
-from brenner.session.chain_messages import candidate_of
+from brenner.session import compiler as proposing
+from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.rebuild import Candidate, read_message
-from brenner.session.record import CompiledMessage, VersionRecord, render_record
+from brenner.session.versions import candidate_of, unwatched
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.chains import filed, load_chain, replay_chain
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread

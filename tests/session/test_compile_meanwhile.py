@@ -13,8 +13,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.protocol.messages import Message
-from brenner.session.chain import unwatched
-from brenner.session.void import compose_void
+from brenner.session.versions import compose_void, unwatched
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.attempts import MOST_TRIES
 from brenner.workflows.chains import load_chain, replay_chain

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brenner.protocol.messages import Message, content_hash, iso
-from brenner.session.declarations import VOID_FENCE, declaration
+from brenner.session.versions import VOID_FENCE, declaration
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.void_version import void_version
 from mail_shell import Done, Shell

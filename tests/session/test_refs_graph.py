@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from brenner.session.genealogy_mermaid import MOST_CHARACTERS, MOST_EDGES
-from brenner.session.genealogy_tree import MOST_BRANCHES, MOST_LEVELS
-from brenner.session.genealogy_words import RELATION_WORDS
+from brenner.session.genealogy import (
+    MOST_BRANCHES,
+    MOST_CHARACTERS,
+    MOST_EDGES,
+    MOST_LEVELS,
+    RELATION_WORDS,
+)
 from mail_shell import Done, Shell
 from session.programme import (
     ALONE,

@@ -8,7 +8,7 @@ import pytest
 
 import brenner
 from brenner.protocol.messages import Message, render_message_file
-from brenner.session.genealogy_tree import MOST_BRANCHES
+from brenner.session.genealogy import MOST_BRANCHES
 from mail_shell import HOSTILE, Shell
 from session.desks import add, edit
 from session.homes import HOUSINGS, OPERATOR, Housing, housed

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.sessions import RECIPIENTS_NOT_REGISTERED
-from brenner.session.status import Phase, Turn
+from brenner.session.model import Phase, Turn
 from brenner.workflows.desk import Desk, desk_in
 from brenner.workflows.rosters import RosterWish
 from brenner.workflows.send_kickoffs import State

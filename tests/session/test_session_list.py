@@ -12,10 +12,8 @@ from brenner.diagnostics.model import Unavailable
 from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.session.overview import Overview
-from brenner.session.overview_json import decode_overview, encode_overview
-from brenner.session.overview_of import overview_of
-from brenner.session.status import Phase
+from brenner.session.model import Phase
+from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of
 from brenner.workflows import sessions as workflow
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in

@@ -11,7 +11,7 @@ import pytest
 from brenner.cli.folding import columns
 from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.session.needs import Need
+from brenner.session.overview import Need
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from mail_shell import HOSTILE, Shell, store_of

@@ -17,8 +17,7 @@ from brenner.config import OPERATOR, Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.session.overview import Overview
-from brenner.session.overview_of import overview_of
+from brenner.session.overview import Overview, overview_of
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_status import load_status

@@ -85,7 +85,7 @@ def test_text_and_json_agree(shell: Shell) -> None:
 
 def test_document_is_that_of_every_front_end(shell: Shell) -> None:
     """Only the bead, references that lead nowhere and unverified mail are added to it."""
-    from brenner.session.status_json import status_json
+    from brenner.session.overview import status_json
     from brenner.workflows.session_status import load_status
 
     stage = Stage(shell.folder)

@@ -6,8 +6,8 @@ import pytest
 
 from brenner.persist.artifact_file import plain
 from brenner.protocol.compiled import read_compiled
+from brenner.session.model import read_record
 from brenner.session.rebuild import text_hash
-from brenner.session.record import read_record
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.persist import PersistOptions
 from brenner.workflows.void_version import void_version

@@ -9,7 +9,7 @@ import pytest
 from brenner.mail.model import Profile, Record
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.session.void import voided_by
+from brenner.session.versions import voided_by
 from brenner.workflows import publishing
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk

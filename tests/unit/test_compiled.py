@@ -18,7 +18,7 @@ from brenner.markdown.blocks import blocks
 from brenner.protocol.body import sections
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.validate import check_stored
-from brenner.session.compiled import (
+from brenner.session.compiled_message import (
     Contributor,
     Publication,
     compose_compiled,

@@ -16,7 +16,7 @@ from brenner.protocol.delta.parse import is_delta_fence, read_blocks
 from brenner.protocol.messages import Message, Posted
 from brenner.protocol.validate import check_stored
 from brenner.session.validation_reply import compose_refusal
-from brenner.session.void import compose_void
+from brenner.session.versions import compose_void
 from brenner.workflows.check_thread import check_thread
 from publications import golden
 

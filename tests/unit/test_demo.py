@@ -9,7 +9,7 @@ import pytest
 from brenner.cli.main import COMMANDS
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
-from brenner.session.excerpt import excerpt_of
+from brenner.session.kickoff_text import excerpt_of
 from brenner.workflows.demo import folder, steps
 from brenner.workflows.demo.folder import Found, State, look, make_ready, note
 from brenner.workflows.demo.steps import STEPS, THREAD, TRY_NEXT, Step

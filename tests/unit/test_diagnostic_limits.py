@@ -34,7 +34,7 @@ from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.stray import find_strays
 from brenner.protocol.messages import Message, Posted
 from brenner.protocol.validate import check_message
-from brenner.session.propose import propose
+from brenner.session.compiler import propose
 from chains import chain_of, compiler, foreign
 from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
 from scenes import THREAD_ID

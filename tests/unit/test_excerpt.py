@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.session.excerpt import (
+from brenner.session.kickoff_text import (
     MOST_EXCERPT_CHARACTERS,
     Passage,
     Range,

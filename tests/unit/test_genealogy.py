@@ -8,25 +8,29 @@ from brenner.artifact.merge.draft import Node
 from brenner.protocol.delta.schema import RELATIONS, SECTIONS
 from brenner.session.genealogy import (
     LINEAGE,
-    Between,
-    Describe,
-    Direction,
-    between,
-    first_proposed,
-    genealogy,
-)
-from brenner.session.genealogy_facts import Described, Fate, Proposal
-from brenner.session.genealogy_mermaid import mermaid
-from brenner.session.genealogy_tree import MOST_BRANCHES, MOST_LEVELS, Row, Shown, Tree
-from brenner.session.genealogy_words import (
+    MOST_BRANCHES,
+    MOST_LEVELS,
     RELATION_WORDS,
     SECTION_WORDS,
+    Between,
+    Describe,
+    Described,
+    Direction,
+    Fate,
+    Proposal,
+    Row,
+    Shown,
+    Tree,
+    between,
     counted_words,
+    first_proposed,
     first_sentence,
     first_words,
+    genealogy,
+    mermaid,
     relation_words,
 )
-from brenner.session.reference_graph import ReferenceGraph
+from brenner.session.references import ReferenceGraph
 from genealogies import chain_of, graph_of, name_only
 
 UP, DOWN = Direction.ANCESTORS, Direction.DESCENDANTS

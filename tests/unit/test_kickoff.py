@@ -11,11 +11,9 @@ from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.subjects import check_subject, parse_subject
 from brenner.protocol.validate import check_message
+from brenner.session import prompts as unified
 from brenner.session.kickoff import PROMPTS, compose_kickoffs, shorthand_of
-from brenner.session.prompts import unified
-from brenner.session.prompts.how_to import Reader, how_to_contribute
-from brenner.session.prompts.model import Prompt
-from brenner.session.prompts.test_designer import SCORES
+from brenner.session.prompts import SCORES, Prompt, Reader, how_to_contribute
 from kickoffs import CONTEXT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings, section, shown
 
 UNIFIED = PLAN._replace(roster=ROSTER._replace(mode="unified"))
@@ -35,7 +33,7 @@ WORDS = {
 def prompt_of(message: Message) -> Prompt:
     """The prompt that a kickoff was made from."""
     role = section(message, "Your Role")
-    return next(each for each in (*PROMPTS.values(), unified.PROMPT) if each.role == role)
+    return next(each for each in (*PROMPTS.values(), unified.UNIFIED_PROMPT) if each.role == role)
 
 
 def test_one_for_each_recipient() -> None:
@@ -97,7 +95,7 @@ def test_unified() -> None:
         "task."
     ) in message.body
     role = section(message, "Your Role")
-    assert role == unified.PROMPT.role
+    assert role == unified.UNIFIED_PROMPT.role
     for word in ("**Generate.**", "paradox", "**Test.**", "potency", "**Attack.**", "framing"):
         assert word in role
     assert compose_kickoffs(UNIFIED._replace(recipients=())) == ()
@@ -251,7 +249,7 @@ def test_how_to_speaks_to_its_reader() -> None:
 def test_thread_that_looks_like_an_option() -> None:
     """A command that is copied from the kickoff must not take the ID for an option."""
     reader = Reader("-x", "BlueLake", True, ("Operator",), None)
-    assert "`brenner artifact show -- -x`" in how_to_contribute(unified.PROMPT, reader)
+    assert "`brenner artifact show -- -x`" in how_to_contribute(unified.UNIFIED_PROMPT, reader)
 
 
 def test_commands_that_are_told_exist() -> None:

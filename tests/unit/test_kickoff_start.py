@@ -11,8 +11,8 @@ from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
-from brenner.session.excerpt import MOST_EXCERPT_CHARACTERS
 from brenner.session.kickoff import compose_kickoffs
+from brenner.session.kickoff_text import MOST_EXCERPT_CHARACTERS
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_thread import KickoffThread
 from brenner.workflows.rosters import RosterWish

@@ -11,16 +11,22 @@ from hypothesis import strategies as st
 
 from brenner.artifact.model import Killed, Reference
 from brenner.protocol.thread_ids import ThreadKind
-from brenner.session import overview_json as forms
-from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
-from brenner.session.overview import Awaited, Overview, Owed
-from brenner.session.overview_json import (
+from brenner.session import overview as forms
+from brenner.session.model import Phase, Turn
+from brenner.session.overview import (
+    WAITING,
+    Awaited,
     Known,
+    Need,
+    Overview,
+    Owed,
+    counts,
     decode_overview,
     encode_overview,
+    needs_of,
     overview_json,
+    urgent_first,
 )
-from brenner.session.status import Phase, Turn
 from strategies import scalar_text
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -4,8 +4,18 @@ import pytest
 
 from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Killed, Reference
-from brenner.session.reference_faults import Names, circle, dangling, to_killed, unknown_item
-from brenner.session.reference_graph import Edge, Known, Leads, ReferenceGraph, united
+from brenner.session.references import (
+    Edge,
+    Known,
+    Leads,
+    Names,
+    ReferenceGraph,
+    circle,
+    dangling,
+    to_killed,
+    united,
+    unknown_item,
+)
 
 A, B = "RS-20260101-one-idea", "RS-20260102-next-idea"
 

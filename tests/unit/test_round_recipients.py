@@ -6,7 +6,7 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
-from brenner.session.status import Phase
+from brenner.session.model import Phase
 from brenner.workflows.desk import Desk
 from brenner.workflows.rosters import RosterWish
 from brenner.workflows.send_kickoffs import State

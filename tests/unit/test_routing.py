@@ -10,22 +10,18 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
-from brenner.session.chain import Chain, replay
-from brenner.session.compiled import compose_compiled
-from brenner.session.dismissal import compose_dismissal
-from brenner.session.propose import Compiler, propose, publication_of
+from brenner.session.compiled_message import compose_compiled
+from brenner.session.compiler import Compiler, propose, publication_of
 from brenner.session.rebuild import Filed
-from brenner.session.route import Route, Step
-from brenner.session.routing import ROUTES, route
-from brenner.session.routing_evidence import evidence_of
-from brenner.session.standing import standing
-from brenner.session.void import compose_void
+from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
+from brenner.session.status import compose_dismissal, standing
+from brenner.session.versions import Chain, compose_void, replay
 from brenner.workflows.chains import filed
 from mail.homes import Clock
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
 
 if TYPE_CHECKING:
-    from brenner.session.status import SessionStatus
+    from brenner.session.model import SessionStatus
 
 OPERATOR = "Operator"
 QUESTION = "# Question\n\n## Question\nWhich rubric?\n\n## Urgency\nBlocking\n"

@@ -10,9 +10,9 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message
-from brenner.session.attention import attention
-from brenner.session.status import Phase, SessionStatus, Turn
-from brenner.session.status_json import status_json
+from brenner.session.model import Phase, SessionStatus, Turn
+from brenner.session.overview import status_json
+from brenner.session.status_text import attention
 from chains import OPERATOR
 from scenes import ADD, EDIT, THREAD_ID
 from sittings import AGENTS, ANN, BEA, CAT, Sitting, add, edit

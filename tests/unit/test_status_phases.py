@@ -4,7 +4,7 @@ import pytest
 
 from brenner.mail.model import Profile
 from brenner.protocol.roster import Mode, Roster
-from brenner.session.status import Phase, Turn
+from brenner.session.model import Phase, Turn
 from chains import OPERATOR
 from sittings import AGENTS, ANN, BEA, CAT, ROLES, ROSTER, Sitting, add, edit
 

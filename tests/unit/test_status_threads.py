@@ -11,13 +11,11 @@ from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message, Posted
-from brenner.session.attention import attention
-from brenner.session.chain import replay
-from brenner.session.needs import Need, needs_of
-from brenner.session.overview_of import overview_of
-from brenner.session.standing import standing, status_of
-from brenner.session.status import Phase, Turn
-from brenner.session.void import compose_void
+from brenner.session.model import Phase, Turn
+from brenner.session.overview import Need, needs_of, overview_of
+from brenner.session.status import standing, status_of
+from brenner.session.status_text import attention
+from brenner.session.versions import compose_void, replay
 from brenner.workflows.adopt_thread import adopt_thread
 from brenner.workflows.desk import Desk
 from brenner.workflows.watch_threads import Threads

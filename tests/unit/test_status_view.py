@@ -16,9 +16,7 @@ from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.neighbours.beads import Bead
 from brenner.protocol.thread_ids import ThreadKind
-from brenner.session.next_step import Reader
-from brenner.session.overview import Awaited, Overview, Owed
-from brenner.session.status import (
+from brenner.session.model import (
     LatestVersion,
     OpenAck,
     OpenCritique,
@@ -29,6 +27,8 @@ from brenner.session.status import (
     SessionStatus,
     Turn,
 )
+from brenner.session.overview import Awaited, Overview, Owed
+from brenner.session.status_text import Reader
 from mail_shell import HOSTILE
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.status_text import PHASE_WORDS
 from brenner.web.frame import session_document
 from brenner.web.pages import agents, artifact, message
 from brenner.web.reading import Session

@@ -16,7 +16,7 @@ from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.truncate import how_many, of_message
-from brenner.session.compiled_sections import third_alternative
+from brenner.session.compiled_message import third_alternative
 from brenner.text import visible
 from brenner.workflows.compile import Compiled, Status
 from brenner.workflows.compiled_json import compiled_json

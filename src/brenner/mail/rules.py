@@ -10,7 +10,7 @@ from brenner.mail.model import Debt, Envelope, InboxFilter, Received, Since, Sto
 from brenner.mail.query import Query
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
 from brenner.protocol.messages import Message, in_thread_order
-from brenner.session.declarations import is_decision
+from brenner.session.versions import is_decision
 from brenner.text import nearest, perhaps
 
 # A clock that is set back a little must not put an answer before its question. One that is set

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from brenner.protocol.message_types import KICKOFF
-from brenner.session.status import AWAITED, Phase, Turn
+from brenner.session.model import AWAITED, Phase, Turn
 from brenner.workflows.my_task import Task, Waiting
 
 _KICKOFF = "Read the kickoff, message {0}: `resource://message/{0}`."

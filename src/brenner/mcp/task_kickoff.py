@@ -5,7 +5,7 @@ from brenner.markdown.blocks import blocks
 from brenner.mcp.artifact_tool import author_of
 from brenner.mcp.framing import Foreign
 from brenner.protocol.body import find_section, sections
-from brenner.session.status import AWAITED
+from brenner.session.model import AWAITED
 from brenner.workflows.my_task import Task
 
 _SECTIONS = ("Current State", "Context", "Excerpt", "Initial Hypotheses", "Constraints")

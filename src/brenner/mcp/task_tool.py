@@ -18,7 +18,7 @@ from brenner.mcp.who import AGENT, agent_of
 from brenner.protocol.delta.schema import Operation
 from brenner.protocol.grammar import ITEM_ID
 from brenner.session.kickoff import PROMPTS
-from brenner.session.status import AWAITED, OpenAck, OpenMessage, Refusal
+from brenner.session.model import AWAITED, OpenAck, OpenMessage, Refusal
 from brenner.workflows.desk import Desk
 from brenner.workflows.my_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
 

@@ -22,22 +22,24 @@ from brenner.protocol.roster import (
     validate_roster_coverage,
 )
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
-from brenner.session.prompts import (
-    adversarial_critic,
-    hypothesis_generator,
-    test_designer,
-    unified,
+from brenner.session import prompts as adversarial_critic
+from brenner.session import prompts as hypothesis_generator
+from brenner.session import prompts as test_designer
+from brenner.session import prompts as unified
+from brenner.session.kickoff_text import embedded, one_line, quotation
+from brenner.session.prompts import Prompt, Reader, how_to_contribute
+from brenner.session.round_kickoff import (
+    Round,
+    current_state,
+    excerpt_note,
+    open_ids,
+    round_outputs,
 )
-from brenner.session.prompts.how_to import Reader, how_to_contribute
-from brenner.session.prompts.model import Prompt
-from brenner.session.round_kickoff import Round, current_state, excerpt_note, open_ids
-from brenner.session.round_outputs import round_outputs
-from brenner.session.user_text import embedded, one_line, quotation
 from brenner.text import visible
 
 PROMPTS: dict[str, Prompt] = {
-    Role.HYPOTHESIS_GENERATOR: hypothesis_generator.PROMPT,
-    Role.TEST_DESIGNER: test_designer.PROMPT,
+    Role.HYPOTHESIS_GENERATOR: hypothesis_generator.HYPOTHESIS_GENERATOR_PROMPT,
+    Role.TEST_DESIGNER: test_designer.TEST_DESIGNER_PROMPT,
     Role.ADVERSARIAL_CRITIC: adversarial_critic.PROMPT,
 }
 _MOST_TITLE = 80
@@ -89,7 +91,7 @@ def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
             raise Refused(found)
     recipients = tuple(dict.fromkeys(plan.recipients))
     if plan.roster.mode == Mode.UNIFIED:
-        return (_kickoff(plan, recipients, unified.PROMPT),) if recipients else ()
+        return (_kickoff(plan, recipients, unified.UNIFIED_PROMPT),) if recipients else ()
     return tuple(
         _kickoff(plan, (name,), PROMPTS[role_in(plan.roster, name) or ""]) for name in recipients
     )

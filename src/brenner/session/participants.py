@@ -1,17 +1,149 @@
 """Who takes part in a session, and whose turn it is in the current round."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import Entry, Outcome
-from brenner.protocol.message_types import ACK, DELTA, KICKOFF
+from brenner.markdown.blocks import blocks
+from brenner.protocol.body import find_section, named_in, says_just, sections
+from brenner.protocol.message_types import ACK, ACK_STATUSES, DELTA, KICKOFF, wants_ack
+from brenner.protocol.messages import Message, in_thread_order
 from brenner.protocol.roster import Roster, RosterEntry, role_in
 from brenner.protocol.roster_config import read_roster
-from brenner.session.chain import Chain
-from brenner.session.letters import Letter
-from brenner.session.open_acks import Given
-from brenner.session.status import Participant, Turn
+from brenner.session.model import OpenAck, Participant, Turn
+from brenner.session.rebuild import Filed
+from brenner.session.versions import Chain, Published, type_of
+
+# The messages of a thread with what is asked of them most: the type, read once, and the order.
+
+
+class Letter(NamedTuple):
+    """A message of the thread; `type` is None for mail that is not the protocol's."""
+
+    filed: Filed
+    type: str | None
+
+    @property
+    def id(self) -> int:
+        """Its number in this store."""
+        return self.filed.posted.id
+
+    @property
+    def at(self) -> datetime:
+        """The store's time."""
+        return self.filed.posted.at
+
+    @property
+    def message(self) -> Message:
+        """What was written."""
+        return self.filed.posted.message
+
+    @property
+    def content(self) -> str:
+        """The hash of its content: copies of a message have the same."""
+        return self.filed.content_hash
+
+
+def letters(messages: Iterable[Filed]) -> tuple[Letter, ...]:
+    """The messages in their order (R9), whatever order they come in."""
+    in_order = sorted(messages, key=lambda filed: in_thread_order(filed.posted))
+    return tuple(Letter(filed, type_of(filed)) for filed in in_order)
+
+
+# The ACKs of a thread: those that are owed, and those that were given.
+
+
+_COMPLETED = ACK_STATUSES[-1]
+
+
+class Given(NamedTuple):
+    """An ACK: who gave it, for which contents, and whether she says that she has done her part."""
+
+    sender: str
+    contents: frozenset[str]
+    is_completed: bool
+
+
+def open_acks(thread: Sequence[Letter]) -> tuple[OpenAck, ...]:
+    """What is owed, the oldest first: copies of a message are owed once, as a mailbox has it."""
+    settled = {
+        (number, each.message.sender) for each in thread for number in each.filed.acknowledges
+    }
+    copies: dict[tuple[str, str], list[Letter]] = {}
+    for each in thread:
+        for name in debtors(each):
+            if (each.id, name) not in settled:
+                copies.setdefault((name, each.content), []).append(each)
+    owed = [_open_ack(name, group) for (name, _), group in copies.items()]
+    return tuple(sorted(owed, key=lambda each: (each.since, each.message_id, each.debtor)))
+
+
+def debtors(letter: Letter) -> tuple[str, ...]:
+    """Who owes an ACK for a message when it comes in."""
+    message = letter.message
+    if not wants_ack(message):
+        return ()
+    return tuple(name for name in dict.fromkeys(message.recipients) if name != message.sender)
+
+
+def _open_ack(debtor: str, copies: Sequence[Letter]) -> OpenAck:
+    first, last = copies[0], copies[-1]
+    return OpenAck(
+        debtor=debtor,
+        message_id=first.id,
+        last_message_id=last.id,
+        times_sent=len(copies),
+        type=first.type,
+        sender=first.message.sender,
+        subject=first.message.subject,
+        since=first.at,
+        last_sent=last.at,
+    )
+
+
+def given_acks(thread: Sequence[Letter], contents: Collection[str]) -> tuple[Given, ...]:
+    """The ACKs about any of these contents, in their order: what they settled, and what they name.
+
+    An ACK may name what nobody owed one for, or what was acknowledged before. It can mean only
+    what was there when it came in, so that no more of them are read than came in after it.
+    """
+    about = [each for each in thread if each.content in contents]
+    first = min((each.filed.arrival for each in about), default=None)
+    if first is None:
+        return ()
+    named = _Numbers(about)
+    acks = (each for each in thread if each.type == ACK.name and each.filed.arrival > first)
+    given = (_given(each, named) for each in acks)
+    return tuple(each for each in given if each.contents)
+
+
+class _Numbers:
+    """Messages by their numbers: those in an ACK are of the store in which it was written."""
+
+    def __init__(self, about: Iterable[Letter]) -> None:
+        self._here = {each.id: each for each in about}
+        imported = (each for each in self._here.values() if not each.filed.is_local)
+        self._elsewhere = {each.filed.origin_id: each for each in imported}
+
+    def contents(self, ack: Filed, named: Sequence[int]) -> Iterator[str]:
+        """What an ACK is about: what it settled and what it names, or else what it replies to."""
+        written = self._here if ack.is_local else self._elsewhere
+        found = [*map(self._here.get, ack.acknowledges), *map(written.get, named)]
+        if not named and ack.reply_to is not None:
+            found.append(self._here.get(ack.reply_to))
+        return (each.content for each in found if each and each.filed.arrival < ack.arrival)
+
+
+def _given(ack: Letter, numbers: _Numbers) -> Given:
+    found = sections(blocks(ack.message.body))
+    contents = frozenset(numbers.contents(ack.filed, named_in(found)))
+    status = find_section(found, "Status")
+    is_completed = status is not None and says_just(status.chosen_line, _COMPLETED)
+    return Given(ack.message.sender, contents, is_completed)
+
 
 _NO_ASIDE = (ACK.name, DELTA.name, KICKOFF.name)
 
@@ -160,3 +292,39 @@ def _turn(found: Participant, *, has_passed: bool) -> Turn:
     if found.refused:
         return Turn.TO_CORRECT
     return Turn.OWES_DELTA if found.is_acknowledged or found.deltas else Turn.OWES_ACK
+
+
+# The messages of a thread by rounds: round N is what goes before version N, and that itself.
+#
+# After the end there is no further round: what is still said belongs to the last one.
+
+
+class Round(NamedTuple):
+    """One round; its `version` is there once it is published, and ends it."""
+
+    number: int
+    messages: tuple[Filed, ...]
+    version: Published | None = None
+
+
+def rounds_of(
+    chain: Chain, messages: Iterable[Filed], *, is_over: bool = False
+) -> tuple[Round, ...]:
+    """All rounds, the first one first; what came after the last version is the round to come,
+    unless the session `is_over`.
+    """
+    ends = [(version.at, version.message_id) for version in chain.versions]
+    found: list[list[Filed]] = [[] for _ in range(len(ends) + 1)]
+    for filed in sorted(messages, key=lambda each: in_thread_order(each.posted)):
+        found[bisect_left(ends, in_thread_order(filed.posted))].append(filed)
+    if is_over and ends:
+        after = found.pop()
+        found[-1] += after
+    versions = (*chain.versions, None)[: len(found)]
+    # A thread that another program began may have a first version that is not v1
+    first = chain.versions[0].number if chain.versions else 1
+    rounds = [
+        Round(version.number if version else first + index, tuple(some), version)
+        for index, (some, version) in enumerate(zip(found, versions, strict=True))
+    ]
+    return tuple(each for each in rounds if each.messages)

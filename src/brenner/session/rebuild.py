@@ -1,6 +1,6 @@
 """A version rebuilt from its record and the messages of the thread, byte for byte (R10)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import zip_longest
@@ -11,11 +11,22 @@ from brenner.artifact.merge.engine import Merge, merge
 from brenner.artifact.model import Artifact
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
-from brenner.artifact.state import Conflict, State, Version, adopted_state
+from brenner.artifact.state import (
+    Blame,
+    Change,
+    Conflict,
+    Entry,
+    Source,
+    State,
+    Version,
+    adopted_state,
+)
+from brenner.diagnostics.codes.stores import HASH_MISMATCH
+from brenner.diagnostics.model import Diagnostic
 from brenner.lint.linter import lint
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.messages import Posted, iso
-from brenner.session.record import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
+from brenner.protocol.messages import Posted, content_hash, iso
+from brenner.session.model import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
 from brenner.text import visible
 
 _MOST_SHOWN = 60  # characters of a line that differs
@@ -256,3 +267,119 @@ def _time(text: str) -> datetime:
 def read_message(filed: Filed) -> ReadMessage:
     """How a record names a message that was read."""
     return ReadMessage(filed.content_hash, filed.posted.id, iso(filed.posted.at))
+
+
+# Message ids as this store has them.
+#
+# A version is rebuilt with the ids that its record names. Where its thread was imported and its
+# messages got other ids, people must be shown those.
+
+
+# The id in this store, by the version and the id that its record has
+Ids = Mapping[tuple[int, int], int]
+
+
+def ids_of(candidate: Candidate, rebuilt: Rebuilt) -> Ids:
+    """The ids of the messages that one version has read."""
+    messages = candidate.record.messages if candidate.record else ()
+    pairs = zip(messages, rebuilt.read, strict=True)
+    return {(candidate.number, entry.id): filed.posted.id for entry, filed in pairs}
+
+
+def local_ledger(candidate: Candidate, rebuilt: Rebuilt) -> tuple[Entry, ...]:
+    """What became of every block of a version, with the ids of its messages in this store."""
+    if rebuilt.merged is None:
+        return ()
+    here = {there: local for (_, there), local in ids_of(candidate, rebuilt).items()}
+    if all(there == local for there, local in here.items()):
+        return rebuilt.merged.ledger
+    return tuple(
+        entry._replace(
+            message_id=here[entry.message_id],
+            diagnostics=tuple(
+                found._replace(message_id=here.get(found.message_id or 0))
+                for found in entry.diagnostics
+            ),
+        )
+        for entry in rebuilt.merged.ledger
+    )
+
+
+def local_state(state: State, ids: Ids) -> State:
+    """The state in which blame and conflicts name the messages as this store has them."""
+    if all(there == local for (_, there), local in ids.items()):
+        return state
+    return state._replace(
+        blame=_blame(state.blame, ids),
+        conflicts=tuple(_conflict(each, ids) for each in state.conflicts),
+    )
+
+
+def _source(source: Source, ids: Ids) -> Source:
+    local = ids.get((source.version, source.message_id), source.message_id)
+    return source._replace(message_id=local)
+
+
+def _blame(blame: Blame, ids: Ids) -> Blame:
+    return {
+        item: {path: _change(change, ids) for path, change in paths.items()}
+        for item, paths in blame.items()
+    }
+
+
+def _change(change: Change, ids: Ids) -> Change:
+    """The change with all that came before it; a history may be long, so from its beginning."""
+    before: Change | None = None
+    for each in reversed(list(change.history())):
+        before = each._replace(source=_source(each.source, ids), before=before)
+    return before or change
+
+
+def _conflict(conflict: Conflict, ids: Ids) -> Conflict:
+    return conflict._replace(
+        source=_source(conflict.source, ids),
+        displaced=tuple(
+            lost._replace(source=_source(lost.source, ids)) for lost in conflict.displaced
+        ),
+    )
+
+
+# Messages whose content no longer matches the hash that was stored with them.
+#
+# A store keeps the hash of every message. Versions name the messages that they have read by that
+# hash, so a message that was changed in the store must not count as the one that was sent.
+
+
+_FIX = (
+    "Restore the store from a backup, or import an archive of the thread into a new store: "
+    "`brenner mail import FILE --store sqlite:///PATH`. `brenner doctor` lists all such messages. "
+    "`docs/artifact-commands.md` says what to do without a copy."
+)
+_RESTORE = "it was changed after it was stored; restore it from a backup or an archive"
+
+
+def is_altered(filed: Filed) -> bool:
+    """Whether the thread, sender, subject or body of a message differs from what was stored."""
+    return content_hash(filed.posted.message) != filed.content_hash
+
+
+def altered_message(message_id: int) -> Diagnostic:
+    """Return the diagnostic for a message that was changed in the store."""
+    return HASH_MISMATCH.at(id=message_id)._replace(fix=_FIX, message_id=message_id)
+
+
+def altered_in(candidate: Candidate, rebuilt: Rebuilt) -> str:
+    """Describe the first altered message that a version uses; return "" if there is none.
+
+    A version uses its own COMPILED message and the messages that it has read.
+    """
+    if is_altered(candidate.filed):
+        own = candidate.filed.posted.id
+        return f"message {own}, which is the version, does not match its hash: {_RESTORE}"
+    for filed in rebuilt.read:
+        if is_altered(filed):
+            return (
+                f"message {filed.posted.id}, which the version has read, does not match its hash: "
+                f"{_RESTORE}"
+            )
+    return ""

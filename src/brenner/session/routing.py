@@ -7,18 +7,280 @@ words, with figures from where the session stood before the message and after it
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
-from brenner.artifact.state import Outcome
+from brenner.artifact.diff import changes, diff
+from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
+from brenner.diagnostics.model import Diagnostic
+from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.protocol.subjects import Subject, parse_subject
-from brenner.session.chain_messages import asides_of
+from brenner.session.model import OpenMessage, Participant, Phase, Refusal, SessionStatus, Turn
 from brenner.session.rebuild import Filed
-from brenner.session.route import NOTHING_MORE, Evidence, Route, Step, listed
-from brenner.session.routing_answers import ack, claim, info, waiting
-from brenner.session.routing_scene import Scene
-from brenner.session.status import Phase, Refusal, SessionStatus
-from brenner.text import counted
+from brenner.session.status import dismissed_by
+from brenner.session.versions import Chain, asides_of, type_of, voided_by
+from brenner.text import counted, visible
+
+# Where a message goes, as a value, and the evidence that it is told from.
+
+
+_MOST_LISTED = 6
+_MOST_CHARACTERS = 40  # of a name or an ID, which may be any text
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+_NO_CHANGES: Mapping[str, list[str]] = MappingProxyType({})
+
+
+class Step(StrEnum):
+    """What is done with a message; the words are the stable ones of the JSON."""
+
+    INITIALIZE = "session_initialization"
+    MERGE = "merge"
+    DISTRIBUTE = "render_and_distribute"
+    REVIEW = "queue_for_review"
+    SETTLE = "settle"
+    WAIT = "wait"
+    NOTE = "note"
+    NOTHING = "nothing"
+
+
+class Route(NamedTuple):
+    """What a message means for its session.
+
+    `model` is the shorthand in `DELTA[…]`. `blocks` are the fates of its delta blocks, `items` what
+    they end on, `codes` why some are refused, or why it is no version.
+    """
+
+    type: str | None
+    step: Step
+    words: str
+    items: tuple[str, ...] = ()
+    waiting_for: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    blocks: Mapping[str, int] = _NOTHING
+    model: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The stable form; keys are only ever added."""
+        return {
+            "type": self.type,
+            "model": self.model,
+            "step": self.step.value,
+            "words": self.words,
+            "items": list(self.items),
+            "waiting_for": list(self.waiting_for),
+            "codes": list(self.codes),
+            "blocks": dict(self.blocks),
+        }
+
+
+class Evidence(NamedTuple):
+    """What the chains of versions show of one message, beyond the status of its session.
+
+    `entries` is what became, or would become, of its blocks; `changes` the IDs that its version
+    added, modified and killed; `no_version` why a COMPILED message is none.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    changes: Mapping[str, list[str]] = _NO_CHANGES
+    no_version: Diagnostic | None = None
+
+
+NOTHING_MORE = Evidence()
+
+
+def listed(words: Iterable[str]) -> str:
+    """`H1, H2 and 4 more`; whatever they hold is made safe to show."""
+    shown = [visible(word, _MOST_CHARACTERS) for word in words]
+    if len(shown) > _MOST_LISTED:
+        shown = [*shown[: _MOST_LISTED - 1], f"{len(shown) - _MOST_LISTED + 1} more"]
+    *most, last = shown or ["nobody"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# One message between the status before it and the status after it.
+
+
+_MOST_ABOUT = 60
+
+
+class Scene(NamedTuple):
+    """What the words about a message are made of."""
+
+    message: Filed
+    before: SessionStatus | None
+    after: SessionStatus
+    evidence: Evidence
+
+    @property
+    def id(self) -> int:
+        """Of the message."""
+        return self.message.posted.id
+
+    @property
+    def sender(self) -> str:
+        """Of the message."""
+        return self.message.posted.message.sender
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Of the message."""
+        return self.message.posted.message.recipients
+
+    @property
+    def reminded(self) -> tuple[str, ...]:
+        """Whom a kickoff asks for nothing new: it is a copy of one of an earlier round."""
+        names = (name for name in self.recipients if name != self.sender)
+        return tuple(name for name in names if self._is_reminded(name))
+
+    def _is_reminded(self, name: str) -> bool:
+        """By the ACK that she owes; where she owes none, a copy is taken for one of this round."""
+        her = _named(self.after, name)
+        if her is None or her.kickoff is None:
+            return True
+        owed = (each for each in self.after.open_acks if each.last_message_id == self.id)
+        first = next((each.message_id for each in owed if each.debtor == name), her.kickoff)
+        is_new_debt = first == self.id and her.is_acknowledged
+        return self.id != her.kickoff != first and not is_new_debt
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What becomes of its blocks."""
+        return self.evidence.entries
+
+    @property
+    def version(self) -> int:
+        """The number of the latest version; 0 before the first."""
+        return self.after.version.number if self.after.version else 0
+
+    @property
+    def sender_before(self) -> Participant | None:
+        """Who sent it, as she stood before, if that was in the same round."""
+        if self.before is None or self.before.round != self.after.round:
+            return None
+        return _named(self.before, self.sender)
+
+    @property
+    def sender_after(self) -> Participant | None:
+        """Who sent it, as she stands now."""
+        return _named(self.after, self.sender)
+
+    @property
+    def opened(self) -> OpenMessage | None:
+        """The message, where it waits for somebody."""
+        return next((each for each in self.after.messages if each.message_id == self.id), None)
+
+    @property
+    def about(self) -> str:
+        """What it is about, in its author's words, cut."""
+        return visible(self.opened.about, _MOST_ABOUT) if self.opened else ""
+
+    @property
+    def rank(self) -> str:
+        """How grave or urgent its author calls it."""
+        return visible(self.opened.rank, _MOST_ABOUT) if self.opened else ""
+
+    @property
+    def waiting_words(self) -> str:
+        """Whom it waits for."""
+        if self.opened is None:
+            return ""
+        names = self.opened.waiting_for
+        return f"; it waits for {listed(names)}" if names else "; it waits for anybody's ACK"
+
+    @property
+    def no_longer_refused(self) -> tuple[Refusal, ...]:
+        """The refused blocks of earlier messages that are dealt with now."""
+        left = {(each.message_id, each.block) for each in self.after.refusals}
+        known = self.before.refusals if self.before else ()
+        return tuple(each for each in known if (each.message_id, each.block) not in left)
+
+
+def _named(status: SessionStatus, name: str) -> Participant | None:
+    return next((each for each in status.participants if each.name == name), None)
+
+
+# What messages mean that begin no round and change no artifact: answers, requests, notes.
+
+
+_VALIDATION_ERROR = "# Validation Error"  # the title of the message document's Error Responses
+_WAITING = {"QUESTION": "asked", "BLOCKED": "blocked", "HANDOFF": "handed over"}
+
+
+def ack(scene: Scene) -> Route:
+    """What it settles, and who still owes an ACK."""
+    settled = scene.message.acknowledges
+    if not settled:
+        words = f"settles nothing: {listed([scene.sender])} owes no ACK for what it names"
+        return Route(None, Step.SETTLE, words + _passes(scene))
+    open_before = scene.before.open_acks if scene.before else ()
+    types = {each.message_id: each.type for each in open_before}
+    types |= {each.last_message_id: each.type for each in open_before}
+    named = [f"{types.get(number) or 'message'} {number}" for number in settled]
+    waiting_for = _debtors(scene, settled)
+    left = f"; {listed(waiting_for)} still owe{'s' * (len(waiting_for) == 1)} one for it"
+    words = f"settles {listed(named)}" + (left if waiting_for else "") + _passes(scene)
+    return Route(None, Step.SETTLE, words, waiting_for=waiting_for)
+
+
+def _debtors(scene: Scene, settled: tuple[int, ...]) -> tuple[str, ...]:
+    """Who still owes an ACK for the same message."""
+    left = (each for each in scene.after.open_acks if each.message_id in settled)
+    return tuple(dict.fromkeys(each.debtor for each in left))
+
+
+def _passes(scene: Scene) -> str:
+    new, old = scene.sender_after, scene.sender_before
+    is_new = new and new.turn is Turn.PASSED and not (old and old.turn is Turn.PASSED)
+    return f"; {listed([scene.sender])} passes this round" if is_new else ""
+
+
+def waiting(scene: Scene) -> Route:
+    """A QUESTION, BLOCKED or HANDOFF: whom it waits for."""
+    found = scene.opened
+    if found is None:
+        return Route(None, Step.WAIT, "it waits for nobody")
+    words = _WAITING[found.type]
+    words += f", {scene.rank}" * bool(found.rank) + f": {scene.about}" * bool(found.about)
+    return Route(None, Step.WAIT, words + scene.waiting_words, waiting_for=found.waiting_for)
+
+
+def claim(_scene: Scene) -> Route:
+    """Work that somebody takes on."""
+    return Route(None, Step.NOTE, "noted: a claim changes nothing in the artifact")
+
+
+def info(scene: Scene) -> Route:
+    """Noted; what some of them say is more than that."""
+    message = scene.message.posted.message
+    voided = voided_by(message)
+    if voided:
+        return Route(None, Step.NOTE, _void(scene, voided[0].version))
+    if scene.no_longer_refused or dismissed_by(message):
+        return Route(None, Step.NOTE, _dismissal(scene))
+    if message.body.startswith(_VALIDATION_ERROR):
+        words = f"a validation error: {listed(scene.recipients)} can send what was refused again"
+        return Route(None, Step.NOTE, words)
+    return Route(None, Step.NOTE, "noted")
+
+
+def _void(scene: Scene, number: int) -> str:
+    before = scene.before.version if scene.before else None
+    was_stopped = scene.before is not None and scene.before.stopped is not None
+    is_heard = before != scene.after.version or was_stopped != (scene.after.stopped is not None)
+    if not is_heard:
+        return f"says that v{number} is void, which changes nothing: only the operator declares it"
+    latest = f"v{scene.version} is the latest" if scene.version else "there is no version now"
+    return f"v{number} is void: {latest}, and what only it had read is unread again"
+
+
+def _dismissal(scene: Scene) -> str:
+    gone = [f"block {each.block} of message {each.message_id}" for each in scene.no_longer_refused]
+    if not gone:
+        return "dismisses nothing: only the operator can, and only what is refused"
+    return f"dismissed: {listed(gone)} need{'s' * (len(gone) == 1)} no correction any more"
+
 
 __all__ = ["Evidence", "Route", "Step", "route"]
 
@@ -210,3 +472,35 @@ ROUTES: Mapping[str, Callable[[Scene], Route]] = MappingProxyType(
         "INFO": info,
     }
 )
+
+
+# What the chains of versions before and after a message show of it.
+
+
+def evidence_of(
+    message: Filed, before: Chain | None, after: Chain, ledger: Iterable[Entry]
+) -> Evidence:
+    """What is needed beside the statuses; `before` is None where the message begins the thread.
+
+    The `ledger` says what would become of the unread blocks if the next version were made now.
+    """
+    name = type_of(message)
+    if name == DELTA.name:
+        number = message.posted.id
+        return Evidence(entries=tuple(each for each in ledger if each.message_id == number))
+    if name != COMPILED.name:
+        return NOTHING_MORE
+    latest = after.latest
+    if latest is None or latest.message_id != message.posted.id:
+        return Evidence(no_version=_why_not(message, after))
+    old = before.state.artifact if before else None
+    if old is None or before is None or before.number >= latest.number:
+        return NOTHING_MORE
+    return Evidence(changes=changes(diff(old, after.state.artifact)))
+
+
+def _why_not(message: Filed, chain: Chain) -> Diagnostic | None:
+    number = message.posted.id
+    if chain.broken and chain.broken.candidate.filed.posted.id == number:
+        return chain.unsound
+    return next((each for each in chain.others() if each.message_id == number), None)

@@ -5,7 +5,7 @@ from brenner.artifact.state import ledger_json
 from brenner.mail.json_form import stored_json
 from brenner.mail.model import Stored
 from brenner.protocol.messages import iso
-from brenner.session.status_json import status_json
+from brenner.session.overview import status_json
 from brenner.web import links
 from brenner.web.reading import Session
 from brenner.web.visit import Visit

@@ -11,10 +11,10 @@ from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.lint.linter import lint
 from brenner.protocol.thread_ids import classify_thread_id
-from brenner.session.compiled_sections import statistics
-from brenner.session.status import SessionStatus
-from brenner.session.status_json import status_json
-from brenner.session.status_words import PHASE_WORDS, since_words, turn_words
+from brenner.session.compiled_message import statistics
+from brenner.session.model import SessionStatus
+from brenner.session.overview import status_json
+from brenner.session.status_text import PHASE_WORDS, since_words, turn_words
 from brenner.text import joined, thread_argument
 from brenner.web import links
 from brenner.web.frame_card import card, contributors

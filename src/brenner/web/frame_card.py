@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from brenner.artifact.model import Artifact
 from brenner.lint.linter import LintReport
 from brenner.protocol.message_types import DELTA
-from brenner.session.chain_messages import type_of
-from brenner.session.compiled_sections import schema_verdict, statistics, third_alternative
+from brenner.session.compiled_message import schema_verdict, statistics, third_alternative
+from brenner.session.versions import type_of
 from brenner.web.reading import Session
 
 

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.message_types import BLOCKED, CRITIQUE, HANDOFF, QUESTION
-from brenner.session.attention import Attention, attention
-from brenner.session.next_step import Does, Reader, Step, next_step
+from brenner.session.status_text import Attention, Does, Reader, Step, attention, next_step
 from brenner.web import links
 from brenner.web.page import Document
 from brenner.web.reading import Session

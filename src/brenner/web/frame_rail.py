@@ -6,9 +6,9 @@ from itertools import groupby
 
 from brenner.protocol.message_types import COMPILED
 from brenner.protocol.messages import iso
-from brenner.session.chain_messages import type_of
+from brenner.session.participants import Round
 from brenner.session.rebuild import Filed
-from brenner.session.rounds import Round
+from brenner.session.versions import type_of
 from brenner.web import links
 from brenner.web.reading import Session
 

@@ -13,7 +13,7 @@ from brenner.markdown.blocks import Block
 from brenner.protocol.delta.parse import could_hold_strays, read_blocks
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.message_types import DELTA
-from brenner.session.chain_messages import asides_of
+from brenner.session.versions import asides_of
 from brenner.web.page import Document
 from brenner.web.reading import Session
 from brenner.workflows.chains import filed

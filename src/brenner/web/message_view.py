@@ -13,7 +13,7 @@ from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import ACK, COMPILED
 from brenner.protocol.messages import iso
 from brenner.protocol.subjects import parse_subject
-from brenner.session.status import OpenAck
+from brenner.session.model import OpenAck
 from brenner.web import links
 from brenner.web.comparing import before
 from brenner.web.markdown_html import work_of

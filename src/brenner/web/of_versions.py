@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from brenner.artifact.render import render_artifact
 from brenner.lint.linter import LintReport, lint
-from brenner.session.chain import Chain
-from brenner.session.contributions import Survival, survivals
 from brenner.session.rebuild import text_hash
+from brenner.session.status import Survival, survivals
+from brenner.session.versions import Chain
 from brenner.web.worked_out import Few, worked_out
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import VersionLedger, ledgers_in

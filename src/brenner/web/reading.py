@@ -14,13 +14,10 @@ from brenner.lint.linter import LintReport
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of
 from brenner.protocol.messages import in_thread_order
-from brenner.session.contributions import Survival
-from brenner.session.reference_graph import ReferenceGraph
-from brenner.session.refusal_replies import told_of_refusals
-from brenner.session.refused import BlockPlace
-from brenner.session.rounds import Round, rounds_of
-from brenner.session.settled import Settled, settled
-from brenner.session.standing import to_come
+from brenner.session.participants import Round, rounds_of
+from brenner.session.references import ReferenceGraph
+from brenner.session.refused_blocks import BlockPlace
+from brenner.session.status import Settled, Survival, settled, to_come, told_of_refusals
 from brenner.web.kept_sessions import Kept
 from brenner.web.of_versions import OfVersions
 from brenner.web.place import Place, place_of

@@ -12,11 +12,9 @@ from brenner.lint.linter import lint
 from brenner.mail.model import Stored
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import in_thread_order, iso
-from brenner.session.chain import Chain
-from brenner.session.chain_json import KeptChain
-from brenner.session.chain_messages import candidate_of
-from brenner.session.compiled import Publication, compose_compiled, contributors_of
-from brenner.session.propose import base_of
+from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
+from brenner.session.compiler import base_of
+from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.rebuild import (
     Candidate,
     Filed,
@@ -27,7 +25,7 @@ from brenner.session.rebuild import (
     stamped,
     text_hash,
 )
-from brenner.session.record import CompiledMessage, VersionRecord, render_record
+from brenner.session.versions import Chain, KeptChain, candidate_of
 from brenner.workflows.attempts import until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk

@@ -13,10 +13,8 @@ from brenner.mail.abilities import Ability
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
-from brenner.session.chain import Chain
-from brenner.session.chain_json import KeptChain
 from brenner.session.rebuild import Candidate
-from brenner.session.void import compose_withdrawal
+from brenner.session.versions import Chain, KeptChain, compose_withdrawal
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.once import send_once

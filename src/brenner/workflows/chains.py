@@ -8,10 +8,17 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.mail.rules import unknown_thread
 from brenner.protocol.thread_ids import check_thread_id
-from brenner.session.altered import altered_message, is_altered
-from brenner.session.chain import Chain, Watch, advance, replay, unwatched
-from brenner.session.chain_json import KeptChain, decode_chain, encode_chain
-from brenner.session.rebuild import Candidate, Filed, Rebuilt
+from brenner.session.rebuild import Candidate, Filed, Rebuilt, altered_message, is_altered
+from brenner.session.versions import (
+    Chain,
+    KeptChain,
+    Watch,
+    advance,
+    decode_chain,
+    encode_chain,
+    replay,
+    unwatched,
+)
 
 
 def filed(stored: Stored) -> Filed:

@@ -10,14 +10,17 @@ from typing import NamedTuple
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
 from brenner.mail.rules import unknown_thread
 from brenner.session.overview import Overview
-from brenner.session.reference_faults import Names, circle, dangling, to_killed
-from brenner.session.reference_graph import (
+from brenner.session.references import (
     Edge,
     Known,
     Leads,
+    Names,
     ReferenceGraph,
+    circle,
+    dangling,
     known_by_artifact,
     known_by_overview,
+    to_killed,
     united,
 )
 from brenner.workflows.chains import check_usable

@@ -12,7 +12,7 @@ from brenner.protocol.compiled import check_sequence, subject_version
 from brenner.protocol.message_types import INFO
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import Report, check_stored
-from brenner.session.void import Void, voided_by
+from brenner.session.versions import Void, voided_by
 from brenner.workflows.chains import filed
 
 

@@ -18,10 +18,10 @@ from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
 from brenner.lint.linter import LintReport, lint
 from brenner.mail.model import Sent, Stored
 from brenner.protocol.thread_ids import cross_reference
-from brenner.session.chain_json import KeptChain
-from brenner.session.compiled import Contributor, compose_compiled, size_note
-from brenner.session.propose import Compiler, Proposal, propose, publication_of
+from brenner.session.compiled_message import Contributor, compose_compiled, size_note
+from brenner.session.compiler import Compiler, Proposal, propose, publication_of
 from brenner.session.rebuild import text_hash
+from brenner.session.versions import KeptChain
 from brenner.workflows.attempts import MOST_TRIES, until_published
 from brenner.workflows.chains import check_usable
 from brenner.workflows.desk import Desk

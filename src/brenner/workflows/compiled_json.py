@@ -6,7 +6,7 @@ from brenner.artifact.state import ledger_json
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.diagnostics.truncate import of_messages
 from brenner.protocol.delta.schema import RESEARCH_THREAD
-from brenner.session.compiled_sections import statistics, third_alternative
+from brenner.session.compiled_message import statistics, third_alternative
 from brenner.workflows.compile import Compiled, Status
 
 

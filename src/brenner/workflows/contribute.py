@@ -33,8 +33,8 @@ from brenner.protocol.message_types import DELTA, PLACEHOLDER
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import Report, check_composed
-from brenner.session.chain import Chain
-from brenner.session.user_text import embedded
+from brenner.session.kickoff_text import embedded
+from brenner.session.versions import Chain
 from brenner.text import visible_lines
 from brenner.workflows.chains import check_usable, load_chain, load_quickly
 from brenner.workflows.desk import Desk

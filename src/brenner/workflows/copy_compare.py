@@ -14,8 +14,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Record
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.thread_ids import is_valid
-from brenner.session.altered import altered_in
-from brenner.session.rebuild import Candidate, Rebuilt
+from brenner.session.rebuild import Candidate, Rebuilt, altered_in
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 

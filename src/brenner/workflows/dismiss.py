@@ -11,10 +11,9 @@ from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.mail.model import Stored
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, content_hash
-from brenner.session.dismissal import compose_dismissal
-from brenner.session.letters import letters
+from brenner.session.participants import letters
 from brenner.session.rebuild import Filed
-from brenner.session.standing import uncorrected
+from brenner.session.status import compose_dismissal, uncorrected
 from brenner.workflows.desk import Desk
 from brenner.workflows.ledgers import ledgers
 from brenner.workflows.once import send_once

@@ -21,8 +21,7 @@ from brenner.session.genealogy import (
     first_proposed,
     genealogy,
 )
-from brenner.session.reference_faults import circle
-from brenner.session.reference_graph import ReferenceGraph
+from brenner.session.references import ReferenceGraph, circle
 from brenner.text import nearest, perhaps
 from brenner.workflows.chains import check_usable
 from brenner.workflows.check_references import LoadedGraph, load_graph

@@ -8,7 +8,7 @@ from brenner.mail.model import Profile
 from brenner.mail.registering import registration
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.roster_resolve import Resolved
-from brenner.session.excerpt import excerpt_of, within_limit
+from brenner.session.kickoff_text import excerpt_of, within_limit
 from brenner.workflows.desk import Desk
 from brenner.workflows.source_text import source_of
 

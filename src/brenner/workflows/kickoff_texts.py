@@ -15,7 +15,7 @@ from brenner.markdown.blocks import blocks
 from brenner.protocol.body import Section, find_section, is_seen, sections
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import check_message
-from brenner.session.user_text import one_line
+from brenner.session.kickoff_text import one_line
 from brenner.workflows.kickoff_thread import KickoffThread
 from brenner.workflows.send_kickoffs import Addressed, State
 

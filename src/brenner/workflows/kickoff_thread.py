@@ -13,7 +13,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.thread_ids import generate_thread_id
-from brenner.session.user_text import one_line
+from brenner.session.kickoff_text import one_line
 from brenner.workflows.asking_thread import Asked, AskingThread
 
 _END_MARKS = " ?!.…"

@@ -12,7 +12,7 @@ from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.abilities import Ability
 from brenner.protocol.thread_ids import is_valid
-from brenner.session.reference_graph import Known, known_by_artifact, known_by_overview, united
+from brenner.session.references import Known, known_by_artifact, known_by_overview, united
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file, session_files

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import Conflict, Entry
-from brenner.session.chain import Watch, replay
-from brenner.session.local_ids import local_ledger
-from brenner.session.rebuild import Candidate, Filed, Rebuilt
+from brenner.session.rebuild import Candidate, Filed, Rebuilt, local_ledger
+from brenner.session.versions import Watch, replay
 from brenner.workflows.chains import check_usable, replay_chain
 from brenner.workflows.desk import Desk
 

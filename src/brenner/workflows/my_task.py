@@ -12,12 +12,9 @@ from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import Posted
 from brenner.protocol.roster import Mode
+from brenner.session import prompts as unified
 from brenner.session.kickoff import PROMPTS
-from brenner.session.overview import Overview
-from brenner.session.prompts import unified
-from brenner.session.prompts.model import Prompt
-from brenner.session.rebuild import Filed
-from brenner.session.status import (
+from brenner.session.model import (
     OpenAck,
     OpenCritique,
     OpenMessage,
@@ -27,6 +24,9 @@ from brenner.session.status import (
     SessionStatus,
     Turn,
 )
+from brenner.session.overview import Overview
+from brenner.session.prompts import Prompt
+from brenner.session.rebuild import Filed
 from brenner.workflows.desk import Desk
 from brenner.workflows.round_roster import earlier_kickoffs
 from brenner.workflows.session_status import load_status
@@ -90,7 +90,7 @@ def task_in(desk: Desk, agent: str, thread_id: str) -> Task:
     return Task(
         status=status,
         me=me,
-        prompt=unified.PROMPT if is_unified else PROMPTS.get(role),
+        prompt=unified.UNIFIED_PROMPT if is_unified else PROMPTS.get(role),
         own=own,
         acks=tuple(each for each in status.open_acks if each.debtor == agent),
         refusals=tuple(each for each in status.refusals if each.agent == agent),

@@ -15,9 +15,9 @@ from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.protocol.messages import Message
 from brenner.protocol.roster_resolve import Resolved
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
+from brenner.session.kickoff_text import embedded
+from brenner.session.model import LatestVersion
 from brenner.session.round_kickoff import Round, attacks_in, passages_in
-from brenner.session.status import LatestVersion
-from brenner.session.user_text import embedded
 from brenner.text import counted
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among

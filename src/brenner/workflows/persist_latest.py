@@ -12,7 +12,7 @@ from brenner.persist.artifact_file import MOST_FILE_BYTES, filed
 from brenner.persist.commit import commit_message
 from brenner.persist.places import place_of
 from brenner.protocol.thread_ids import cross_reference
-from brenner.session.chain import Chain
+from brenner.session.versions import Chain
 from brenner.workflows.chains import check_usable, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import (

@@ -16,8 +16,8 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.persist.artifact_file import Foreign, plain, read_file
 from brenner.persist.places import ARTIFACTS, is_in_repository
 from brenner.protocol.thread_ids import cross_reference
-from brenner.session.chain import Chain
 from brenner.session.rebuild import text_hash
+from brenner.session.versions import Chain
 from brenner.text import visible
 
 _MOST_SHOWN = 60  # characters of a line that differs

@@ -15,8 +15,7 @@ from brenner.mail.mailbox import Mailbox
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message, Posted
-from brenner.session.chain import Chain
-from brenner.session.chain_messages import type_of
+from brenner.session.versions import Chain, type_of
 from brenner.workflows.chains import load_quickly
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions

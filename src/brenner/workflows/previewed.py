@@ -11,9 +11,9 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.session.chain import Chain
-from brenner.session.chain_messages import is_decision
 from brenner.session.rebuild import text_hash
+from brenner.session.versions import Chain
+from brenner.session.versions import chain_messages_is_decision as is_decision
 from brenner.text import joined
 from brenner.workflows.chains import filed
 

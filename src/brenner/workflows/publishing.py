@@ -22,23 +22,17 @@ from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import DELTA, KICKOFF
 from brenner.protocol.messages import Message, Posted, content_hash, iso
 from brenner.protocol.validate import check_stored
-from brenner.session.chain import (
+from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, checked_record, rebuild
+from brenner.session.versions import (
     Chain,
+    KeptChain,
     advance,
+    candidate_of,
     check_base,
     compiled_messages,
     mismatch,
     settled,
-)
-from brenner.session.chain_json import KeptChain
-from brenner.session.chain_messages import candidate_of, type_of
-from brenner.session.rebuild import (
-    Candidate,
-    Filed,
-    Rebuilt,
-    UnsoundError,
-    checked_record,
-    rebuild,
+    type_of,
 )
 from brenner.workflows.chains import filed, keep_chain, load_chain
 from brenner.workflows.desk import Desk

@@ -16,9 +16,17 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.delta.validate import dotted
 from brenner.protocol.messages import Posted
-from brenner.session.chain import Chain
-from brenner.session.reference_faults import Names, circle, unknown_item, unknown_session
-from brenner.session.reference_graph import Edge, Known, ReferenceGraph, known_by_artifact
+from brenner.session.references import (
+    Edge,
+    Known,
+    Names,
+    ReferenceGraph,
+    circle,
+    known_by_artifact,
+    unknown_item,
+    unknown_session,
+)
+from brenner.session.versions import Chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions
 

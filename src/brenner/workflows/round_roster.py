@@ -10,7 +10,7 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.roster import Roster, validate_roster
 from brenner.protocol.roster_resolve import Resolved, Source
-from brenner.session.letters import letters
+from brenner.session.participants import letters
 from brenner.session.rebuild import Filed
 from brenner.workflows.desk import Desk
 from brenner.workflows.rosters import RosterWish, resolve_roster

@@ -12,7 +12,8 @@ from brenner.mail.model import Stored
 from brenner.markdown.blocks import blocks
 from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.messages import Message
-from brenner.session.chain_messages import is_decision, type_of
+from brenner.session.versions import chain_messages_is_decision as is_decision
+from brenner.session.versions import type_of
 from brenner.workflows.asking_thread import Asked, AskingThread
 from brenner.workflows.chains import filed, load_chain
 from brenner.workflows.desk import Desk

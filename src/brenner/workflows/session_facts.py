@@ -13,7 +13,7 @@ from brenner.artifact.state import State
 from brenner.diagnostics.model import BrennerError
 from brenner.persist.places import place_of
 from brenner.protocol.thread_ids import is_valid
-from brenner.session.genealogy_facts import Described, Fate, SessionFacts, described
+from brenner.session.genealogy import Described, Fate, SessionFacts, described
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.known_sessions import Sessions

@@ -9,10 +9,10 @@ from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Stored
 from brenner.protocol.thread_ids import cross_reference
-from brenner.session.chain import Chain, Watch, unwatched
+from brenner.session.model import SessionStatus
 from brenner.session.rebuild import Filed
-from brenner.session.standing import standing, to_come
-from brenner.session.status import SessionStatus
+from brenner.session.status import standing, to_come
+from brenner.session.versions import Chain, Watch, unwatched
 from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.session_files import read_session_file

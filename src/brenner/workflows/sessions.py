@@ -13,8 +13,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.abilities import Ability
 from brenner.mail.model import ThreadSummary
 from brenner.protocol.thread_ids import is_valid
-from brenner.session.overview import Overview
-from brenner.session.overview_json import Known, decode_overview, encode_overview
+from brenner.session.overview import Known, Overview, decode_overview, encode_overview
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
@@ -175,8 +174,8 @@ def _keep(desk: Desk, contents: dict[str, str]) -> None:
 
 def _work_out(desk: Desk, thread_id: str, follow: "Follow | None" = None) -> tuple[Known, bool]:
     """What there is to know of a thread, and whether no message came in while it was read."""
-    from brenner.session.chain_messages import type_of  # who finds all kept needs none of it
-    from brenner.session.overview_of import overview_of
+    from brenner.session.overview import overview_of
+    from brenner.session.versions import type_of  # who finds all kept needs none of it
     from brenner.workflows.session_status import load_status
 
     status, chain, messages, *_ = (follow or load_status)(desk, thread_id)

@@ -21,7 +21,7 @@ from brenner.protocol.thread_ids import (
     is_valid,
 )
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
-from brenner.session.user_text import embedded
+from brenner.session.kickoff_text import embedded
 from brenner.workflows.chains import load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.kickoff_needs import about_roster, excerpt_for, newcomers_among

@@ -16,10 +16,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored, Stored
 from brenner.mail.rules import SMOOTHED
 from brenner.protocol.message_types import COMPILED, KICKOFF
-from brenner.session.chain_messages import candidate_of
-from brenner.session.declarations import is_decision
 from brenner.session.rebuild import Candidate
-from brenner.session.void import voided_by
+from brenner.session.versions import candidate_of, is_decision, voided_by
 from brenner.workflows.chains import filed
 
 Form = Literal["jsonl", "mbox"]

@@ -11,7 +11,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored, Trust
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.session.chain import Chain
+from brenner.session.versions import Chain
 
 _WEIGHTY = (KICKOFF.name, COMPILED.name, DELTA.name)  # what the artifact is made of comes first
 

@@ -9,8 +9,8 @@ from brenner.persist.artifact_file import VersionText
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
-from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate, Rebuilt, text_hash
+from brenner.session.versions import Chain
 from brenner.workflows.chains import replay_chain
 
 

@@ -16,10 +16,8 @@ from brenner.mail.model import Restored, Stored
 from brenner.protocol.grammar import VERSION
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.thread_ids import cross_reference, is_valid
-from brenner.session.altered import altered_in
-from brenner.session.chain import Chain, Published
-from brenner.session.local_ids import ids_of, local_state
-from brenner.session.rebuild import Candidate, Rebuilt, text_hash
+from brenner.session.rebuild import Candidate, Rebuilt, altered_in, ids_of, local_state, text_hash
+from brenner.session.versions import Chain, Published
 from brenner.workflows.chains import check_usable, load_chain, replay_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.persist import Persistence, persistences_by_digest, version_digest

@@ -7,9 +7,8 @@ from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
-from brenner.session.chain import Chain
 from brenner.session.rebuild import Candidate
-from brenner.session.void import compose_void
+from brenner.session.versions import Chain, compose_void
 from brenner.workflows.attempts import MOST_TRIES
 from brenner.workflows.chains import check_usable, load_chain
 from brenner.workflows.desk import Desk

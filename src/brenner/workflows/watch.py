@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError, Unavailable
-from brenner.session.status import Phase
+from brenner.session.model import Phase
 from brenner.workflows.desk import Desk
 from brenner.workflows.looking import only_looking
 from brenner.workflows.watch_compile import AutoCompile

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from brenner.diagnostics.model import Refused, Unavailable
-from brenner.session.status import Phase
+from brenner.session.model import Phase
 from brenner.workflows.desk import Desk
 from brenner.workflows.watch_events import Made, NotMade
 

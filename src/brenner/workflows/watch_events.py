@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.diagnostics.model import BrennerError
+from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import Overview
-from brenner.session.status import Phase, SessionStatus
 from brenner.workflows.watch_threads import Taken
 
 if TYPE_CHECKING:

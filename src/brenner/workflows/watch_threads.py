@@ -4,13 +4,11 @@ from typing import NamedTuple
 
 from brenner.mail.model import Stored
 from brenner.protocol.thread_ids import is_valid
-from brenner.session.chain import Chain, replay
+from brenner.session.model import SessionStatus
 from brenner.session.rebuild import Filed
-from brenner.session.route import Route, Step
-from brenner.session.routing import route
-from brenner.session.routing_evidence import evidence_of
-from brenner.session.standing import Standing, standing
-from brenner.session.status import SessionStatus
+from brenner.session.routing import Route, Step, evidence_of, route
+from brenner.session.status import Standing, standing
+from brenner.session.versions import Chain, replay
 from brenner.workflows.chains import check_usable, filed, grown_chain, load_chain
 from brenner.workflows.desk import Desk
 from brenner.workflows.looking import only_looking

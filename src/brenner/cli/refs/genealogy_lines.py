@@ -17,19 +17,23 @@ from brenner.cli.refs.item_lines import (
 )
 from brenner.cli.sentences import advice, sentence
 from brenner.protocol.delta.schema import RELATIONS
-from brenner.session.genealogy import Between, Direction, Genealogy, between
-from brenner.session.genealogy_facts import SessionFacts
-from brenner.session.genealogy_tree import Shown, Tree
-from brenner.session.genealogy_words import (
+from brenner.session.genealogy import (
     ARROWS,
+    Between,
+    Direction,
+    Genealogy,
+    SessionFacts,
+    Shown,
+    Tree,
+    between,
     counted_words,
     first_sentence,
     first_words,
     relation_words,
 )
-from brenner.session.reference_graph import Edge, ReferenceGraph
-from brenner.session.status import Phase
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.model import Phase
+from brenner.session.references import Edge, ReferenceGraph
+from brenner.session.status_text import PHASE_WORDS
 from brenner.text import visible
 from brenner.workflows.genealogy import Followed
 

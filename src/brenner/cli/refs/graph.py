@@ -93,7 +93,7 @@ def _directions(*, ancestors: object, descendants: object) -> "tuple[Direction, 
 
 
 def _document(followed: "Followed") -> dict[str, object]:
-    from brenner.session.genealogy_json import genealogy_json
+    from brenner.session.genealogy import genealogy_json
 
     sessions = followed.sessions
     document = genealogy_json(followed.genealogy, sessions.item, sessions.facts, followed.firsts())
@@ -107,7 +107,7 @@ def _document(followed: "Followed") -> dict[str, object]:
 
 def _write_mermaid(followed: "Followed") -> None:
     """The flowchart, whole; where Mermaid would not draw it as it is set up, that is said."""
-    from brenner.session.genealogy_mermaid import MOST_CHARACTERS, MOST_EDGES, mermaid
+    from brenner.session.genealogy import MOST_CHARACTERS, MOST_EDGES, mermaid
 
     text = mermaid(followed.genealogy, followed.sessions.item)
     sys.stdout.write(text)

@@ -8,10 +8,19 @@ from brenner.cli.artifact.values import BOLD, DIM, STRUCK
 from brenner.cli.folding import PLAIN, UNLIMITED, Piece, Style, columns, lines_of, shown_line
 from brenner.cli.marks import ATTENTION, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
-from brenner.session.genealogy import Describe, Direction
-from brenner.session.genealogy_facts import Described, Fate, Kill, Proposal
-from brenner.session.genealogy_tree import Row, Shown
-from brenner.session.genealogy_words import ARROWS, SECTION_WORDS, relation_words
+from brenner.session.genealogy import (
+    ARROWS,
+    SECTION_WORDS,
+    Describe,
+    Described,
+    Direction,
+    Fate,
+    Kill,
+    Proposal,
+    Row,
+    Shown,
+    relation_words,
+)
 from brenner.text import visible
 
 _BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "

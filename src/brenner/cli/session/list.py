@@ -14,18 +14,21 @@ from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advice, joined, sentence, thread_argument
-from brenner.session.need_words import (
+from brenner.session.model import Phase
+from brenner.session.overview import (
     NO_SESSIONS,
     START,
     Asked,
+    Need,
+    Overview,
     ack_words,
+    counts,
+    needs_of,
     others_words,
+    overview_json,
     summary_words,
+    urgent_first,
 )
-from brenner.session.needs import Need, counts, needs_of, urgent_first
-from brenner.session.overview import Overview
-from brenner.session.overview_json import overview_json
-from brenner.session.status import Phase
 from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50

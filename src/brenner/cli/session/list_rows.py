@@ -14,9 +14,8 @@ from brenner.cli.mail.table import Cell, Column, Row, table
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.output import width_of
 from brenner.protocol.messages import exact, span
-from brenner.session.need_words import Role, need_words, phase_words
-from brenner.session.overview import Overview
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.overview import Overview, Role, need_words, phase_words
+from brenner.session.status_text import PHASE_WORDS
 
 _WIDE = 120
 _MOST_NAMES = 3

@@ -16,7 +16,7 @@ from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
     from brenner.cli.session.status_view import Screen
-    from brenner.session.next_step import Reader
+    from brenner.session.status_text import Reader
 
 _MOST_LISTED = 10
 
@@ -92,7 +92,7 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.cli.session.status_view import Screen
-    from brenner.session.refusal_replies import told_of_refusals
+    from brenner.session.status import told_of_refusals
     from brenner.workflows.neighbours import bead_of
     from brenner.workflows.references import unresolved
     from brenner.workflows.session_status import load_status
@@ -106,14 +106,14 @@ def _looked_up(here: Desk, thread_id: str) -> "Screen":
 
 
 def _reader(here: Desk) -> "Reader":
-    from brenner.session.next_step import Reader
+    from brenner.session.status_text import Reader
 
     return Reader(here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline)
 
 
 def _only_session(here: Desk) -> str:
     """The session that is not complete, if there is just one; the only one that there is."""
-    from brenner.session.status import Phase
+    from brenner.session.model import Phase
     from brenner.workflows.sessions import overviews
 
     sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}

@@ -5,9 +5,8 @@ from datetime import datetime, timedelta
 from brenner.cli.folding import Piece, columns
 from brenner.cli.mail.table import cut
 from brenner.protocol.grammar import RESEARCH_THREAD_ID
-from brenner.session.needs import Need, needs_of
-from brenner.session.overview import Overview
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.overview import Need, Overview, needs_of
+from brenner.session.status_text import PHASE_WORDS
 from brenner.text import visible
 
 _MOST_COLUMNS = 80

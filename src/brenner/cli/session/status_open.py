@@ -15,13 +15,7 @@ from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import exact, span
-from brenner.session.status import (
-    OpenAck,
-    OpenCritique,
-    OpenMessage,
-    Refusal,
-    SessionStatus,
-)
+from brenner.session.model import OpenAck, OpenCritique, OpenMessage, Refusal, SessionStatus
 from brenner.text import counted, visible
 
 _T = TypeVar("_T")

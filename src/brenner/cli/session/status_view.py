@@ -21,11 +21,17 @@ from brenner.cli.session.status_open import (
 from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.model import Diagnostic
 from brenner.neighbours.beads import Bead
-from brenner.session.attention import Attention, attention
-from brenner.session.next_step import Reader, Step, next_step
-from brenner.session.status import LatestVersion, Participant, Phase, SessionStatus
-from brenner.session.status_json import status_json
-from brenner.session.status_words import PHASE_WORDS, since_words
+from brenner.session.model import LatestVersion, Participant, Phase, SessionStatus
+from brenner.session.overview import status_json
+from brenner.session.status_text import (
+    PHASE_WORDS,
+    Attention,
+    Reader,
+    Step,
+    attention,
+    next_step,
+    since_words,
+)
 from brenner.text import counted, visible
 from brenner.workflows.trusting import Unverified
 

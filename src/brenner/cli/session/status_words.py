@@ -6,8 +6,8 @@ from types import MappingProxyType
 from brenner.cli.folding import PLAIN, Piece
 from brenner.cli.mail.table import Cell
 from brenner.cli.marks import ATTENTION, QUIET, STRONG
-from brenner.session.status import Participant, SessionStatus
-from brenner.session.status_words import turn_words
+from brenner.session.model import Participant, SessionStatus
+from brenner.session.status_text import turn_words
 
 _STYLES = MappingProxyType(
     {"attention": ATTENTION, "strong": STRONG, "plain": PLAIN, "quiet": QUIET}

@@ -18,7 +18,7 @@ from brenner.cli.session.watch_json import JsonView, write_line
 from brenner.cli.session.watch_stopping import Stopping
 from brenner.cli.session.watch_view import View
 from brenner.diagnostics.model import BrennerError
-from brenner.session.status import Phase
+from brenner.session.model import Phase
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch import watch as follow
 from brenner.workflows.watch_events import Event, Made, Quiet

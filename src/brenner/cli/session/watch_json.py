@@ -10,9 +10,8 @@ from brenner.config import ACK_DEADLINE
 from brenner.diagnostics.model import Diagnostic, Summary, Unavailable
 from brenner.mail.json_form import stored_json
 from brenner.protocol.messages import iso
-from brenner.session.overview_json import overview_json
-from brenner.session.status import SessionStatus
-from brenner.session.status_json import status_json
+from brenner.session.model import SessionStatus
+from brenner.session.overview import overview_json, status_json
 from brenner.workflows.compiled_json import compiled_json
 from brenner.workflows.watch import WatchOptions
 from brenner.workflows.watch_events import (

@@ -22,10 +22,10 @@ from brenner.cli.session.watch_words import (
 )
 from brenner.config import ACK_DEADLINE
 from brenner.protocol.messages import exact, span
-from brenner.session.needs import urgent_first
-from brenner.session.route import Step
-from brenner.session.status import Phase, SessionStatus
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.model import Phase, SessionStatus
+from brenner.session.overview import urgent_first
+from brenner.session.routing import Step
+from brenner.session.status_text import PHASE_WORDS
 from brenner.text import counted, visible
 from brenner.workflows.compiled_words import what_happened
 from brenner.workflows.watch import WatchOptions

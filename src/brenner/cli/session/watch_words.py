@@ -8,8 +8,8 @@ from brenner.cli.folding import PLAIN, Piece
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, STYLE_OF_TYPE, agent_piece
 from brenner.cli.sentences import joined, thread_argument
 from brenner.protocol.messages import span
-from brenner.session.status import OpenAck, Participant, Phase, SessionStatus, Turn
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.model import OpenAck, Participant, Phase, SessionStatus, Turn
+from brenner.session.status_text import PHASE_WORDS
 from brenner.text import counted
 
 _MOST_NAMES = 4

@@ -10,10 +10,10 @@ from brenner.mail.model import Agent, Trust
 from brenner.protocol.messages import iso
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.protocol.roster_config import read_roster
-from brenner.session.contributions import Contribution, Survival, contributions
-from brenner.session.status import Participant, Turn
-from brenner.session.status_json import open_ack_json
-from brenner.session.status_words import turn_words
+from brenner.session.model import Participant, Turn
+from brenner.session.overview import open_ack_json
+from brenner.session.status import Contribution, Survival, contributions
+from brenner.session.status_text import turn_words
 from brenner.web import links
 from brenner.web.charts import MOST_BARS
 from brenner.web.frame import session_document

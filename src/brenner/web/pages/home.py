@@ -7,21 +7,25 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import Refused
-from brenner.session.need_words import (
+from brenner.session.model import Phase
+from brenner.session.overview import (
     NO_SESSIONS,
     START,
     TURN_WORDS,
+    WAITING,
     Asked,
+    Need,
+    Overview,
     ack_words,
+    counts,
     need_words,
+    needs_of,
     others_words,
+    overview_json,
     summary_words,
+    urgent_first,
 )
-from brenner.session.needs import WAITING, Need, counts, needs_of, urgent_first
-from brenner.session.overview import Overview
-from brenner.session.overview_json import overview_json
-from brenner.session.status import Phase
-from brenner.session.status_words import PHASE_WORDS
+from brenner.session.status_text import PHASE_WORDS
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import part, part_json

@@ -12,10 +12,9 @@ from brenner.protocol.grammar import ITEM_IN_MAIL
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import cross_reference
-from brenner.session.chain_messages import type_of
-from brenner.session.genealogy import Direction
-from brenner.session.genealogy_words import SECTION_WORDS, relation_words
-from brenner.session.reference_graph import ReferenceGraph
+from brenner.session.genealogy import SECTION_WORDS, Direction, relation_words
+from brenner.session.references import ReferenceGraph
+from brenner.session.versions import type_of
 from brenner.web import links
 from brenner.web.frame import session_document, session_of
 from brenner.web.item_view import Scene, item_json, last_changes

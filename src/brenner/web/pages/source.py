@@ -1,7 +1,7 @@
 """The source text of a project, at the sections that anchors cite."""
 
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.session.excerpt import Passage, passages_of
+from brenner.session.kickoff_text import Passage, passages_of
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import part, part_json

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from brenner.mail.model import Stored
 from brenner.protocol.message_types import KICKOFF
-from brenner.session.rounds import Round
+from brenner.session.participants import Round
 from brenner.web import links
 from brenner.web.frame import session_document
 from brenner.web.message_text import shared

@@ -12,7 +12,7 @@ from brenner.artifact.state import Entry, Outcome
 from brenner.markdown.blocks import blocks
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.schema import Operation
-from brenner.session.status import Refusal
+from brenner.session.model import Refusal
 
 # An author, an operation, and what it is about: an item or a target as written, or a section and
 # the name of what is added to it

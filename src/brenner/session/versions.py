@@ -5,32 +5,278 @@ never "ids above". What was found can be kept, and `advance` goes on from there 
 that came in since.
 """
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from hashlib import sha256
+from typing import Any, NamedTuple
 
+from brenner import __version__
+from brenner.artifact.serialize import decode_state, encode_state
 from brenner.artifact.state import State, Version, empty_state
-from brenner.diagnostics.codes.publishing import RECORD_MISMATCH, VERSION_MISSING, VOID_VERSION
-from brenner.diagnostics.model import Diagnostic
-from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.protocol.messages import in_thread_order
-from brenner.session.altered import altered_message, is_altered
-from brenner.session.chain_messages import (
-    Aside,
-    Declared,
-    asides_of,
-    candidate_of,
-    declared_by,
-    is_decision,
-    is_listed_in,
-    type_of,
+from brenner.diagnostics.codes.artifacts import RECORD_UNREADABLE
+from brenner.diagnostics.codes.messages import DELTA_NOT_CONTRIBUTED
+from brenner.diagnostics.codes.publishing import (
+    COMPILED_WITHOUT_RECORD,
+    RECORD_MISMATCH,
+    VERSION_MISSING,
+    VOID_VERSION,
 )
-from brenner.session.local_ids import local_ledger
-from brenner.session.rebuild import Candidate, Filed, Rebuilt, UnsoundError, checked_record, rebuild
-from brenner.session.record import CompiledMessage, VersionRecord
-from brenner.session.refused import after_ledger
-from brenner.session.status import Refusal
-from brenner.session.void import Void
+from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.escape import fenced, one_paragraph
+from brenner.protocol.compiled import read_compiled
+from brenner.protocol.delta.parse import is_delta_fence
+from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF
+from brenner.protocol.messages import Message, in_thread_order, iso
+from brenner.protocol.subjects import compose_subject, parse_subject
+from brenner.session.model import (
+    CompiledMessage,
+    Refusal,
+    UnreadableRecordError,
+    VersionRecord,
+    read_record,
+    was_record,
+)
+from brenner.session.rebuild import (
+    Candidate,
+    Filed,
+    Rebuilt,
+    UnsoundError,
+    altered_message,
+    checked_record,
+    is_altered,
+    local_ledger,
+    rebuild,
+)
+from brenner.session.refused_blocks import after_ledger
+
+# Records that the operator posts in INFO messages: about a message, by its content's hash.
+#
+# Each is a fenced block of canonical JSON with that hash, one number, and a format number from the
+# second format on.
+
+
+VOID_FENCE = "brenner-void"
+DISMISSAL_FENCE = "brenner-dismiss"
+_ADOPTION = '{"adopted":{"'  # how a record of a version that adopts something begins
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+def is_decision(message: Message) -> bool:
+    """Return whether a message says that it voids, adopts or dismisses something."""
+    return changes_versions(message) or dismisses(message)
+
+
+def dismisses(message: Message) -> bool:
+    """Return whether a message says that it dismisses rejected blocks."""
+    found = declared(message.body, DISMISSAL_FENCE, "block")
+    return any(found) and _type_of(message) == INFO.name
+
+
+def changes_versions(message: Message) -> bool:
+    """Return whether a message says that it voids or adopts something."""
+    if _ADOPTION in message.body and _type_of(message) == COMPILED.name:
+        return True
+    found = declared(message.body, VOID_FENCE, "version")
+    return any(found) and _type_of(message) == INFO.name
+
+
+def _type_of(message: Message) -> str | None:
+    subject = parse_subject(message.subject)
+    return subject.type if subject else None
+
+
+def declaration(values: Mapping[str, object], fence: str) -> str:
+    """One record as text."""
+    return fenced(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
+
+
+def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
+    """Yield hash, number `key` and format of each such record; skip what is none."""
+    if fence not in body:
+        return
+    for block in blocks(body):
+        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == fence:
+            found = _read(block.text, key)
+            if found:
+                yield found
+
+
+def _read(text: str, key: str) -> tuple[str, int, int] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    content_hash = value.get("content_hash") if isinstance(value, dict) else None
+    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
+        return None
+    number, form = value.get(key), value.get("format", 1)
+    return (content_hash, number, form) if type(number) is type(form) is int else None
+
+
+# COMPILED messages that are void, and the INFO messages that say so.
+#
+# The operator declares a version void (R10). A compiler whose message is none, because another was
+# quicker, tells the thread (R17); that one only says what the thread shows.
+
+
+# From this format on a declaration covers the content that it names and no other. Before it, one
+# named message stood for all messages of its number that were older by the store's clock.
+_EXACT = 2
+
+
+class Void(NamedTuple):
+    """A COMPILED message that is declared void, and the version that it was."""
+
+    content_hash: str
+    version: int
+    is_exact: bool = True
+
+
+def compose_void(
+    message: Message, version: int, message_id: int, hashes: Collection[str], reason: str
+) -> Message:
+    """Compose the declaration; `message` gives thread, sender and recipients.
+
+    `hashes` are those of all messages of that number in the store, `message_id` the one that was
+    the version.
+    """
+    why = one_paragraph(reason) or "The operator gave no reason."
+    records = "\n".join(
+        declaration({"content_hash": each, "format": _EXACT, "version": version}, VOID_FENCE)
+        for each in sorted(hashes)
+    )
+    body = (
+        f"# Version v{version} Is Void\n\n"
+        f"Message {message_id} is no longer v{version}. {_others(len(hashes) - 1)}"
+        f"The version number will be reused. "
+        f"Messages that only this version included become unread.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{records}"
+    )
+    subject = compose_subject("INFO", f"v{version} (message {message_id}) is void")
+    return message._replace(subject=subject, body=body)
+
+
+def _others(count: int) -> str:
+    if not count:
+        return ""
+    which = "1 other message" if count == 1 else f"{count} other messages"
+    return f"The declaration also covers {which} with that number. "
+
+
+def compose_withdrawal(message: Message, version: int, message_id: int, reason: str) -> Message:
+    """What the compiler of a void message says; `message` gives thread, sender and recipients.
+
+    The reason is in our own words, as the chain gives it.
+    """
+    body = (
+        f"# Message {message_id} Is Void\n\n"
+        f"Message {message_id} calls itself v{version}, but it is void: {reason}. "
+        f"What only message {message_id} had read counts as unread, and goes into the next "
+        "version.\n"
+    )
+    subject = compose_subject("INFO", f"Message {message_id} is void, it is not v{version}")
+    return message._replace(subject=subject, body=body)
+
+
+def voided_by(message: Message) -> tuple[Void, ...]:
+    """What a message declares void."""
+    found = declared(message.body, VOID_FENCE, "version")
+    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found if form > 0)
+
+
+# What one message means to the versions of its thread.
+
+
+# The end of a list that is too long for the message: its command shows all asides of the thread
+_HAS_MORE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
+_NO_TYPE = "message without a valid prefix"
+
+
+class Aside(NamedTuple):
+    """A delta block in a message that contributes nothing, and when that came in."""
+
+    arrival: int
+    diagnostic: Diagnostic
+
+
+class Declared(NamedTuple):
+    """A void, and where its declaration stands in the thread: it is about what is before it."""
+
+    void: Void
+    at: datetime
+    id: int
+
+
+def type_of(filed: Filed) -> str | None:
+    """The message type; None for mail that is not the protocol's."""
+    subject = parse_subject(filed.posted.message.subject)
+    return subject.type if subject else None
+
+
+def candidate_of(filed: Filed) -> Candidate | Diagnostic:
+    """A COMPILED message with a record, or why it can be no version.
+
+    What was a record once, a newer release's or one that was damaged on its way, is one all the
+    same, where the subject says of which version: its number is not given again in silence.
+    """
+    message = filed.posted.message
+    body = read_compiled(message)
+    if body.record is None:
+        found = COMPILED_WITHOUT_RECORD.at(thread_id=message.thread_id)
+        return found._replace(message_id=filed.posted.id)
+    said = body.subject_version
+    try:
+        record = read_record(body.record)
+    except UnreadableRecordError as error:
+        if said is not None and was_record(body.record):
+            return Candidate(filed, said, None, str(error), said, body.inline)
+        words = {"reason": str(error), "thread_id": message.thread_id}
+        found = RECORD_UNREADABLE.at(body.record_line, **words)
+        return found._replace(message_id=filed.posted.id)
+    return Candidate(filed, record.version, record, "", said, body.inline)
+
+
+def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...]:
+    """The versions that a message declares void; only an operator can."""
+    if not filed.counts_for(operators) or type_of(filed) != INFO.name:
+        return ()
+    voids = voided_by(filed.posted.message)
+    return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voids)
+
+
+def chain_messages_is_decision(filed: Filed) -> bool:
+    """Whether a message says that it voids or adopts something: then it matters who may."""
+    return changes_versions(filed.posted.message)
+
+
+def is_listed_in(aside: Aside, version: Candidate) -> bool:
+    """Return whether a version lists an aside, so that the next one need not.
+
+    The message may have come in while the version was being made: then its body does not list it.
+    An imported version lists ids of another store, and an adopted artifact comes without a list.
+    """
+    compiled = version.filed
+    if aside.arrival > compiled.arrival:
+        return False
+    if not compiled.is_local or (version.record and version.record.adopted):
+        return True
+    found = aside.diagnostic
+    listed = compiled.posted.message.body.partition("\n## Full Artifact\n")[0]
+    place = f"\n- {found.id} (message {found.message_id}, line {found.line}): "
+    return place in listed or _HAS_MORE.search(listed) is not None
+
+
+def asides_of(filed: Filed) -> Iterator[Aside]:
+    """The delta blocks in a message that is no DELTA."""
+    name, body = type_of(filed), filed.posted.message.body
+    if name == DELTA.name or "delta" not in body:
+        return
+    found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=filed.posted.id)
+    for block in filter(is_delta_fence, blocks(body)):
+        yield Aside(filed.arrival, found._replace(line=block.line))
 
 
 class Published(NamedTuple):
@@ -246,7 +492,7 @@ def replay(
     may come from another project, or she may have been called otherwise.
     """
     empty = Chain(thread_id, empty_state(thread_id), frozenset({operator}))
-    if any(map(is_decision, messages)):
+    if any(map(chain_messages_is_decision, messages)):
         empty = _with_operator(empty, _taken_in(empty, messages, unwatched))
     chain = _taken_in(empty, messages, watch)
     return _with_operator(chain, chain)
@@ -414,3 +660,117 @@ def _void(chain: Chain, candidate: Candidate) -> Diagnostic:
     """That a message with a record is no version."""
     found = VOID_VERSION.at(reason=chain.why_void(candidate), thread_id=chain.thread_id)
     return found._replace(message_id=candidate.filed.posted.id)
+
+
+# A chain kept as text, so that the next look at a thread costs what is new in it.
+#
+# What is kept follows from the mail and from nothing else. A text that is damaged, or that another
+# release wrote, is no chain: then the thread is replayed.
+
+
+_FORMAT = 4
+_DIGEST = 64
+
+
+class KeptChain(NamedTuple):
+    """A chain, and the arrival of the last message that it knows of."""
+
+    chain: Chain
+    arrival: int
+
+
+def encode_chain(kept: KeptChain) -> str:
+    """The text to keep. A chain that is broken is not worth keeping: it must be looked at."""
+    chain = kept.chain
+    document = {
+        "format": [_FORMAT, __version__],
+        "arrival": kept.arrival,
+        "position": chain.position,
+        "versions": [_version(each) for each in chain.versions],
+        "unread": _ids(chain.unread),
+        "unrecorded": _ids(filed for filed, _ in chain.unrecorded),
+        "spare": _ids(candidate.filed for candidate in chain.spare),
+        "aside": sorted({aside.diagnostic.message_id or 0 for aside in chain.aside}),
+        "declared": sorted({each.id for each in chain.declared}),
+        "operators": sorted(chain.operators),
+        "writers": chain.writers,
+        "refused": [_refusal(each) for each in chain.refused],
+    }
+    # In ASCII: a refused block may hold half of a surrogate pair, which no file can.
+    about = json.dumps(document, separators=(",", ":"))
+    # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
+    return f"{_digest(about)}{about}\n{encode_state(chain.state)}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _ids(filed: Iterable[Filed]) -> list[int]:
+    return [each.posted.id for each in filed]
+
+
+def _version(version: Published) -> list[object]:
+    return [iso(part) if isinstance(part, datetime) else part for part in version]
+
+
+def _refusal(refusal: Refusal) -> list[object]:
+    return [*refusal[:-1], [[each.id, *each[1:]] for each in refusal.diagnostics]]
+
+
+def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> KeptChain:
+    """The chain in a text; `message` finds those that it still needs. ValueError: it is none."""
+    first, _, state = text.partition("\n")
+    digest, about = first[:_DIGEST], first[_DIGEST:]
+    if _digest(about) != digest:
+        raise ValueError(digest)
+    document = json.loads(about)
+    if document["format"] != [_FORMAT, __version__]:
+        raise ValueError(document["format"])
+    compiled = [message(each) for each in document["spare"]]
+    operators = frozenset(document["operators"])
+    voids = [message(each) for each in document["declared"]]
+    chain = Chain(
+        thread_id,
+        decode_state(state),
+        operators,
+        versions=tuple(map(_chain_json_published, document["versions"])),
+        unread=tuple(message(each) for each in document["unread"]),
+        unrecorded=tuple(_unrecorded(message(each)) for each in document["unrecorded"]),
+        spare=tuple(each for each in map(candidate_of, compiled) if isinstance(each, Candidate)),
+        aside=tuple(aside for each in document["aside"] for aside in asides_of(message(each))),
+        declared=tuple(each for filed in voids for each in declared_by(filed, operators)),
+        writers=tuple(document["writers"]),
+        position=document["position"],
+        refused=tuple(map(_refused, document["refused"])),
+    )
+    return KeptChain(chain, document["arrival"])
+
+
+def _chain_json_published(parts: list[object]) -> Published:
+    version = Published(*parts)  # type: ignore[arg-type]
+    return version._replace(at=datetime.fromisoformat(str(version.at)))
+
+
+def _unrecorded(filed: Filed) -> tuple[Filed, Diagnostic]:
+    found = candidate_of(filed)
+    if isinstance(found, Candidate):
+        raise ValueError(filed.posted.id)
+    return filed, found
+
+
+def _refused(parts: list[Any]) -> Refusal:
+    refusal = Refusal(*parts)
+    return refusal._replace(diagnostics=tuple(map(_diagnostic, parts[-1])))
+
+
+def _diagnostic(parts: list[Any]) -> Diagnostic:
+    from brenner.diagnostics.catalogue import CATALOGUE  # most threads have nothing refused
+
+    code_id, *about = parts
+    found = Diagnostic(CATALOGUE[code_id], *about)
+    return found._replace(
+        also=tuple(found.also),
+        readings=tuple(found.readings),
+        left_out=Summary(*found.left_out) if found.left_out else None,
+    )

@@ -20,10 +20,10 @@ from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import iso
 from brenner.protocol.subjects import parse_subject
-from brenner.session.chain import Chain
-from brenner.session.compiled import Contributor, Publication, contributors_of
+from brenner.session.compiled_message import Contributor, Publication, contributors_of
+from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.rebuild import Filed, open_conflicts, read_message, stamped, text_hash
-from brenner.session.record import CompiledMessage, VersionRecord, render_record
+from brenner.session.versions import Chain
 
 
 class Compiler(NamedTuple):
@@ -130,9 +130,7 @@ def _overlooked(read: Iterable[Filed]) -> Iterator[Diagnostic]:
         body = blocks(message.body)
         found = [] if any(map(is_delta_fence, body)) else [MB_004.at(1)]
         if could_hold_strays(message.body, body):
-            from brenner.protocol.delta.stray import (
-                find_strays,  # most messages hold nothing of the kind
-            )
+            from brenner.protocol.delta.stray import find_strays
 
             found += [stray.diagnostic for stray in find_strays(message.body, body)]
         yield from (each._replace(message_id=filed.posted.id) for each in found)
