@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.query import Query, parse_query
+from brenner.mail.search import Query, parse_query
 from brenner.protocol.messages import Message
 from home_places import HOMES, Bound, Home, Missing, Place
 from mail_store import LONG, PAGE, READER

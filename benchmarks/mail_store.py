@@ -19,7 +19,7 @@ from typing import NamedTuple
 import apsw
 
 from brenner.mail.model import Agent, InboxFilter, Record, Stored
-from brenner.mail.query import Query, parse_query
+from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message, content_hash
 from brenner.workflows.send import SendOptions, send_text

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from brenner.diagnostics.codes.stores import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.archive.record import Item
+from brenner.mail.archive.jsonl import Item
 from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
 from brenner.protocol.messages import Message, content_hash
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from brenner.lint.linter import LintReport, lint, lint_text
     from brenner.mail.mailbox import Mailbox
     from brenner.mail.model import Profile, Stored
-    from brenner.mail.query import Query, parse_query
+    from brenner.mail.search import Query, parse_query
     from brenner.protocol.delta.parse import read_deltas, render_delta
     from brenner.protocol.delta.schema import Delta, DeltaBlock, Operation
     from brenner.protocol.messages import (
@@ -119,7 +119,7 @@ _HOMES = {
         "Profile",
         "Stored",
     ),
-    "brenner.mail.query": (
+    "brenner.mail.search": (
         "Query",
         "parse_query",
     ),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Restored, Sent, Stored
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import compose_subject

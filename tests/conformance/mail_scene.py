@@ -11,8 +11,7 @@ from typing import Any, Self
 
 from brenner.config import Project, find_project
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, in_thread_order

@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any
 
 from brenner.diagnostics.model import ERROR, BrennerError, Unavailable
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Stored
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message

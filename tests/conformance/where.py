@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.store_url import PostgresAddress, SqliteAddress, StoreAddress
 from mail.homes import (
     AGENT_MAIL,

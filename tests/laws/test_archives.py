@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.archive.record import Item
+from brenner.mail.archive.jsonl import Item
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, Stored, Trust
 from brenner.protocol.grammar import AGENT_NAME

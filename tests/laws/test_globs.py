@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.mail.globs import Pattern, names_of, wildcards_in
+from brenner.mail.reservations import Pattern, names_of, wildcards_in
 
 pytestmark = pytest.mark.fuzz
 

@@ -10,9 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brenner.mail.model import type_of
-from brenner.mail.names import name_refusal, skeleton, suggestions
-from brenner.mail.query import FILTERS, Query, matches, parse_query, render_query
-from brenner.mail.words import items_of, words_of
+from brenner.mail.rules import name_refusal, skeleton, suggestions
+from brenner.mail.search import (
+    FILTERS,
+    Query,
+    items_of,
+    matches,
+    parse_query,
+    render_query,
+    words_of,
+)
 from brenner.protocol.grammar import AGENT_NAME, MESSAGE_TYPES
 from brenner.protocol.messages import Message
 from strategies import agent_names, any_text, messages, thread_ids

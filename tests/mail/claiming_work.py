@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.store_url import PostgresAddress
 from mail.processes import held_back, say

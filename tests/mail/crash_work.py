@@ -18,8 +18,7 @@ from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Agent, Record, Stored
 from brenner.mail.open import open_mailbox
-from brenner.mail.sqlite.database import Database, migrations
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
 from brenner.protocol.messages import content_hash
 from mail.fault_mail import ANN, BEA, letter
 from mail.processes import in_child

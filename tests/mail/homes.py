@@ -13,12 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, cast
 
-from brenner.mail.abilities import NOTHING_LACKS, Lacks
 from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import NOTHING_LACKS, Lacks, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.store_url import AgentMailAddress, PostgresAddress
 from servers import agent_mail, postgresql

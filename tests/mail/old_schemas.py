@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.mail.postgresql.migrating import migrations
+from brenner.mail.postgres.connection import migrations
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.old_stores import STORES, Clock, fill
 from servers import postgresql

@@ -29,9 +29,8 @@ from brenner.mail.model import (
     Trust,
     Wish,
 )
-from brenner.mail.query import Query, parse_query
-from brenner.mail.sqlite.database import migrations
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.search import Query, parse_query
+from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations
 from brenner.protocol.messages import Message, content_hash
 from brenner.session.versions import compose_void
 

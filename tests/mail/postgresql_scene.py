@@ -9,8 +9,8 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.connection import Connection
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.connection import Connection
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import ANN, BEA
 from servers.postgresql import Postgres

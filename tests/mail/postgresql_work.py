@@ -3,8 +3,7 @@
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.database import Database
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import Database, PostgresMailbox
 from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import THREAD, letter

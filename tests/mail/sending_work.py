@@ -7,9 +7,8 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.mail.query import Query
-from brenner.mail.sqlite.database import Database
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.search import Query
+from brenner.mail.sqlite.mailbox import Database, SqliteMailbox
 from brenner.protocol.messages import Message
 from mail.fault_mail import THREAD, letter
 from mail.processes import held_back, say

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, Trust, Wish
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 from mail.homes import Clock
 from mail.letters import ANN, BEA, BOSS, CAT, ELSEWHERE, THREAD

@@ -1,7 +1,7 @@
 """What must hold in every store, whatever happened to it."""
 
 from brenner.mail.model import Profile
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import content_hash
 from mail.fault_mail import ANN, BEA, letter

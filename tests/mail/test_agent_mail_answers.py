@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.diagnostics.model import Refused, Unavailable
-from brenner.mail.agent_mail.failures import MaybeReached
+from brenner.mail.agent_mail.http import MaybeReached
 from mail.odd_agent_mail import SECRET, SEND, Answers, rpc_error, serving, tool_error
 from mail.odd_server import EVENTS, Asked, Reply, document, http, result, texts, whole
 

@@ -10,7 +10,7 @@ import pytest
 
 from brenner.diagnostics.model import BrennerError, Refused, Unavailable
 from brenner.mail.agent_mail.client import Client, segment
-from brenner.mail.agent_mail.failures import MaybeReached
+from brenner.mail.agent_mail.http import MaybeReached
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, rpc_error, serving
 from mail.odd_server import Asked, Reply, result, texts, tools
 from servers import agent_mail

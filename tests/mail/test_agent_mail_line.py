@@ -11,7 +11,7 @@ import pytest
 from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.mail.agent_mail import http as line
 from brenner.mail.agent_mail.client import Client
-from brenner.mail.agent_mail.failures import MaybeReached
+from brenner.mail.agent_mail.http import MaybeReached
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, lists, serving
 from mail.odd_server import EVENTS, Asked, Reply, document, http, result, whole
 from parts import need

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.agent_mail import view
+from brenner.mail.agent_mail import mirror as view
 from brenner.mail.agent_mail.client import segment
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Delivery, InboxFilter, Profile, Restored
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
 from mail.agent_mail_scene import Project

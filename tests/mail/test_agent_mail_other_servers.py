@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from brenner.diagnostics.model import Refused, Unavailable
-from brenner.mail.agent_mail import sending, view
+from brenner.mail.agent_mail import mailbox as sending
+from brenner.mail.agent_mail import mirror as view
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from mail.letters import (

@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import InboxFilter, Stored
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (

@@ -3,8 +3,7 @@
 import pytest
 
 from brenner.limits import MOST_PROFILE_BYTES
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Agent, Profile
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal

@@ -2,8 +2,7 @@
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Delivery, Record, Restored
 from mail.homes import Clock, Place

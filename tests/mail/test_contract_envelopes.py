@@ -5,10 +5,9 @@ And mail that names no thread: it begins one, which is called after its id.
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Importance, Stored, Trust
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.protocol.messages import content_hash
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (

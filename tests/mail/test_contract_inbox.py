@@ -5,8 +5,7 @@ from itertools import combinations, product
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import InboxFilter, Received
 from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place

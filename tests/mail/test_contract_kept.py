@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import ELSEWHERE, THREAD, in_homes_with, letter, post
 

@@ -1,7 +1,6 @@
 """Links of imported mail: only those that a store could have given them itself."""
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record
 from mail.homes import LOOK_ALIKES

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, Stored
 from brenner.session.versions import VOID_FENCE, declaration

@@ -5,8 +5,7 @@ from itertools import product
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Delivery, Stored, ThreadPage, ThreadSummary
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (

@@ -18,8 +18,7 @@ from brenner.limits import (
     MOST_RESERVED_SECONDS,
     MOST_WILDCARDS,
 )
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Released, Reservation, Reserved, Wish
 from mail.homes import AGENT_MAILS, SECOND_VIEW, Place
 from mail.letters import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Stored
-from brenner.mail.query import Query, matches
-from brenner.mail.words import items_of, words_of
+from brenner.mail.search import Query, items_of, matches, words_of
 from brenner.protocol.messages import Message
 from mail.homes import Clock, Home, Place
 from mail.letters import (

@@ -8,9 +8,8 @@ from threading import Barrier
 import pytest
 
 from brenner.config import Project
-from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox

@@ -5,8 +5,7 @@ from hashlib import sha256
 
 import pytest
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import PLAIN, Since, Stored
 from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place

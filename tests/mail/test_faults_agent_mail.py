@@ -16,7 +16,7 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.agent_mail import mailbox as mailboxes
-from brenner.mail.agent_mail import sending
+from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Profile

@@ -11,7 +11,7 @@ from brenner.config import OPERATOR, Project
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Stored
 from brenner.mail.open import open_mailbox
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.fault_mail import THREAD, letter, make_store
 from mail.processes import Child, ended, release, run, start

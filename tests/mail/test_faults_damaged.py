@@ -12,9 +12,8 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.open import open_mailbox
-from brenner.mail.query import Query
-from brenner.mail.sqlite.database import migrations, put_in_place
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.search import Query
+from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations, put_in_place
 from mail.fault_mail import ANN, BEA, THREAD, letter, make_store
 from mail.soundness import assert_usable
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Agent
 from brenner.mail.open import open_mailbox
-from brenner.mail.sqlite.database import Database, migrations
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
 from mail.crash_work import RESTORED, STEPS, STORE, archive, killed_at_every_step
 from mail.fault_mail import BEA, make_store
 from mail.processes import Child, answers, kill, release, start

@@ -7,8 +7,7 @@ import apsw
 import pytest
 
 from brenner.diagnostics.model import Unavailable
-from brenner.mail.sqlite.database import APPLICATION_ID, Database, migrations
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.sqlite.mailbox import APPLICATION_ID, Database, SqliteMailbox, migrations
 from mail.fault_mail import letter, make_store
 from mail.processes import answered, release, start
 from mail.sending_work import migrate

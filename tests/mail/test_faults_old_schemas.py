@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.mail.postgresql.migrating import migrations
+from brenner.mail.postgres.connection import migrations
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, letter, post

@@ -10,8 +10,7 @@ from typing import Any
 import apsw
 import pytest
 
-from brenner.mail.sqlite.database import Database, migrations
-from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
 from mail.permission_work import NOBODY, make_project, read_and_send
 from mail.processes import answers
 from mail.soundness import assert_usable

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import ANN, BEA, THREAD, letter
 from mail.postgresql_scene import (

@@ -12,8 +12,8 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Record
-from brenner.mail.postgresql import listening
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres import connection as listening
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, introduce, letter

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from brenner.mail.model import Stored
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.homes import POSTGRESQL, Place, postgresql_address
 from mail.letters import BEA, QUESTION, ack, introduce, letter, post

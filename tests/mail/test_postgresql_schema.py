@@ -10,9 +10,8 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.database import Database
-from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.mail.postgresql.migrating import migrations
+from brenner.mail.postgres.connection import migrations
+from brenner.mail.postgres.mailbox import Database, PostgresMailbox
 from brenner.store_url import PostgresAddress, parse_store
 from mail.homes import postgresql_address
 from mail.letters import ANN, BEA, introduce, letter

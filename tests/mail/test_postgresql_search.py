@@ -7,8 +7,7 @@ import pytest
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.query import Query
-from brenner.mail.words import words_of
+from brenner.mail.search import Query, words_of
 from mail.homes import POSTGRESQL, Clock, Place
 from mail.letters import ANN, BEA, ELSEWHERE, THREAD, introduce, letter
 

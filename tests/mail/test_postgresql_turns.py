@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Uncertain
-from brenner.mail.postgresql import database
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres import mailbox as database
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.fault_mail import letter
 from mail.homes import postgresql_address

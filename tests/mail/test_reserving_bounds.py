@@ -7,10 +7,9 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_RESERVATIONS_OF_ALL
-from brenner.mail.globs import Pattern
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Reservation, Wish
-from brenner.mail.reserving import conflicts
+from brenner.mail.reservations import Pattern, conflicts
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 
 NOW = datetime(2025, 12, 30, tzinfo=UTC)

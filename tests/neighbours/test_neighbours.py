@@ -8,8 +8,9 @@ import pytest
 
 from brenner.config import find_project
 from brenner.diagnostics.model import Refused
-from brenner.neighbours import beads, programs
-from brenner.neighbours.beads import Bead
+from brenner.integrations import programs
+from brenner.integrations import programs as beads
+from brenner.integrations.programs import Bead
 from brenner.workflows.neighbours import Terminal, bead_of, terminal_of
 from brenner.workflows.stage import store_of_panes
 from neighbours.terminals import DOTTED, Terminals, asked, written

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
+from brenner.mail.mailbox import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mcp.caller import Bindings, Caller, Fetched

@@ -10,7 +10,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import SearchPage, Trust, Wish
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.server.settings import ServeSettings
 from brenner.store_url import AgentMailAddress
 from mail.letters import ANN, BEA, THREAD, ack, introduce, letter, post

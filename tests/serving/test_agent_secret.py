@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.abilities import Ability
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+from brenner.mail.mailbox import Ability
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.workflows.identity import has_secret
 from mail_shell import Shell, store_of

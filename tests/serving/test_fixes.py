@@ -30,7 +30,7 @@ def modules() -> Iterator[ModuleType]:
     for package in (protocol, mail, mcp):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_roster = found.name.startswith("brenner.protocol.roster")  # the operator's alone
-            if not is_roster and not found.name.endswith((".mcp.fixes", ".postgresql")):
+            if not is_roster and not found.name.endswith((".mcp.fixes", ".mail.postgres")):
                 yield importlib.import_module(found.name)
 
 

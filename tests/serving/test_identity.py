@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import NOTHING_LACKS, Lacks
+from brenner.mail.mailbox import NOTHING_LACKS, Lacks
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting
 from brenner.workflows.identity import claim, digest_of, has_secret, new_secret, renew

@@ -13,7 +13,7 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import InboxFilter, InboxPage, Profile, SearchPage, ThreadPage
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.room import Room
 from brenner.mcp.summaries import heads, summary_of

@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.model import Refused
 from brenner.limits import MOST_AGENTS
 from brenner.mail.model import Profile, Wish
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mail.sql import rows
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp import directory

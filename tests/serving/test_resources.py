@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust, Wish
 from brenner.mcp.calling import Failed

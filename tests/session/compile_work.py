@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from brenner.mail.agent_mail import sending
-from brenner.mail.agent_mail.view import View
+from brenner.mail.agent_mail import mailbox as sending
+from brenner.mail.agent_mail.mirror import View
 from brenner.mail.model import PLAIN, Envelope, Profile, Stored
 from brenner.protocol.messages import Message
 from brenner.workflows import compile as compile_workflow

@@ -12,7 +12,7 @@ from brenner.config import Project
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_LOST
 from brenner.diagnostics.model import Unavailable, Uncertain
 from brenner.mail import rules
-from brenner.mail.abilities import Ability, Lacks
+from brenner.mail.mailbox import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
 from brenner.protocol.messages import Message

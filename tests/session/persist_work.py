@@ -13,7 +13,7 @@ from typing import Any
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.persist import commit, history, push  # noqa: F401  (imported late otherwise)
+from brenner.persist import commit  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import locked
 from brenner.workflows.persist import PersistOptions, persist, persistence_of
 from mail.processes import held_back, in_child, say

@@ -18,7 +18,7 @@ from brenner.mail.model import Profile
 from brenner.persist import commit
 from brenner.persist import git as repositories
 from brenner.persist.artifact_file import plain
-from brenner.persist.git_process import Done
+from brenner.persist.git import Done
 from brenner.workflows import compile as compile_workflow
 from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
 from brenner.workflows.desk import Desk, desk_in

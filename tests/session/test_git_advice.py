@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Diagnostic, Unavailable
-from brenner.persist.git_process import GitFailed
+from brenner.persist.git import GitFailed
 from brenner.workflows.persist import PersistOptions
 from session.repositories import (
     ARCHIVE,

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Unavailable
-from brenner.persist import commit, git_process
+from brenner.persist import commit
+from brenner.persist import git as git_process
 from brenner.persist.artifact_file import plain
 from brenner.persist.commit import failed_hook
-from brenner.persist.git_process import GitFailed, run
+from brenner.persist.git import GitFailed, run
 from brenner.workflows.persist import PersistOptions, persistence_of
 from neighbours.terminals import eventually
 from session.repositories import (

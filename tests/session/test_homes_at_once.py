@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.publishing import VOID_VERSION
-from brenner.mail.agent_mail import sending
-from brenner.mail.agent_mail.view import View
+from brenner.mail.agent_mail import mailbox as sending
+from brenner.mail.agent_mail.mirror import View
 from brenner.mail.model import Envelope, Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from brenner.mail.agent_mail import sending
-from brenner.mail.postgresql import database
+from brenner.mail.agent_mail import mailbox as sending
+from brenner.mail.postgres import mailbox as database
 from brenner.workflows.desk import desk_in
 from golden.history import HERE
 from mail.homes import AGENT_MAIL, agent_mail_address

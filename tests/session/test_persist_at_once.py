@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from brenner.persist import commit, git_process
+from brenner.persist import commit
+from brenner.persist import git as git_process
 from brenner.persist.artifact_file import plain
-from brenner.persist.git_process import Done
+from brenner.persist.git import Done
 from brenner.workflows.persist import PersistOptions
 from mail.processes import answered, release, start
 from session.persist_work import persist_at_once

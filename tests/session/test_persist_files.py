@@ -13,9 +13,8 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import Refused, Unavailable
 from brenner.persist import files
-from brenner.persist.artifact_file import plain, same_version, with_message_id
+from brenner.persist.artifact_file import place_of, plain, same_version, with_message_id
 from brenner.persist.files import locked, write_whole
-from brenner.persist.places import place_of
 from mail.processes import answers, kill, start
 from mail.test_faults_permissions import can_become_somebody_else
 from parts import need

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from brenner.persist.artifact_file import plain
-from brenner.persist.states import persistence_of
+from brenner.persist.git import persistence_of
 from mail.processes import answers, start
 from session.persist_work import killed_as_soon_as, killed_at_every_step, options_of
 from session.repositories import (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brenner.config import find_project
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sql.mailbox import SqlMailbox

@@ -9,8 +9,7 @@ import pytest
 from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes.stores import STORE_READ_ONLY
 from brenner.diagnostics.model import Unavailable
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of

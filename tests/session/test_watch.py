@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.protocol.messages import Message
 from brenner.workflows.compile import CompileOptions, compile_thread
 from brenner.workflows.desk import Desk, desk_in

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from brenner.mail.names import name_refusal, skeleton, suggestions
+from brenner.mail.rules import name_refusal, skeleton, suggestions
 from brenner.protocol.grammar import AGENT_NAME
 
 KNOWN = ("Operator", "BlueLake", "worker-12", "Wren")

@@ -20,7 +20,7 @@ LAYERS = (
     {"server"},
     {"mcp", "web"},
     {"workflows"},
-    {"mail", "persist", "neighbours"},
+    {"mail", "persist", "integrations"},
     {"config"},
     {"session"},
     {"lint"},
@@ -33,7 +33,7 @@ LAYERS = (
 )
 EDGE = {
     *("cli", "__main__", "server", "mcp", "web", "workflows"),
-    *("mail", "persist", "neighbours", "config"),
+    *("mail", "persist", "integrations", "config"),
 }
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
 IMPURE = {

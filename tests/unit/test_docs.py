@@ -11,11 +11,16 @@ import brenner
 from brenner import limits
 from brenner.cli.main import run
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.mail.abilities import Ability
 from brenner.mail.agent_mail import http
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.postgresql import connection, database, faults, migrating, pool, server
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.mailbox import Ability
+from brenner.mail.postgres import connection
+from brenner.mail.postgres import connection as faults
+from brenner.mail.postgres import connection as migrating
+from brenner.mail.postgres import connection as pool
+from brenner.mail.postgres import connection as server
+from brenner.mail.postgres import mailbox as database
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from terminal import in_terminal
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from brenner.config import Project, store_address
-from brenner.mail.abilities import Ability
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
+from brenner.mail.mailbox import Ability
 from brenner.store_url import AgentMailAddress
 from mail.odd_server import Asked, OddServer, Reply, result, tools, whole
 from program import brenner

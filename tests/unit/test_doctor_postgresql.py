@@ -10,7 +10,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.mail.model import Profile
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.protocol.messages import Message
 from brenner.store_url import PostgresAddress
 from brenner.workflows.doctor import examine

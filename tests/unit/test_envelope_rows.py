@@ -3,8 +3,7 @@
 import pytest
 
 from brenner.mail.model import Envelope, Importance, Trust
-from brenner.mail.sql.database import Damaged
-from brenner.mail.sql.rows import COLUMN_COUNT, stored_of
+from brenner.mail.sql.rows import COLUMN_COUNT, Damaged, stored_of
 
 _ROW = (1, 0, "T-1", "BlueLake", "RedCreek,Operator", "INFO: x", "y", None, b"h", 1, 1, None, "")
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from brenner.neighbours.foreground import in_front, is_only_shell, name_of, runs
+from brenner.integrations.tmux import in_front, is_only_shell, name_of, runs
 
 
 @pytest.mark.parametrize("line", ["bash", "-zsh", "/bin/sh", "bash -l", "sh -i", "-fish --login"])

@@ -3,7 +3,7 @@
 import pytest
 
 from archived import record
-from brenner.mail.restoring import MOST_KEPT_ID, Landing
+from brenner.mail.rules import MOST_KEPT_ID, Landing
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from brenner.cli.mail.excerpt import excerpt
 from brenner.cli.mail.table import cut
 from brenner.cli.marks import STYLE_OF_TYPE, agent_piece, subject_pieces
 from brenner.cli.sentences import joined, thread_argument
-from brenner.mail.words import words_of
+from brenner.mail.search import words_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import ago, span
 from brenner.text import visible

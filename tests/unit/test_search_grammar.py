@@ -7,8 +7,15 @@ from unicodedata import category, normalize
 
 import pytest
 
-from brenner.mail.query import FILTERS, Query, matches, parse_query, render_query
-from brenner.mail.words import items_of, words_of
+from brenner.mail.search import (
+    FILTERS,
+    Query,
+    items_of,
+    matches,
+    parse_query,
+    render_query,
+    words_of,
+)
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
 

@@ -14,7 +14,7 @@ from brenner.cli.session.status_line import line
 from brenner.cli.session.status_view import Screen, lines
 from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
-from brenner.neighbours.beads import Bead
+from brenner.integrations.programs import Bead
 from brenner.protocol.thread_ids import ThreadKind
 from brenner.session.model import (
     LatestVersion,

@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Reque
 from brenner.config import Project, find_project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import open_mailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.server.settings import ServeSettings
 from brenner.workflows.demo.steps import THREAD
 from mail.homes import postgresql_address

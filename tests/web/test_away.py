@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from brenner.config import Project
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links

@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.postgresql.mailbox import PostgresMailbox
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.web import live
 from brenner.web.feed import MOST_KEPT

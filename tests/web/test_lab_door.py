@@ -7,7 +7,7 @@ from http import HTTPStatus
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message

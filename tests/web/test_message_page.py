@@ -7,10 +7,9 @@ import pytest
 
 from brenner.config import OPERATOR
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import Ability
-from brenner.mail.json_form import delivered_json
+from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope
+from brenner.mail.model import Envelope, delivered_json
 from brenner.protocol.messages import parse_message_file
 from brenner.web.page import Download
 from brenner.web.pages import message, thread

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given
 
 from brenner.config import OPERATOR, Project
-from brenner.mail.excerpt import excerpt, marked
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.mail.query import Query, parse_query
-from brenner.mail.words import words_of
+from brenner.mail.search import Query, excerpt, marked, parse_query, words_of
 from brenner.protocol.messages import Message
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings

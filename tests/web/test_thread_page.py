@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust
 from brenner.web.page import Redirect

@@ -15,7 +15,7 @@ from brenner.cli.folding import Piece, fold
 from brenner.cli.main import run
 from brenner.cli.marks import QUIET, STRONG
 from brenner.diagnostics.model import BrennerError
-from brenner.persist import git_process
+from brenner.persist import git as git_process
 from brenner.workflows.demo.folder import note
 from brenner.workflows.demo.steps import STEPS, Step, When
 

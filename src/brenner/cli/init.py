@@ -13,8 +13,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import Refused, Summary
-from brenner.mail.names import name_refusal
 from brenner.mail.open import SqliteStore, store_of
+from brenner.mail.rules import name_refusal
 from brenner.text import grouped
 from brenner.workflows.init_project import VARIABLE, Initialised, StoreSetting, init_project
 

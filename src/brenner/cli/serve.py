@@ -20,7 +20,7 @@ from brenner.cli.sentences import advise, say
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.open import store_of
 from brenner.server.connecting import CLIENTS, way_of
 from brenner.server.ending import ends_before_it_serves

@@ -5,15 +5,15 @@ Each kind of home is imported when it is used: who has an embedded store pays fo
 
 import os
 from pathlib import Path
+from shlex import quote
 from typing import Protocol
 
-from brenner.config import OPERATOR, OWN_FOLDER, Project, store_address, store_file
+from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import NOTHING_LACKS, Ability, Lacks
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import NOTHING_LACKS, Ability, Lacks, Mailbox
 from brenner.mail.model import Profile
-from brenner.store_url import AgentMailAddress, PostgresAddress, shown
+from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, shown
 
 _IGNORE_EVERYTHING = "*\n"
 _TASK = "operator"
@@ -63,7 +63,7 @@ class SqliteStore:
 
         Where one may not look, that is said: nobody knows then whether there is mail.
         """
-        from brenner.mail.sqlite.database import check_no_log, translated
+        from brenner.mail.sqlite.mailbox import check_no_log, translated
 
         with translated(self.path):
             try:
@@ -87,7 +87,7 @@ class SqliteStore:
 
     def _make_folder(self) -> None:
         """The folder of the store; our own one tells git to leave it alone."""
-        from brenner.mail.sqlite.database import flush_folder, translated
+        from brenner.mail.sqlite.mailbox import flush_folder, translated
 
         with translated(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,17 +110,17 @@ class PostgresStore:
         return f"{shown(self.address.url)} (schema {self.address.schema})"
 
     def is_there(self) -> bool:
-        from brenner.mail.postgresql.mailbox import PostgresMailbox
+        from brenner.mail.postgres.mailbox import PostgresMailbox
 
         return PostgresMailbox.is_there(self.address)
 
     def open(self) -> Mailbox:
-        from brenner.mail.postgresql.mailbox import PostgresMailbox
+        from brenner.mail.postgres.mailbox import PostgresMailbox
 
         return PostgresMailbox.open(self.address)
 
     def create(self) -> Mailbox:
-        from brenner.mail.postgresql.mailbox import PostgresMailbox
+        from brenner.mail.postgres.mailbox import PostgresMailbox
 
         return PostgresMailbox.create(self.address)
 
@@ -211,7 +211,6 @@ def _check_operator(store: Store, project: Project, needs_operator: bool) -> Non
 
 
 def _needs_name(store: Store, project: Project) -> Refused:
-    from brenner.mail.store_option import store_option  # only who is refused needs it
 
     name, option = project.operator, store_option(project)
     return Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
@@ -236,3 +235,23 @@ def _with_operator(
 
 def _is_elsewhere(error: BaseException) -> bool:
     return isinstance(error, Refused) and error.diagnostic.code == NAME_ELSEWHERE
+
+
+# How an advised command names the store that the command before it was told of.
+
+
+# What says the same to every command
+_KNOWN_WITHOUT = ("BRENNER_STORE", f"`{SETTINGS_FILE}`")
+
+
+def store_option(project: Project, option: str = "--store") -> str:
+    """What a command must say to use the same store; nothing where it is known without that.
+
+    A password is left out: what is advised is shown, and copied.
+    """
+    if project.store is None or project.store_from in _KNOWN_WITHOUT:
+        return ""
+    address, written = parse_store(project.store), project.store
+    if isinstance(address, PostgresAddress):
+        written = address.without_password.written
+    return f" {option} {quote(written)}"

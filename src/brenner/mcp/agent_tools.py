@@ -3,9 +3,9 @@
 from brenner import __version__
 from brenner.diagnostics.codes.serving import PROFILE_NOT_KEPT
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.mail.agent_mail.items import UNSAID
+from brenner.mail.agent_mail.mirror import UNSAID
 from brenner.mail.model import Profile, Wish
-from brenner.mail.reserving import checked
+from brenner.mail.reservations import checked
 from brenner.mcp import directory, project_key
 from brenner.mcp.inboxes import InboxWish, inbox, since_time
 from brenner.mcp.registering import Registration, register, register_new

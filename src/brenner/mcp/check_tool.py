@@ -6,8 +6,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE
 from brenner.diagnostics.model import Diagnostic, Refused, Summary, worst_first
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Envelope, Trust, type_of
 from brenner.mcp.framing import Foreign, answered
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Agent
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mcp.project_key import PROJECT_ID
 
 

@@ -3,7 +3,7 @@
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call
 from brenner.workflows.credentials import SECRET, SECRET_HEADER

@@ -9,7 +9,7 @@ from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Importance, Received
-from brenner.mail.query import instant
+from brenner.mail.search import instant
 from brenner.mcp.directory import numbers
 from brenner.mcp.pages import received
 from brenner.mcp.room import Room

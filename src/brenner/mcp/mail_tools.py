@@ -2,8 +2,8 @@
 
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Envelope, Importance
-from brenner.mail.query import Query
 from brenner.mail.rules import unknown_thread
+from brenner.mail.search import Query
 from brenner.mcp import identity, project_key, told
 from brenner.mcp.directory import written
 from brenner.mcp.inboxes import InboxWish, inbox, since_time

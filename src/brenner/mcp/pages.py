@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Received, Stored
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 
 _AT_ONCE = 20
 

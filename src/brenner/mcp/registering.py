@@ -8,10 +8,9 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.model import BrennerError, Refused
 from brenner.limits import MOST_AGENTS
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Agent, Profile, Trust
-from brenner.mail.names import fresh_name, name_refusal, suggestions
-from brenner.mail.registering import check_same_agent, registration
+from brenner.mail.rules import check_same_agent, fresh_name, name_refusal, registration, suggestions
 from brenner.mcp.identity import acting, check_connection
 from brenner.mcp.project_key import slug
 from brenner.mcp.tool import Call

@@ -7,8 +7,8 @@ from operator import itemgetter
 from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Reservation, Stored
-from brenner.mail.query import Query
 from brenner.mail.rules import order
+from brenner.mail.search import Query
 from brenner.mcp import directory, pages, project_key
 from brenner.mcp.directory import written
 from brenner.mcp.inboxes import InboxWish, inbox, since_time

@@ -6,7 +6,7 @@ from itertools import islice
 
 from brenner.diagnostics.codes.serving import SEARCH_OPERATOR
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.query import Query, parse_query, query_too_long
+from brenner.mail.search import Query, parse_query, query_too_long
 
 _QUOTED = re.compile(r'("(?:[^"]++|"")*+"?)')
 _WORD = re.compile(r"\S+")

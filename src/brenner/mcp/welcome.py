@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.query import Query
+from brenner.mail.search import Query
 from brenner.mcp.registering import Registration
 from brenner.mcp.tool import Call
 from brenner.protocol.message_types import KICKOFF

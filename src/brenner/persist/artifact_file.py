@@ -1,17 +1,26 @@
 """The artifact as a file: the version's text and the id of its message; what a file there is."""
 
+import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from brenner.artifact.model import Metadata
-from brenner.protocol.thread_ids import cross_reference
+from brenner.config import Project
+from brenner.diagnostics.codes import artifacts as artifacts_codes
+from brenner.diagnostics.codes import publishing as publishing_codes
+from brenner.diagnostics.model import Refused, Unavailable
+from brenner.limits import MOST_FILE_NAME_BYTES
+from brenner.protocol.thread_ids import cross_reference, is_valid
 
 if TYPE_CHECKING:
     from brenner.artifact.format import ParsedArtifact
     from brenner.artifact.manual_edits import HandEdits
+    from brenner.diagnostics.model import Diagnostic
+
 
 MOST_FILE_BYTES = 64 * 1024 * 1024
 _ID = "agent_mail_message_id"
@@ -176,7 +185,6 @@ def _edited(
     from brenner.artifact.manual_edits import are_contained, hand_edits
     from brenner.artifact.parse import parse_artifact
     from brenner.artifact.text_diff import unified
-    from brenner.persist.remarks import unread
 
     before = parse_artifact(base)
     edits = hand_edits(before.artifact, found.artifact)
@@ -186,3 +194,119 @@ def _edited(
     name = cross_reference(version.thread_id).artifact_path
     difference = unified(plain(base), plain(text), f"v{number}", name)
     return Edited(number, edits, difference, (*edits.other, *lost))
+
+
+# Where an artifact and its archive are written, and what is in the way there.
+
+
+# Where one may not look, os.path says no and pathlib raises.
+# ruff: noqa: PTH112, PTH113, PTH114
+
+
+ARTIFACTS = "artifacts"
+_ARCHIVE = ".mail.jsonl"
+
+
+class Place(NamedTuple):
+    """The files of a thread: their real paths, in `folder`, and what they are called."""
+
+    folder: Path
+    file: Path
+    archive: Path
+    name: str
+    archive_name: str
+
+
+def place_of(project: Project, thread_id: str) -> Place:
+    """Where the artifact of a thread belongs. A bad path is refused; nothing is made."""
+    name = cross_reference(thread_id).artifact_path
+    if not is_valid(thread_id):
+        _bad(name, "the thread ID is not valid")
+    own = Path(os.path.realpath(project.folder))
+    named = own / ARTIFACTS
+    folder = Path(os.path.realpath(named))
+    if not folder.is_relative_to(own):
+        _bad(name, f"`{ARTIFACTS}` is a link that leads out of the project, to `{folder}`")
+    if os.path.islink(named) and not os.path.isdir(named):
+        _bad(name, f"`{ARTIFACTS}` is a link to `{folder}`, and there is no such folder")
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        _bad(name, f"`{ARTIFACTS}` is not a folder")
+    archive = f"{thread_id}{_ARCHIVE}"
+    return Place(
+        folder, folder / f"{thread_id}.md", folder / archive, name, f"{ARTIFACTS}/{archive}"
+    )
+
+
+def check_writable(file: Path, name: str) -> None:
+    """Refuse what can be known not to be writable as a file of that name."""
+    if len(os.fsencode(file.name)) > MOST_FILE_NAME_BYTES:
+        _bad(name, f"its name is longer than {MOST_FILE_NAME_BYTES} bytes")
+    if os.path.islink(file):
+        _bad(name, "it is a symbolic link, not a file")
+    if os.path.isdir(file):
+        _bad(name, "a folder has that name")
+    if os.path.lexists(file) and not os.path.isfile(file):
+        _bad(name, "it is not a file")
+    if os.path.lexists(file) and not os.access(file, os.R_OK | os.W_OK):
+        _forbidden(name, "you may not read and write it")
+    folder = file.parent if os.path.isdir(file.parent) else file.parent.parent
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        _forbidden(name, f"you may not write to `{folder}`")
+
+
+def typed(path: Path) -> str:
+    """A path as one types it where one is: from here, or else whole."""
+    try:
+        here = Path(os.path.realpath(os.getcwd()))  # noqa: PTH109
+        return str(Path(os.path.realpath(path)).relative_to(here))
+    except (OSError, ValueError):
+        return str(path)
+
+
+def is_in_repository(folder: Path) -> bool:
+    """Whether a folder seems to be in a repository; git itself is not asked."""
+    return any(os.path.lexists(each / ".git") for each in (folder, *folder.parents))
+
+
+def _bad(path: str, reason: str) -> NoReturn:
+    raise Refused(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
+
+
+def _forbidden(path: str, reason: str) -> NoReturn:
+    raise Unavailable(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
+
+
+# What reading an edited file has to say that matters here: what is not read would be lost.
+#
+# Much of it is about forms: a label in lower case, a text in two paragraphs. That is read all the
+# same, a delta can bring it in, and nothing of it is lost with the next version.
+
+
+_ONLY_FORMS = {
+    artifacts_codes.FIELD_FORM.id,
+    artifacts_codes.FRONT_MATTER_FORM.id,
+    artifacts_codes.MISPLACED_ITEM.id,
+}
+_NOT_READ = "not read"
+_WORD = re.compile(r"\w+")
+_AS_READ = " was read as "
+
+
+def unread(before: "ParsedArtifact", after: "ParsedArtifact") -> tuple[str, ...]:
+    """What stands in the file now and is in no field, so that no artifact would have it."""
+    known = Counter(found.message for found in before.diagnostics)
+    lossy = (found.message for found in after.diagnostics if not _loses_nothing(found))
+    return tuple(Counter(lossy) - known)
+
+
+def _loses_nothing(found: "Diagnostic") -> bool:
+    if found.id == artifacts_codes.HEADING_FORM.id:
+        written, _, meant = found.message.partition(_AS_READ)
+        return _words(written) <= {*_words(meant), "the", "heading"}
+    if found.id == artifacts_codes.KILLED_FORM.id:
+        return _NOT_READ not in found.message
+    return found.id in _ONLY_FORMS
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

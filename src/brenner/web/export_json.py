@@ -2,8 +2,7 @@
 
 from brenner.artifact.serialize import artifact_json
 from brenner.artifact.state import ledger_json
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Stored
+from brenner.mail.model import Stored, stored_json
 from brenner.protocol.messages import iso
 from brenner.session.overview import status_json
 from brenner.web import links

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.abilities import Ability
-from brenner.mail.json_form import delivery_json, stored_json
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Delivery, Stored
+from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.model import Delivery, Stored, delivery_json, stored_json
 from brenner.markdown.blocks import blocks
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import ACK, COMPILED

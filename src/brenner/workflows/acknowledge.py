@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import BrennerError, Refused
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER

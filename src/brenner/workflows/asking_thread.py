@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes.mail import THREAD_MOVED
 from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster

@@ -9,8 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from brenner.diagnostics.codes.artifacts import COMPILE_OVERTAKEN, POSTED_IN_VAIN
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
 from brenner.session.rebuild import Candidate

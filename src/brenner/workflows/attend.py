@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable
-from brenner.neighbours.launch import LeftOut, Opening
-from brenner.neighbours.programs import find
+from brenner.integrations.programs import find
+from brenner.integrations.tmux import LeftOut, Opening
 from brenner.protocol.roster import Roster
 from brenner.protocol.thread_ids import cross_reference, is_valid
 from brenner.workflows.attended import Attended, NeighbourWish, Spawned, Told

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.neighbours.launch import LeftOut, Opening
+from brenner.integrations.tmux import LeftOut, Opening
 
 
 class NeighbourWish(NamedTuple):

@@ -13,8 +13,7 @@ from brenner.diagnostics.codes.stores import NAME_ELSEWHERE
 from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Agent, Record, Restored
-from brenner.mail.restoring import strangers
-from brenner.mail.rules import order
+from brenner.mail.rules import order, strangers
 
 _TAKE_OVER = (
     "Mail that is stored keeps the names of those who wrote it. If it is the same agent, `brenner "

@@ -11,11 +11,9 @@ from typing import NamedTuple
 from brenner.config import Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
-from brenner.mail.abilities import Ability, Lacks
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Lacks, Mailbox
 from brenner.mail.model import Agent, Record, Restored
-from brenner.mail.open import Store, store_of
-from brenner.mail.store_option import store_option
+from brenner.mail.open import Store, store_of, store_option
 from brenner.workflows.copy_anew import Anew, Sendings, broke_off, send_anew
 from brenner.workflows.copy_compare import (
     Compared,

@@ -15,9 +15,8 @@ from brenner.artifact.model import Artifact, Metadata
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
 from brenner.mail.rules import unknown_thread
-from brenner.persist.artifact_file import same_version
-from brenner.persist.places import place_of
-from brenner.persist.states import Persistence, persistence_of
+from brenner.persist.artifact_file import place_of, same_version
+from brenner.persist.git import Persistence, persistence_of
 from brenner.protocol.roster import Roster, role_in
 from brenner.protocol.roster_config import read_roster
 from brenner.protocol.thread_ids import CrossReference, cross_reference
@@ -28,7 +27,7 @@ from brenner.workflows.session_status import Followed, load_status
 from brenner.workflows.version_texts import version_texts
 
 if TYPE_CHECKING:
-    from brenner.neighbours.beads import Bead
+    from brenner.integrations.programs import Bead
     from brenner.workflows.neighbours import Terminal
 
 

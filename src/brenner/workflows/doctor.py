@@ -20,8 +20,8 @@ from brenner.mail.open import (
     Store,
     open_mailbox,
     store_of,
+    store_option,
 )
-from brenner.mail.store_option import store_option
 from brenner.workflows.doctor_mail import Visit, identity
 from brenner.workflows.doctor_neighbours import neighbour_checks
 from brenner.workflows.doctor_secrets import secrets_check

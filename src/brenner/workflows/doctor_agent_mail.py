@@ -9,7 +9,7 @@ from brenner.diagnostics.codes.stores import SERVER_LACKS
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.agent_mail.project_mail import find, make
+from brenner.mail.agent_mail.mirror import find, make
 from brenner.mail.open import AgentMailStore
 from brenner.workflows.doctor_mail import (
     NOT_YET,

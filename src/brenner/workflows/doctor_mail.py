@@ -8,10 +8,9 @@ from brenner.config import OPERATOR, SETTINGS_FILE, Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
-from brenner.mail.names import name_refusal
-from brenner.mail.store_option import store_option
+from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.open import store_option
+from brenner.mail.rules import name_refusal
 from brenner.protocol.messages import iso
 from brenner.text import grouped
 from brenner.workflows.doctor_serve import Endpoint

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from brenner.neighbours.programs import find, run
+from brenner.integrations.programs import find, run
 from brenner.text import visible
 from brenner.workflows.neighbours import BD, NTM, TMUX
 from brenner.workflows.surroundings import OK, Check

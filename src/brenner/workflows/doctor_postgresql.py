@@ -13,11 +13,8 @@ from brenner.config import Project
 from brenner.diagnostics.codes.stores import SERVER_DENIED
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.open import PostgresStore
-from brenner.mail.postgresql.connection import Connection
-from brenner.mail.postgresql.faults import translated
-from brenner.mail.postgresql.mailbox import PostgresMailbox
-from brenner.mail.postgresql.migrating import Schema, State
-from brenner.mail.postgresql.server import Server
+from brenner.mail.postgres.connection import Connection, Schema, Server, State, translated
+from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.workflows.doctor_mail import (
     CLOCKS_DIFFER,
     NOT_YET,

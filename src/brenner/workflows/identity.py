@@ -9,8 +9,7 @@ import secrets
 
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 
 _MARK = "brs_"  # so that who finds one in a file or a log knows what it is
 _BYTES = 32

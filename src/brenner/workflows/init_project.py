@@ -11,9 +11,8 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.serving import NEW_MAILBOX
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
-from brenner.mail.names import name_refusal
-from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of
-from brenner.mail.store_option import store_option
+from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of, store_option
+from brenner.mail.rules import name_refusal
 from brenner.store_url import PostgresAddress, SqliteAddress, parse_store
 from brenner.text import visible
 from brenner.workflows.access import why_no_folder

@@ -3,9 +3,9 @@
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.codes.sessions import NO_SOURCE_TEXT, RECIPIENTS_NOT_REGISTERED
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Profile
-from brenner.mail.registering import registration
+from brenner.mail.rules import registration
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.roster_resolve import Resolved
 from brenner.session.kickoff_text import excerpt_of, within_limit

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.protocol.thread_ids import is_valid
 from brenner.session.references import Known, known_by_artifact, known_by_overview, united
 from brenner.workflows.chains import load_chain

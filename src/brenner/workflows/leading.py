@@ -10,8 +10,7 @@ from brenner.config import Project
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_BODY_BYTES
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Stored, Trust, type_of
 from brenner.mail.rules import unstorable
 from brenner.protocol.message_types import COMPILED, KICKOFF

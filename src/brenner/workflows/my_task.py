@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.artifact.state import Blame, Source, State
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE

@@ -8,9 +8,8 @@ from pathlib import Path
 from shlex import quote
 from typing import NamedTuple
 
-from brenner.neighbours.beads import Bead, show
-from brenner.neighbours.programs import find
-from brenner.neighbours.tmux import Tmux, names
+from brenner.integrations.programs import Bead, find, show
+from brenner.integrations.tmux import Tmux, names
 from brenner.protocol.thread_ids import cross_reference, is_valid
 
 NTM, TMUX, BD = "ntm", "tmux", "bd"

@@ -9,11 +9,17 @@ from pathlib import Path
 
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Diagnostic, Unavailable
-from brenner.neighbours.launch import LeftOut, Opening, in_window, opening
-from brenner.neighbours.ntm import FLAGS
-from brenner.neighbours.programs import find
-from brenner.neighbours.tmux import Pane, Window
-from brenner.neighbours.typing_in import ONLY_SHELL, obstacle
+from brenner.integrations.programs import FLAGS, find
+from brenner.integrations.tmux import (
+    ONLY_SHELL,
+    LeftOut,
+    Opening,
+    Pane,
+    Window,
+    in_window,
+    obstacle,
+    opening,
+)
 from brenner.protocol.roster import Roster
 from brenner.workflows.attended import Spawned
 from brenner.workflows.desk import Desk

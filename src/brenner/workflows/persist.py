@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
 from brenner.mail.model import Stored
-from brenner.persist.artifact_file import Versions, VersionText, filed
+from brenner.persist.artifact_file import Place, Versions, VersionText, filed, place_of
 from brenner.persist.files import is_written, locked, write_whole
-from brenner.persist.places import Place, place_of
-from brenner.persist.states import (
+from brenner.persist.git import (
     Persistence,
     persistence_of,
     persistences,
@@ -142,8 +141,7 @@ def _in_git(
     if home is None:
         persistence = persistence_of(desk.project, version.thread_id, version.text)
         return persistence, persistence.commit, None
-    from brenner.persist.commit import commit_message, commit_only
-    from brenner.persist.push import push
+    from brenner.persist.commit import commit_message, commit_only, push
 
     repository = home.repository
     path = repository.path_of(place.file)

@@ -15,16 +15,19 @@ from brenner.persist.artifact_file import (
     Foreign,
     Newer,
     Obstacle,
+    Place,
     Versions,
     VersionText,
+    check_writable,
+    is_in_repository,
     obstacle,
+    place_of,
 )
-from brenner.persist.places import Place, check_writable, is_in_repository, place_of
 from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
+    from brenner.persist.commit import Destination
     from brenner.persist.git import Repository
-    from brenner.persist.push import Destination
 
 
 class PersistOptions(NamedTuple):
@@ -128,8 +131,8 @@ def check_repository(
     `files` are the contents by the names of the files. Where all of them are committed already,
     nothing is in the way of that.
     """
+    from brenner.persist.commit import destination_of
     from brenner.persist.git import Repository
-    from brenner.persist.push import destination_of
 
     folder = place.folder if place.folder.is_dir() else place.folder.parent
     repository = Repository.find(folder)

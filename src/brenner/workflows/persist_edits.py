@@ -7,9 +7,8 @@ from shlex import quote
 from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
-from brenner.persist.artifact_file import Edited
+from brenner.persist.artifact_file import Edited, typed
 from brenner.persist.files import write_own
-from brenner.persist.places import typed
 from brenner.text import MOST_CHARACTERS
 from brenner.workflows.desk import Desk
 

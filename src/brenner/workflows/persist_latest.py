@@ -8,9 +8,8 @@ from brenner.artifact.text_diff import unified
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.persist.artifact_file import MOST_FILE_BYTES, filed
+from brenner.persist.artifact_file import MOST_FILE_BYTES, filed, place_of
 from brenner.persist.commit import commit_message
-from brenner.persist.places import place_of
 from brenner.protocol.thread_ids import cross_reference
 from brenner.session.versions import Chain
 from brenner.workflows.chains import check_usable, load_chain

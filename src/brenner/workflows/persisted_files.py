@@ -13,8 +13,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
 from brenner.diagnostics.codes.artifacts import FILE_DIFFERS
 from brenner.diagnostics.model import Diagnostic
-from brenner.persist.artifact_file import Foreign, plain, read_file
-from brenner.persist.places import ARTIFACTS, is_in_repository
+from brenner.persist.artifact_file import ARTIFACTS, Foreign, is_in_repository, plain, read_file
 from brenner.protocol.thread_ids import cross_reference
 from brenner.session.rebuild import text_hash
 from brenner.session.versions import Chain
@@ -70,8 +69,7 @@ def _committed(file: Path) -> Iterator[tuple[str, bytes]]:
         folder = folder.parent
     if not is_in_repository(folder):
         return
-    from brenner.persist.git import Repository
-    from brenner.persist.history import contents
+    from brenner.persist.git import Repository, contents
 
     repository = Repository.find(folder)
     yield from contents(repository, repository.path_of(file))

@@ -15,7 +15,7 @@ from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import POSTED_NOT_CONFIRMED
 from brenner.diagnostics.codes.mail import VERSION_OVERTAKEN
 from brenner.diagnostics.model import ERROR, BrennerError, Refused, Unavailable, Uncertain
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Since, Stored
 from brenner.mail.rules import overtaking
 from brenner.protocol.grammar import AGENT_NAME

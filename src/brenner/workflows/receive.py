@@ -18,8 +18,8 @@ from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused, 
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, type_of
-from brenner.mail.query import Query
 from brenner.mail.rules import unstorable
+from brenner.mail.search import Query
 from brenner.markdown.blocks import Block, blocks
 from brenner.protocol.delta.parse import could_hold_strays, is_delta_fence
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF

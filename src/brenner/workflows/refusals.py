@@ -5,7 +5,7 @@ Responses).
 from collections.abc import Iterable
 
 from brenner.artifact.state import Entry, Outcome
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import Sent, Stored
 from brenner.protocol.messages import Message
 from brenner.session.validation_reply import compose_refusal

@@ -11,7 +11,7 @@ from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import State
 from brenner.diagnostics.model import BrennerError
-from brenner.persist.places import place_of
+from brenner.persist.artifact_file import place_of
 from brenner.protocol.thread_ids import is_valid
 from brenner.session.genealogy import Described, Fate, SessionFacts, described
 from brenner.workflows.chains import load_chain

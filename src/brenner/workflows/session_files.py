@@ -17,8 +17,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.persist.artifact_file import MOST_FILE_BYTES
-from brenner.persist.places import ARTIFACTS, place_of
+from brenner.persist.artifact_file import ARTIFACTS, MOST_FILE_BYTES, place_of
 from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, cross_reference, is_valid
 
 _ENDING = ".md"

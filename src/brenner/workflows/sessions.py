@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.model import ThreadSummary
 from brenner.protocol.thread_ids import is_valid
 from brenner.session.overview import Known, Overview, decode_overview, encode_overview

@@ -7,10 +7,8 @@ from typing import NamedTuple
 from brenner.config import Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Unavailable
-from brenner.neighbours.launch import COMMANDS
-from brenner.neighbours.ntm import Ntm
-from brenner.neighbours.programs import find
-from brenner.neighbours.tmux import Pane, Tmux, names
+from brenner.integrations.programs import Ntm, find
+from brenner.integrations.tmux import COMMANDS, Pane, Tmux, names
 from brenner.protocol.thread_ids import cross_reference
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.workflows.neighbours import NTM, TMUX

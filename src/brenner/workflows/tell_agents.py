@@ -10,10 +10,8 @@ from shlex import quote
 from brenner.config import Project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import Unavailable
-from brenner.mail.store_option import store_option
-from brenner.neighbours.launch import LeftOut
-from brenner.neighbours.tmux import Pane
-from brenner.neighbours.typing_in import obstacle, type_lines, wait_until_listening
+from brenner.integrations.tmux import LeftOut, Pane, obstacle, type_lines, wait_until_listening
+from brenner.mail.open import store_option
 from brenner.workflows.attended import Told
 from brenner.workflows.neighbours import NTM
 from brenner.workflows.stage import Stage

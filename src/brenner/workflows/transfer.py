@@ -9,10 +9,9 @@ from typing import IO, Literal, NamedTuple
 from brenner.diagnostics.codes.stores import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
 from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.limits import MOST_RECORD_BYTES
-from brenner.mail.abilities import Ability
 from brenner.mail.archive import jsonl, mbox
-from brenner.mail.archive.record import HOPELESS
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.archive.jsonl import HOPELESS
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Agent, Record, Restored, Stored
 from brenner.mail.rules import SMOOTHED
 from brenner.protocol.message_types import COMPILED, KICKOFF

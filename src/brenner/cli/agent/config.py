@@ -15,7 +15,7 @@ from brenner.cli.sentences import advise, say
 from brenner.cli.serve_url import serve_url
 from brenner.config import Project, find_project
 from brenner.diagnostics.model import Refused
-from brenner.mail.names import name_refusal
+from brenner.mail.rules import name_refusal
 from brenner.workflows.agent_config import (
     CLIENTS,
     Connection,

@@ -12,7 +12,7 @@ from brenner.cli.sentences import advise, say
 from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import Refused
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.workflows.credentials import SECRET
 from brenner.workflows.desk import Desk
 from brenner.workflows.identity import claim, renew

@@ -10,8 +10,7 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, joined, say
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Sent
+from brenner.mail.model import Sent, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.text import visible

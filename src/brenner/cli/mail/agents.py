@@ -18,9 +18,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
-from brenner.mail.abilities import Ability
-from brenner.mail.json_form import agent_json
-from brenner.mail.model import Agent
+from brenner.mail.mailbox import Ability
+from brenner.mail.model import Agent, agent_json
 from brenner.text import visible
 from brenner.workflows.desk import Desk
 

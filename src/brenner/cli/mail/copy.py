@@ -15,7 +15,7 @@ from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, joined, say
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.open import store_of
 from brenner.store_url import shown
 from brenner.text import grouped

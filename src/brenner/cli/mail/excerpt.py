@@ -7,7 +7,7 @@ from typing import TextIO
 from brenner.cli.folding import Piece, Style
 from brenner.cli.marks import QUIET
 from brenner.cli.output import is_terminal
-from brenner.mail import excerpt as excerpts
+from brenner.mail import search as excerpts
 
 _INDENT = "      "
 # Underlined, so that it is no matter of colour; between signs where there are no styles

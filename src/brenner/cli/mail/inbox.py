@@ -25,8 +25,7 @@ from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, as_option, sentence
 from brenner.config import Project
-from brenner.mail.json_form import next_before, received_json
-from brenner.mail.model import InboxFilter, InboxPage, Received
+from brenner.mail.model import InboxFilter, InboxPage, Received, next_before, received_json
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.text import visible

@@ -7,7 +7,7 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.text import visible
 
 

@@ -17,8 +17,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Sent
+from brenner.mail.model import Sent, stored_json
 from brenner.protocol.messages import exact, iso, span
 from brenner.text import visible
 from brenner.workflows.desk import Desk

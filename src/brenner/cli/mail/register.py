@@ -7,8 +7,7 @@ from brenner.cli.mail.desk import FINE, desk_to_try, is_trial, real_desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say
-from brenner.mail.json_form import agent_json
-from brenner.mail.model import Profile
+from brenner.mail.model import Profile, agent_json
 
 
 @click.command(

@@ -22,9 +22,8 @@ from brenner.cli.output import write_diagnostics, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.mail.json_form import next_before, stored_json
-from brenner.mail.model import SearchPage
-from brenner.mail.query import Query, parse_query
+from brenner.mail.model import SearchPage, next_before, stored_json
+from brenner.mail.search import Query, parse_query
 from brenner.workflows.desk import Desk
 
 

@@ -14,9 +14,8 @@ from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.mail.abilities import Ability
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Sent
+from brenner.mail.mailbox import Ability
+from brenner.mail.model import Sent, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.validate import Report
 from brenner.text import visible

@@ -21,8 +21,7 @@ from brenner.cli.marks import STRONG, agent_piece, subject_pieces
 from brenner.cli.options import MESSAGE_ID, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
-from brenner.mail.json_form import delivered_json
-from brenner.mail.model import Delivery, Stored
+from brenner.mail.model import Delivery, Stored, delivered_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import render_message_file
 from brenner.text import visible

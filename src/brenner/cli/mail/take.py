@@ -18,7 +18,7 @@ from brenner.cli.reading import STANDARD_INPUT
 from brenner.cli.sentences import advise, joined, say
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.mail.archive.record import HOPELESS
+from brenner.mail.archive.jsonl import HOPELESS
 from brenner.mail.model import Restored
 from brenner.mail.open import store_of
 from brenner.workflows.transfer import (

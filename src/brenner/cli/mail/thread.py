@@ -13,8 +13,7 @@ from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.paging import pager_option, write_exact, write_lines
 from brenner.cli.sentences import sentence, thread_argument
-from brenner.mail.json_form import delivered_json
-from brenner.mail.model import Delivery, Stored, ThreadPage
+from brenner.mail.model import Delivery, Stored, ThreadPage, delivered_json
 from brenner.mail.rules import unknown_thread
 from brenner.protocol.messages import render_message_file
 from brenner.text import visible

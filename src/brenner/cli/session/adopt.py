@@ -10,7 +10,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise, say, thread_argument
 from brenner.diagnostics.model import Summary
-from brenner.mail.json_form import stored_json
+from brenner.mail.model import stored_json
 from brenner.workflows.adopt_thread import adopt_thread
 
 

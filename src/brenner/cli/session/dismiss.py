@@ -11,7 +11,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say, thread_argument
 from brenner.diagnostics.model import Summary
-from brenner.mail.json_form import stored_json
+from brenner.mail.model import stored_json
 from brenner.text import visible
 from brenner.workflows.dismiss import Dismissed
 from brenner.workflows.dismiss import dismiss as dismiss_blocks

@@ -13,7 +13,7 @@ from brenner.cli.roster_options import roster_options
 from brenner.cli.session.option_texts import FILE, Unreadable, read_texts, report_unreadable
 from brenner.cli.session.spawn_options import neighbour_options
 from brenner.diagnostics.model import Summary
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 
 if TYPE_CHECKING:
     from brenner.workflows.attended import Attended, NeighbourWish

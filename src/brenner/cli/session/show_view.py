@@ -8,8 +8,8 @@ from brenner.cli.mail.message import both_times, labelled
 from brenner.cli.marks import ATTENTION, QUIET, STRONG, agent_piece
 from brenner.cli.sentences import thread_argument
 from brenner.diagnostics.model import Summary
-from brenner.neighbours.beads import Bead
-from brenner.persist.states import Persistence
+from brenner.integrations.programs import Bead
+from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
 from brenner.text import counted, visible
 from brenner.workflows.cross_references import ArtifactFile, MailThread, Whereabouts

@@ -20,7 +20,7 @@ from brenner.cli.session.option_texts import (
 from brenner.cli.session.spawn_options import neighbour_options
 from brenner.config import find_project
 from brenner.diagnostics.model import Summary
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.mail.open import Store, store_of
 
 if TYPE_CHECKING:

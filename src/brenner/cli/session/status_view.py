@@ -20,7 +20,7 @@ from brenner.cli.session.status_open import (
 )
 from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.model import Diagnostic
-from brenner.neighbours.beads import Bead
+from brenner.integrations.programs import Bead
 from brenner.session.model import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.overview import status_json
 from brenner.session.status_text import (

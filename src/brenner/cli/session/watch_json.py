@@ -8,7 +8,7 @@ from typing import Any
 
 from brenner.config import ACK_DEADLINE
 from brenner.diagnostics.model import Diagnostic, Summary, Unavailable
-from brenner.mail.json_form import stored_json
+from brenner.mail.model import stored_json
 from brenner.protocol.messages import iso
 from brenner.session.model import SessionStatus
 from brenner.session.overview import overview_json, status_json

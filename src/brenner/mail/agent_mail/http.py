@@ -5,11 +5,14 @@ breaks is told together with whether the server can have got the request: it can
 the last byte of it was not handed over.
 """
 
+import io
+import re
 import selectors
 import socket
 import ssl
-from collections.abc import Callable, Mapping
-from contextlib import closing
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from http.client import (
     HTTP_PORT,
     HTTPS_PORT,
@@ -20,11 +23,216 @@ from http.client import (
     IncompleteRead,
     RemoteDisconnected,
 )
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from brenner.mail.agent_mail.failures import Failures
-from brenner.mail.agent_mail.sockets import Deadline, TimedSocket, connected, encrypted
+from brenner.diagnostics.codes import stores as codes
+from brenner.diagnostics.model import Code, Refused, Unavailable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+
+# What can go wrong with a server, in our words. Its token is in none of them.
+#
+# Unavailable             the request certainly did nothing: it was not sent, or not let in
+# └── MaybeReached        the server may have got it: what was asked for may be done, or not
+# Refused                 the server says no to what was asked for
+
+
+_REACH = (
+    "Start the server (`mcp_mail`: `python -m mcp_agent_mail.cli serve-http`), or give the right "
+    "address: `--store agent-mail+http://HOST:PORT/mcp/`, or `AGENT_MAIL_BASE_URL` and "
+    "`AGENT_MAIL_PATH`."
+)
+_TRUST = (
+    "Use the name that its certificate is for. A certificate of your own becomes known by "
+    "`SSL_CERT_FILE=FILE`."
+)
+_LET_IN = "Set `AGENT_MAIL_BEARER_TOKEN` to the token that the server was started with."
+_LET_WRITE = (
+    "It knows you, but your role may not do that. Start the server with a role that may write "
+    "(`mcp_mail`: `HTTP_RBAC_DEFAULT_ROLE=writer`), or set `AGENT_MAIL_BEARER_TOKEN` to a token "
+    "of such a role."
+)
+_MOST_CHARACTERS = 200
+# What servers say around the reason: where in their code it happened, and where to read on.
+_AROUND = re.compile(
+    r"^Error (?:calling tool|reading resource(?: from template)?) '.*?': "
+    r"|For further information visit \S+"
+)
+
+
+class MaybeReached(Unavailable):
+    """The request may have reached the server: what it asked for may have been done, or not.
+
+    Where `has_ended`, the server says itself that it is done with it: nothing comes of it later.
+    """
+
+    has_ended = False
+
+
+@contextmanager
+def harmless() -> Iterator[None]:
+    """Something that changes nothing, whether or not it reaches the server."""
+    try:
+        yield
+    except MaybeReached as error:
+        raise Unavailable(codes.nothing_done(error.diagnostic)) from None
+
+
+class Failures:
+    """The failures of one server."""
+
+    def __init__(self, where: str, token: str | None) -> None:
+        self.where = where
+        self._token = token
+
+    def unreachable(self, reason: str) -> Unavailable:
+        """Nobody answers there."""
+        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_REACH)
+
+    def untrusted(self, reason: str) -> Unavailable:
+        """Somebody answers, but cannot prove to be the one."""
+        return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_TRUST)
+
+    def denied(self, reason: str, *, is_role: bool = False) -> Unavailable:
+        """Who we are is not known, or not enough."""
+        advice = _LET_WRITE if is_role else _LET_IN
+        return self._unavailable(codes.SERVER_DENIED, reason, advice=advice)
+
+    def timeout(self, seconds: float, *, reached: bool) -> Unavailable:
+        """The time was up."""
+        found = codes.SERVER_TIMEOUT.at(where=self.where, seconds=f"{seconds:g}")
+        return MaybeReached(found) if reached else Unavailable(found)
+
+    def lost(self, reason: str, *, reached: bool) -> Unavailable:
+        """The connection broke."""
+        return self._unavailable(codes.SERVER_LOST, reason, reached=reached)
+
+    def nonsense(self, reason: str, *, reached: bool = True) -> Unavailable:
+        """What it answers cannot be read."""
+        return self._unavailable(codes.SERVER_NONSENSE, reason, reached=reached)
+
+    def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> Unavailable:
+        """It says itself that it is broken; what stands before it may say so too early."""
+        error = self._unavailable(codes.SERVER_FAILED, reason, reached=reached)
+        if isinstance(error, MaybeReached):
+            error.has_ended = ended
+        return error
+
+    def lacks(self, what: str) -> Unavailable:
+        """It does not have what is needed."""
+        return Unavailable(codes.SERVER_LACKS.at(where=self.where, what=what))
+
+    def refused(self, reason: str) -> Refused:
+        """It has understood, and says no."""
+        return Refused(codes.SERVER_REFUSED.at(where=self.where, reason=self._told(reason)))
+
+    def _unavailable(
+        self, code: Code, reason: str, *, reached: bool = False, advice: str = ""
+    ) -> Unavailable:
+        found = code.at(where=self.where, reason=self._told(reason), advice=advice)
+        return MaybeReached(found) if reached else Unavailable(codes.nothing_done(found))
+
+    def _told(self, reason: str) -> str:
+        """As a part of a sentence: on one line, not too long, without the token."""
+        text = " ".join(_AROUND.sub("", reason).split()).rstrip(".")
+        if self._token:
+            text = text.replace(self._token, "…")
+        return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+
+
+# Sockets that keep to a time limit, whatever the other side does.
+
+
+class Deadline:
+    """When something has to be over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """The seconds until then; raised where there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def allows(self, seconds: float) -> bool:
+        """Whether something of that length would be over before."""
+        return time.monotonic() + seconds < self._end
+
+
+class TimedSocket:
+    """As much of a socket as an HTTP connection uses; `deadline` is the one of the request.
+
+    A time limit of the socket's own would begin anew with every byte that comes in.
+    """
+
+    def __init__(self, connected: socket.socket, deadline: Deadline) -> None:
+        self.socket = connected
+        self.deadline = deadline
+
+    def sendall(self, data: "ReadableBuffer") -> None:
+        """Hand over all of it, or raise: then the last byte was not handed over."""
+        self.socket.settimeout(self.deadline.left())
+        self.socket.sendall(data)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """What comes in."""
+        return io.BufferedReader(_TimedReader(self))
+
+    def close(self) -> None:
+        """Close it, once nobody reads from it any more."""
+        self.socket.close()
+
+
+class _TimedReader(io.RawIOBase):
+    def __init__(self, timed: TimedSocket) -> None:
+        self._timed = timed
+        self._incoming = timed.socket.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int | None:
+        self._timed.socket.settimeout(self._timed.deadline.left())
+        return self._incoming.readinto(buffer)
+
+    def close(self) -> None:
+        self._incoming.close()
+        super().close()
+
+
+def connected(host: str, port: int, deadline: Deadline) -> socket.socket:
+    """A connection to the first address of a host that takes it."""
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    problem: OSError | None = None
+    for number, (family, kind, protocol, _, address) in enumerate(addresses):
+        candidate = socket.socket(family, kind, protocol)
+        try:
+            candidate.settimeout(deadline.left() / (len(addresses) - number))
+            candidate.connect(address)
+            # A request is small: it must not wait for more to come.
+            candidate.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            candidate.close()
+            problem = error
+        else:
+            return candidate
+    raise problem or socket.gaierror
+
+
+def encrypted(plain: socket.socket, context: ssl.SSLContext, host: str) -> socket.socket:
+    """The same connection, under TLS."""
+    try:
+        return context.wrap_socket(plain, server_hostname=host)
+    except BaseException:
+        plain.close()
+        raise
+
 
 MOST_BYTES = 256 * 1024 * 1024  # of one answer; the first look reads all mail of a project
 _PIECE = 64 * 1024

@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, Self, TypeVar
 
-from brenner.mail import registering, rules
-from brenner.mail import reserving as rules_of_files
-from brenner.mail.abilities import NOTHING_LACKS
-from brenner.mail.mailbox import EVERYTHING
+from brenner.mail import reservations as rules_of_files
+from brenner.mail import rules
+from brenner.mail import rules as registering
+from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS
 from brenner.mail.model import (
     PLAIN,
     Agent,
@@ -32,10 +32,127 @@ from brenner.mail.model import (
     ThreadSummary,
     Wish,
 )
-from brenner.mail.query import Query
-from brenner.mail.sql import moving, reading, reserving, rows, searching, secrets, writing
-from brenner.mail.sql.database import Database
+from brenner.mail.reservations import chosen, replaced
+from brenner.mail.search import Query
+from brenner.mail.sql import queries as moving
+from brenner.mail.sql import queries as reading
+from brenner.mail.sql import queries as searching
+from brenner.mail.sql import queries as writing
+from brenner.mail.sql import rows
+from brenner.mail.sql.rows import (
+    Database,
+    Row,
+    Statements,
+    microseconds,
+    number_of_agent,
+    time_of,
+    whole,
+)
 from brenner.protocol.messages import Message
+
+# The files that agents are at work on, as rows.
+
+
+_SELECT = (
+    "SELECT r.id, a.name, r.pattern, r.exclusive, r.reason, r.created_at, r.expires_at"
+    " FROM reservations r JOIN agents a ON a.number = r.agent WHERE r.expires_at > ?"
+)
+
+
+def holding(database: Statements, now: datetime) -> tuple[Reservation, ...]:
+    """Those that have not expired, the oldest first."""
+    found = database.execute(f"{_SELECT} ORDER BY r.id", (microseconds(now),))
+    return tuple(map(_reservation, found))
+
+
+def reserve(database: Statements, name: str, wish: Wish, now: datetime) -> tuple[Reservation, ...]:
+    """Note what was asked for, in place of what it replaces. What has expired goes."""
+    agent = number_of_agent(database, name)
+    database.execute("DELETE FROM reservations WHERE expires_at <= ?", (microseconds(now),))
+    count = "SELECT count(*) FROM reservations WHERE agent <> ?"
+    others = whole(database.execute(count, (agent,)).fetchall()[0][0])
+    _delete(database, replaced(wish, _own(database, agent, now), others))
+    expires_at = now + timedelta(seconds=wish.seconds)
+    granted = []
+    for pattern in wish.patterns:
+        row = database.execute(
+            "INSERT INTO reservations (agent, pattern, exclusive, reason, created_at, expires_at)"
+            " VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+            (
+                *(agent, pattern, wish.exclusive, wish.reason),
+                *(microseconds(now), microseconds(expires_at)),
+            ),
+        ).fetchall()[0]
+        kept = (wish.exclusive, wish.reason, now, expires_at)
+        granted.append(Reservation(whole(row[0]), name, pattern, *kept))
+    return tuple(granted)
+
+
+def release(
+    database: Statements,
+    name: str,
+    now: datetime,
+    patterns: Iterable[str] | None,
+    ids: Iterable[int] | None,
+) -> int:
+    """End those of somebody; how many."""
+    own = _own(database, number_of_agent(database, name), now)
+    released = chosen(own, patterns, ids)
+    _delete(database, (each.id for each in released))
+    return len(released)
+
+
+def _own(database: Statements, agent: int, now: datetime) -> tuple[Reservation, ...]:
+    found = database.execute(f"{_SELECT} AND r.agent = ? ORDER BY r.id", (microseconds(now), agent))
+    return tuple(map(_reservation, found))
+
+
+def _delete(database: Statements, ids: Iterable[int]) -> None:
+    for number in ids:
+        database.execute("DELETE FROM reservations WHERE id = ?", (number,))
+
+
+def _reservation(row: Row) -> Reservation:
+    return Reservation(
+        id=whole(row[0]),
+        agent=str(row[1]),
+        pattern=str(row[2]),
+        exclusive=bool(row[3]),
+        reason=str(row[4]),
+        created_at=time_of(row[5]),
+        expires_at=time_of(row[6]),
+    )
+
+
+# What is kept of the secrets of names.
+
+
+def digest(database: Statements, name: str) -> str | None:
+    """The digest of a name's secret; None where nobody has claimed it."""
+    agent = number_of_agent(database, name)
+    row = database.execute("SELECT digest FROM secrets WHERE agent = ?", (agent,)).fetchone()
+    return str(row[0]) if row else None
+
+
+def named_by(database: Statements, digest: str) -> str | None:
+    """Whose it is; one look, however many names there are."""
+    row = database.execute(
+        "SELECT MIN(a.name) FROM secrets s JOIN agents a ON a.number = s.agent WHERE s.digest = ?",
+        (digest,),
+    ).fetchone()
+    return None if row is None or row[0] is None else str(row[0])
+
+
+def claim(database: Statements, name: str, digest: str, *, replace: bool) -> bool:
+    """Keep a digest; whoever writes comes alone, so that of several who claim one is first."""
+    agent = number_of_agent(database, name)
+    conflict = "UPDATE SET digest = excluded.digest" if replace else "NOTHING"
+    kept = database.execute(
+        f"INSERT INTO secrets VALUES (?, ?) ON CONFLICT (agent) DO {conflict} RETURNING agent",
+        (agent, digest),
+    )
+    return bool(kept.fetchall())
+
 
 D = TypeVar("D", bound=Database)
 _LAST_LETTER = "\U0010ffff"
@@ -81,15 +198,15 @@ class SqlMailbox(ABC, Generic[D]):
 
     def digest(self, name: str) -> str | None:
         with self.database.reading():
-            return secrets.digest(self.database, name)
+            return digest(self.database, name)
 
     def named_by(self, digest: str) -> str | None:
         with self.database.reading():
-            return secrets.named_by(self.database, digest)
+            return named_by(self.database, digest)
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:
         with self.database.writing("the claim"):
-            return secrets.claim(self.database, name, digest, replace=replace)
+            return claim(self.database, name, digest, replace=replace)
 
     def send(
         self,
@@ -218,7 +335,7 @@ class SqlMailbox(ABC, Generic[D]):
         """
         wish = rules_of_files.checked(wish)
         with self.database.writing("the reservations"):
-            granted = reserving.reserve(self.database, name, wish, self._now())
+            granted = reserve(self.database, name, wish, self._now())
         return Reserved(granted, rules_of_files.conflicts(granted, self.reservations()))
 
     def release(
@@ -226,11 +343,11 @@ class SqlMailbox(ABC, Generic[D]):
     ) -> Released:
         with self.database.writing("the release"):
             now = self._now()
-            return Released(reserving.release(self.database, name, now, patterns, ids), now)
+            return Released(release(self.database, name, now, patterns, ids), now)
 
     def reservations(self) -> tuple[Reservation, ...]:
         with self.database.reading():
-            return reserving.holding(self.database, self._now())
+            return holding(self.database, self._now())
 
     def position(self) -> int:
         with self.database.reading():

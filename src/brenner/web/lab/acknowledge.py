@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from brenner.diagnostics.model import BrennerError, Uncertain
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Debt
+from brenner.mail.model import Debt, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.text import counted, visible

@@ -3,8 +3,7 @@
 from hashlib import sha256
 from typing import TYPE_CHECKING, cast
 
-from brenner.mail.abilities import Ability
-from brenner.mail.mailbox import Mailbox
+from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Trust
 from brenner.web.forms import ONCE
 from brenner.web.visit import Visit

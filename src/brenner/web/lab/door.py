@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.model import Refused, Unavailable
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.web.forms import TOKEN
 from brenner.web.lab.logins import Login, Logins
 from brenner.web.tries import Tries, WaitError

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
 from brenner.diagnostics.codes.messages import INVALID_HEADER
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.mail.json_form import stored_json
-from brenner.mail.model import Sent, Stored
+from brenner.mail.model import Sent, Stored, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.abilities import Ability
+from brenner.mail.mailbox import Ability
 from brenner.protocol.roster import DEFAULT_3_AGENT, ROLES, Mode, RosterEntry, RosterPreset, Stated
 from brenner.protocol.roster_resolve import Resolved
 from brenner.web.lab.requests import ROW_FIELDS

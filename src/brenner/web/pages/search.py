@@ -3,10 +3,8 @@
 from http import HTTPStatus
 
 from brenner.diagnostics.model import Diagnostic, Refused, Summary
-from brenner.mail.excerpt import Part, excerpt, marked
-from brenner.mail.json_form import next_before, stored_json
-from brenner.mail.model import SearchPage, Stored
-from brenner.mail.query import Query, parse_query
+from brenner.mail.model import SearchPage, Stored, next_before, stored_json
+from brenner.mail.search import Part, Query, excerpt, marked, parse_query
 from brenner.protocol.thread_ids import is_valid
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page

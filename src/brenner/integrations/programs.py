@@ -4,6 +4,7 @@ They are optional, and none of them is ours. Whatever one does (it hangs, it flo
 program at all) ends as words in `Ran.problem`, never as an exception.
 """
 
+import json
 import os
 import selectors
 import shutil
@@ -155,3 +156,109 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+# ntm, the named tmux manager: it opens a session with so many of each program, and speaks to all.
+#
+# It takes the thread ID as it is. One that begins with a hyphen stands behind `--`.
+
+
+FLAGS = {"claude-code": "--cc", "codex-cli": "--cod", "gemini-cli": "--gmi"}
+_SPAWN_SECONDS = 60
+_SEND_SECONDS = 30
+
+
+class Ntm(NamedTuple):
+    """The program, the folder to run it in, and what to add to its environment."""
+
+    program: str
+    folder: Path
+    environment: Mapping[str, str]
+
+    def spawn(self, session: str, programs: Sequence[str]) -> Ran:
+        """Open the session with these programs, of which each may be there several times."""
+        counts = [
+            f"{flag}={programs.count(name)}" for name, flag in FLAGS.items() if name in programs
+        ]
+        return self._run(_SPAWN_SECONDS, "spawn", session, counts)
+
+    def send(self, session: str, text: str) -> Ran:
+        """Say something to all panes of the session."""
+        return self._run(_SEND_SECONDS, "send", session, ["--all"], text)
+
+    def _run(self, seconds: float, verb: str, session: str, flags: list[str], *text: str) -> Ran:
+        if session.startswith("-"):
+            said = [*flags, "--", session, *text]
+        else:
+            said = [session, *flags, *text]
+        return run([self.program, verb, *said], seconds, self.folder, self.environment)
+
+
+# bd: the bead of an engineering thread, which has the thread's ID (Cross-Reference Contract).
+
+
+SECONDS = 3
+_MOST = 1_000  # characters of a field; who wants more asks bd
+
+
+class Bead(NamedTuple):
+    """What bd tells of a bead, as far as it tells it; it is other people's text.
+
+    `problem` says, in words, why bd has told nothing.
+    """
+
+    id: str
+    title: str | None = None
+    status: str | None = None
+    priority: int | str | None = None
+    assignee: str | None = None
+    problem: str = ""
+
+
+def show(program: str, bead: str, folder: Path | None = None) -> Bead:
+    """Ask bd for a bead; one whose ID begins with a hyphen is no option."""
+    asked = ["--json", "--", bead] if bead.startswith("-") else [bead, "--json"]
+    ran = run([program, "show", *asked], SECONDS, folder)
+    if not ran.is_fine:
+        return Bead(bead, problem=_refusal(ran))
+    try:
+        return _read(json.loads(ran.out), bead)
+    except (ValueError, RecursionError):
+        return Bead(bead, problem="its answer is no JSON")
+
+
+def _refusal(ran: Ran) -> str:
+    """Why bd told nothing: its own words, which may be JSON."""
+    if not ran.problem:
+        try:
+            said = json.loads(ran.out)
+        except (ValueError, RecursionError):
+            return ran.reason
+        error = said.get("error") if isinstance(said, Mapping) else None
+        return ran._replace(out="", err=error).reason if isinstance(error, str) else ran.reason
+    return ran.reason
+
+
+def _read(answer: object, bead: str) -> Bead:
+    """One object, or a list with one."""
+    if isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    if not isinstance(answer, Mapping):
+        return Bead(bead, problem="its answer is not one bead")
+    named = answer.get("id")
+    if isinstance(named, str) and named != bead:
+        return Bead(bead, problem="its answer is about another bead")
+    priority = answer.get("priority")
+    is_number = isinstance(priority, int) and not isinstance(priority, bool)
+    return Bead(
+        bead,
+        _text(answer.get("title")),
+        _text(answer.get("status")),
+        priority if is_number else _text(priority),
+        _text(answer.get("assignee")),
+    )
+
+
+def _text(value: object) -> str | None:
+    """A text with something in it."""
+    return value.strip()[:_MOST] or None if isinstance(value, str) else None

@@ -11,19 +11,19 @@ from datetime import UTC, datetime, timedelta
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import BrennerError, Unavailable
-from brenner.mail import reserving
+from brenner.mail import reservations as reserving
 from brenner.mail.agent_mail.client import segment
-from brenner.mail.agent_mail.failures import MaybeReached
-from brenner.mail.agent_mail.items import (
+from brenner.mail.agent_mail.http import MaybeReached
+from brenner.mail.agent_mail.mirror import (
     Fields,
+    View,
     fields_of,
     list_of,
     number_of,
     text_of,
     time_of,
+    understood,
 )
-from brenner.mail.agent_mail.project_mail import understood
-from brenner.mail.agent_mail.view import View
 from brenner.mail.model import Released, Reservation, Reserved, Wish
 
 _RESERVE = "file_reservation_paths"

@@ -4,18 +4,97 @@ Reading never fails: a query that cannot be understood gives all that is wrong w
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import NamedTuple
+from unicodedata import category, normalize
 
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
-from brenner.mail.words import items_of, words_of
-from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, MESSAGE_TYPES
+from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_IN_MAIL, MESSAGE_TYPES
 from brenner.protocol.messages import Message, iso
 from brenner.text import nearest, perhaps
+
+# The words of a text: what every home indexes, and what a search is compared with.
+#
+# A word holds letters and digits only, or is a section number such as `§42`. Nothing in it is a
+# blank, a separator or syntax to any index. What does not count in reading does not count here:
+# case, accents and other marks, hidden characters, the width and the style of a letter.
+
+
+_ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_BEYOND_ASCII = re.compile(r"([^\x00-\x7f]+)")
+_SECTION_SIGN = re.compile(r"§([0-9]*)")
+# Scripts without blanks between words: each letter is a word, so that any part of a text is found
+# as a phrase. Thai, Lao, Burmese, Khmer, ideographs, kana.
+_ALONE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f\u3005-\u3007\u3021-\u303c"
+    "\u3041-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    "\U000116d0-\U000116ff\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
+)
+_DROPPED = ("Mn", "Mc", "Me", "Cf")  # marks, and characters that only steer how others are shown
+_ZERO_WIDTH_SPACE = "\u200b"  # the one hidden character that parts words
+_IOTA_BELOW = "\u0345"  # a mark that would become a letter with its case
+_FILLERS = "\u115f\u1160"  # letters by their category; nothing is seen of them
+# Of what is longer (keys, images as text) each part is a word, and all of it a phrase: some indexes
+# cut words of thousands of bytes, others refuse them.
+_MOST_LETTERS = 500
+_MOST_REMEMBERED = 1 << 14
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in order, repeated ones repeated. Linear in its length."""
+    words = (text.translate(_ASCII) if text.isascii() else _folded(text)).split()
+    if max(map(len, words), default=0) > _MOST_LETTERS:
+        words = [part for word in words for part in _parts(word)]
+    return words
+
+
+def _parts(word: str) -> list[str]:
+    return [word[at : at + _MOST_LETTERS] for at in range(0, len(word), _MOST_LETTERS)]
+
+
+def items_of(text: str) -> list[str]:
+    """The item IDs that stand in a text as whole words, each once, by name."""
+    return sorted(set(ITEM_IN_MAIL.findall(text)))
+
+
+def _folded(text: str) -> str:
+    """The words with blanks between them, and nothing else."""
+    runs = _BEYOND_ASCII.split(text)
+    runs[::2] = [run.translate(_ASCII) for run in runs[::2]]
+    runs[1::2] = ["".join(map(_folded_character, run)) for run in runs[1::2]]
+    folded = "".join(runs)
+    if "§" in folded:
+        folded = _SECTION_SIGN.sub(lambda sign: f" {sign[0]} " if sign[1] else " ", folded)
+    return folded
+
+
+@lru_cache(_MOST_REMEMBERED)
+def _folded_character(character: str) -> str:
+    """What is left of a character that is not ASCII.
+
+    Taken one by one, characters give what the whole text gives: only the order of marks depends on
+    what stands beside them, and marks are dropped. Ordering long runs of them is what makes the
+    normal form of a whole text take more than linear time.
+    """
+    letters = normalize("NFKD", character).replace(_IOTA_BELOW, "")
+    return "".join(map(_compared, letters.casefold()))
+
+
+def _compared(character: str) -> str:
+    """A letter or a digit as it is; of everything else at most that it parts words."""
+    if character in _FILLERS:
+        return ""
+    if character.isalnum():
+        return f" {character} " if _ALONE.match(character) else character
+    if character == "§":
+        return character
+    is_dropped = category(character) in _DROPPED and character != _ZERO_WIDTH_SPACE
+    return "" if is_dropped else " "
 
 
 class Query(NamedTuple):
@@ -308,3 +387,101 @@ def _says(query: Query, message: Message) -> bool:
         return True
     words = "\n".join(f" {' '.join(words_of(part))} " for part in parts)
     return all(f" {' '.join(phrase)} " in words for phrase in query.phrases)
+
+
+# The place in a body where the words of a search stand, on one line, with the words marked.
+
+
+_MOST_LOOKED_AT = 50_000  # of a body; what stands beyond that has no excerpt
+_MOST_COMPARED = 20  # words of a phrase
+_BEFORE, _LONGEST = 30, 160
+_BEFORE_CUT, _AFTER_CUT = "… ", " …"
+_BLANKS = str.maketrans("\t\r", "  ")
+_SESSION = re.compile(r"(?:RS|COORD)-[A-Za-z0-9-]+")
+_TOKEN = re.compile(r"(?:[^\W_]|[\u0300-\u036f]|§(?=[0-9]))+")
+
+
+class Part(NamedTuple):
+    """A piece of a text, and whether it is what was looked for."""
+
+    text: str
+    is_found: bool = False
+
+
+class _Word(NamedTuple):
+    """A word as a search compares it, and where it stands."""
+
+    word: str
+    start: int
+    end: int
+
+
+def excerpt(body: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
+    """The line, or nothing where none of the words stands in the body (or far down in it)."""
+    text = body[:_MOST_LOOKED_AT].translate(_BLANKS)
+    found = _found(text, phrases)
+    if not found:
+        return []
+    first, last = next((each for each in found if not _is_in_id(text, each)), found[0])
+    line = text.rfind("\n", 0, first) + 1
+    start = line if first - line <= _BEFORE else text.rfind(" ", 0, first - _BEFORE + 1) + 1
+    start = start if start >= line else first
+    following = text.find("\n", last)
+    end = min(len(text) if following < 0 else following, max(last, start + _LONGEST))
+    is_cut = end < len(text) and text[end] != "\n"
+    *parts, rest = _excerpt_parts(text, found, start, end)
+    parts = [Part(_BEFORE_CUT * (start > line)), *parts, Part(rest.text + _AFTER_CUT * is_cut)]
+    return [part._replace(text=part.text.replace("\n", " ")) for part in parts]
+
+
+def _is_in_id(text: str, place: tuple[int, int]) -> bool:
+    """Whether it is a word of the name of a session, which tells nothing of what is said."""
+    start = max(text.rfind(each, 0, place[0]) for each in " \n") + 1
+    name = _SESSION.search(text, start, place[1] + _LONGEST)
+    return name is not None and name.start() <= place[0] and place[1] <= name.end()
+
+
+def marked(line: str, phrases: Sequence[tuple[str, ...]]) -> list[Part]:
+    """A whole line, such as a subject, with the words marked that stand in it."""
+    text = line[:_MOST_LOOKED_AT]
+    *parts, rest = _excerpt_parts(text, _found(text, phrases), 0, len(text))
+    parts.append(Part(rest.text + line[_MOST_LOOKED_AT:]))
+    return [part for part in parts if part.text]
+
+
+def _excerpt_parts(text: str, found: Iterable[tuple[int, int]], start: int, end: int) -> list[Part]:
+    """The text from one place to another; what stands before, between and after what was found."""
+    parts = []
+    place = start
+    for one, other in found:
+        if one < place or other > end:
+            continue
+        parts += [Part(text[place:one]), Part(text[one:other], is_found=True)]
+        place = other
+    return [*parts, Part(text[place:end])]
+
+
+def _found(text: str, phrases: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
+    """Where the phrases stand, from first to last; a long one by its first words."""
+    wanted: dict[str, set[tuple[str, ...]]] = {}
+    for phrase in filter(None, phrases):
+        wanted.setdefault(phrase[0], set()).add(phrase[:_MOST_COMPARED])
+    words = list(_words(text))
+    places = set()
+    for number, word in enumerate(words):
+        for phrase in wanted.get(word.word, ()):
+            run = words[number : number + len(phrase)]
+            if tuple(each.word for each in run) == phrase:
+                places.add((word.start, run[-1].end))
+    return sorted(places)
+
+
+def _words(text: str) -> Iterable[_Word]:
+    """The words with their places. A token of several words has one place for them all."""
+    for token in _TOKEN.finditer(text):
+        words = words_of(token[0])
+        if len(words) == len(token[0]):
+            places = [(token.start() + n, token.start() + n + 1) for n in range(len(words))]
+        else:
+            places = [token.span()] * len(words)
+        yield from (_Word(word, *place) for word, place in zip(words, places, strict=True))

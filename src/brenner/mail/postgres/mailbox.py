@@ -10,8 +10,9 @@ breaks before it has said so, the store itself is asked over a new one: every wr
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Self
 
@@ -21,14 +22,25 @@ from psycopg.pq import TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Unavailable, Uncertain
-from brenner.mail.postgresql.connection import SILENCE, Connection, Silent
-from brenner.mail.postgresql.faults import LOCK_SECONDS, is_lost, said, translated
-from brenner.mail.postgresql.index import WordIndex
-from brenner.mail.postgresql.migrating import Schema, check_version, migrations
-from brenner.mail.postgresql.pool import Pool
-from brenner.mail.postgresql.server import Server
-from brenner.mail.sql.database import Row, Rows, Value
-from brenner.mail.sql.rows import whole
+from brenner.mail.model import Agent, Clock, Record, Restored
+from brenner.mail.postgres.connection import (
+    LOCK_SECONDS,
+    SILENCE,
+    Connection,
+    Listeners,
+    Pool,
+    Schema,
+    Server,
+    Silent,
+    WordIndex,
+    check_version,
+    is_lost,
+    migrations,
+    said,
+    translated,
+)
+from brenner.mail.sql.mailbox import SqlMailbox
+from brenner.mail.sql.rows import Row, Rows, Value, time_of, whole
 from brenner.store_url import PostgresAddress
 
 SETTLE_SECONDS = 15.0  # for which a lost server is waited for, to ask what became of a commit
@@ -317,3 +329,65 @@ def _roll_back(connection: Connection) -> None:
         if connection.pgconn.transaction_status != TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
     connection.silence = SILENCE
+
+
+# The home of the mail for several machines: a schema in a PostgreSQL database.
+#
+# Times come from the server's clock, so that those of several machines cannot contradict each
+# other.
+
+
+_MANY = 1_000
+_NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+
+class PostgresMailbox(SqlMailbox[Database]):
+    """A mailbox in a schema."""
+
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        super().__init__(database)
+        self._clock = clock
+        self._listeners = Listeners(database.server)
+
+    @classmethod
+    def is_there(cls, address: PostgresAddress) -> bool:
+        """Whether there is something under that name."""
+        return Database.is_there(address)
+
+    @classmethod
+    def open(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
+        """The mailbox in a schema that is there."""
+        return cls(Database.open(address), clock)
+
+    @classmethod
+    def create(cls, address: PostgresAddress, *, clock: Clock | None = None) -> Self:
+        """The mailbox in a schema that is made where there is none."""
+        return cls(Database.create(address), clock)
+
+    def _now(self) -> datetime:
+        if self._clock:
+            return self._clock()
+        return time_of(self.database.execute(_NOW).fetchall()[0][0])
+
+    def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
+        restored = super().restore(agents, records)
+        if restored.added >= _MANY:
+            self.database.take_stock()
+        return restored
+
+    def wait(self, position: int, seconds: float) -> int:
+        deadline = time.monotonic() + seconds
+        now_there = self.position()
+        if now_there > position or seconds <= 0:
+            return now_there
+        with self._listeners.listening() as hear:
+            while (now_there := self.position()) <= position:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                hear(left)
+        return now_there
+
+    def close(self) -> None:
+        self._listeners.close()
+        super().close()
