@@ -15,10 +15,10 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, Posted
+from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.version_store import load_chain
+from brenner.services.workspace import Desk
 from brenner.session.versions import Chain
-from brenner.workflows.chains import load_chain
-from brenner.workflows.compile import CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
 from measure import best_of, heading, milliseconds, row
 from session_loop import (
     AGENTS,

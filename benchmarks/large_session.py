@@ -15,8 +15,8 @@ from brenner.mail.open import open_mailbox
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from session_loop import THREAD, add
 
 AGENTS = (

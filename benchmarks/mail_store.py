@@ -22,7 +22,7 @@ from brenner.mail.model import Agent, InboxFilter, Record, Stored
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message, content_hash
-from brenner.workflows.send import SendOptions, send_text
+from brenner.services.send import SendOptions, send_text
 from measure import best_of, best_of_turns, heading, milliseconds, row
 
 SIZES = (1_000, 100_000, 1_000_000)

@@ -24,10 +24,10 @@ from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Delta, Operation
 from brenner.protocol.messages import Message, content_hash
+from brenner.services.acknowledge import acknowledge
+from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.workspace import Desk
 from brenner.session.rebuild import text_hash
-from brenner.workflows.acknowledge import acknowledge
-from brenner.workflows.compile import CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
 from session_loop import AGENTS, START, add
 
 _PORTION = 500  # sessions that are restored at once

@@ -20,14 +20,13 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
+from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.genealogy import Asked, follow
+from brenner.services.references import check_references
+from brenner.services.sessions import load_status, overviews
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from brenner.store_url import PostgresAddress
-from brenner.workflows.check_references import check_references
-from brenner.workflows.compile import CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.genealogy import Asked, follow
-from brenner.workflows.session_status import load_status
-from brenner.workflows.sessions import overviews
-from brenner.workflows.versions import verify
 from home_places import Missing, started
 from many_sessions import PLAYS, READY, fill, thread_of
 from measure import best_of, heading, milliseconds, row

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import served_places
 from brenner.config import OPERATOR
 from brenner.protocol.messages import Message
+from brenner.services.workspace import Desk
 from brenner.web import links
-from brenner.workflows.desk import Desk
 from large_session import AGENTS, make
 from measure import heading, milliseconds, row
 from session_loop import THREAD

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import brenner
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 
 SETTINGS = (
     *("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE"),

@@ -9,8 +9,8 @@ from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from golden.history import HERE, messages
 from mail_shell import Shell, store_of
 

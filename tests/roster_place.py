@@ -7,7 +7,7 @@ from typing import Any
 from brenner.config import Project
 from brenner.protocol.roster import ROLES
 from brenner.protocol.roster_resolve import Resolved
-from brenner.workflows.rosters import RosterWish, resolve_roster
+from brenner.services.rosters import RosterWish, resolve_roster
 
 GENERATOR, DESIGNER, CRITIC = ROLES
 ABC = (("Ada", None), ("Ben", None), ("Cleo", None))

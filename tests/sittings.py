@@ -15,13 +15,13 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
+from brenner.services.version_store import filed
 from brenner.session.compiled_message import compose_compiled
 from brenner.session.compiler import propose, publication_of
 from brenner.session.model import Participant, SessionStatus
 from brenner.session.rebuild import Filed
 from brenner.session.status import compose_dismissal, status_of
 from brenner.session.versions import Chain, replay
-from brenner.workflows.chains import filed
 from chains import OPERATOR, compiler
 from mail.homes import Clock
 from scenes import ADD, EDIT, THREAD_ID

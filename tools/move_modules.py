@@ -441,6 +441,7 @@ class Merging:
     def text(self) -> str:
         """Return the text of the new file."""
         bodies = [self._body(module, tree) for module, tree in self._sources]
+        self._for_types = {line: None for line in self._for_types if line not in self._runtime}
         head = [self._docstring, "", *self._runtime]
         if self._for_types:
             head += ["", "from typing import TYPE_CHECKING", "if TYPE_CHECKING:"]

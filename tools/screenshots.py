@@ -17,7 +17,7 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from brenner.config import OPERATOR
-from brenner.workflows.demo.steps import THREAD
+from brenner.services.demo import THREAD
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 CHROMIUM = "/usr/bin/chromium"

@@ -59,13 +59,13 @@ if TYPE_CHECKING:
         suggest_thread_id,
     )
     from brenner.protocol.validate import CheckedDelta, Report, check_message
+    from brenner.services.compile import Compiled, CompileOptions
+    from brenner.services.persist import PersistOptions
+    from brenner.services.send import Outcome, SendOptions
+    from brenner.services.start_session import Started, StartOptions
+    from brenner.services.versions import LoadedVersion, Verification
+    from brenner.services.workspace import Desk
     from brenner.session.model import VersionRecord, read_record
-    from brenner.workflows.compile import Compiled, CompileOptions
-    from brenner.workflows.desk import Desk
-    from brenner.workflows.persist import PersistOptions
-    from brenner.workflows.send import Outcome, SendOptions
-    from brenner.workflows.start_session import Started, StartOptions
-    from brenner.workflows.versions import LoadedVersion, Verification
 
 __version__ = "0.1.0"
 
@@ -169,27 +169,27 @@ _HOMES = {
         "Report",
         "check_message",
     ),
-    "brenner.session.model": (
-        "VersionRecord",
-        "read_record",
-    ),
-    "brenner.workflows.compile": (
+    "brenner.services.compile": (
         "CompileOptions",
         "Compiled",
     ),
-    "brenner.workflows.desk": ("Desk",),
-    "brenner.workflows.persist": ("PersistOptions",),
-    "brenner.workflows.send": (
+    "brenner.services.persist": ("PersistOptions",),
+    "brenner.services.send": (
         "Outcome",
         "SendOptions",
     ),
-    "brenner.workflows.start_session": (
+    "brenner.services.start_session": (
         "StartOptions",
         "Started",
     ),
-    "brenner.workflows.versions": (
+    "brenner.services.versions": (
         "LoadedVersion",
         "Verification",
+    ),
+    "brenner.services.workspace": ("Desk",),
+    "brenner.session.model": (
+        "VersionRecord",
+        "read_record",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -286,7 +286,7 @@ def open(  # noqa: A001  (`brenner.open` is what one types)
 
     The mailbox is made where there is none. `actor` is who sends; the operator, if nobody is named.
     """
-    from brenner.workflows.desk import open_desk
+    from brenner.services.workspace import open_desk
 
     return open_desk(project, store, actor)
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from brenner.diagnostics.model import ERROR
 from brenner.protocol.messages import Posted
-from brenner.workflows.acknowledge import RECEIVED, acknowledge
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.dismiss import dismiss
-from brenner.workflows.next_round import RoundOptions, start_round
-from brenner.workflows.start_session import Status
+from brenner.services.acknowledge import RECEIVED, acknowledge
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import dismiss
+from brenner.services.next_round import RoundOptions, start_round
+from brenner.services.start_session import Status
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_actions import Action

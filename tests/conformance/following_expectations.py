@@ -10,14 +10,13 @@ from datetime import timedelta
 
 from brenner.artifact.merge.draft import Node
 from brenner.cli.main import run
+from brenner.services.genealogy import Asked, Followed, follow
+from brenner.services.references import check_references
+from brenner.services.sessions import load_status, overviews
+from brenner.services.watch import Threads
 from brenner.session.model import SessionStatus
 from brenner.session.overview import urgent_first
 from brenner.session.routing import Route
-from brenner.workflows.check_references import check_references
-from brenner.workflows.genealogy import Asked, Followed, follow
-from brenner.workflows.session_status import load_status
-from brenner.workflows.sessions import overviews
-from brenner.workflows.watch_threads import Threads
 from conformance.mail_shorthand import THREAD_ID, duration, listed
 from conformance.session_scene import SessionScene
 

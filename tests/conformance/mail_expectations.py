@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from brenner.mail.model import Debt, InboxFilter, Received, Stored
 from brenner.protocol.message_types import wants_ack
-from brenner.workflows.check_thread import CheckedMessage, check_thread
+from brenner.services.blame import CheckedMessage, check_thread
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID, duration, listed, read_codes
 

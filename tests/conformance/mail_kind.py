@@ -21,12 +21,11 @@ from brenner.mail.model import Restored, Sent, Stored
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import check_message
+from brenner.services.acknowledge import RECEIVED, acknowledge, escalate, resend
+from brenner.services.archive import Form, export_archive, import_archive
+from brenner.services.blame import check_thread
+from brenner.services.send import SendOptions, send_text
 from brenner.session.validation_reply import validation_error_body
-from brenner.workflows.acknowledge import RECEIVED, acknowledge
-from brenner.workflows.check_thread import check_thread
-from brenner.workflows.pending import escalate, resend
-from brenner.workflows.send import SendOptions, send_text
-from brenner.workflows.transfer import Form, export_archive, import_archive
 from conformance.mail_expectations import EXPECTATIONS
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import (

@@ -15,7 +15,7 @@ from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, in_thread_order
-from brenner.workflows.pending import Pending, pending
+from brenner.services.acknowledge import Pending, pending
 from conformance.mail_shorthand import Step
 from mail.homes import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
 from mail.letters import whole

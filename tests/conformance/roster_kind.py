@@ -31,7 +31,7 @@ from brenner.protocol.roster import (
 )
 from brenner.protocol.roster_config import read_preset, read_roster, roster_json
 from brenner.protocol.roster_resolve import Resolved
-from brenner.workflows.rosters import RosterWish, resolve_roster
+from brenner.services.rosters import RosterWish, resolve_roster
 
 Case = dict[str, Any]
 TEXTS: dict[str, str] = tomllib.loads((Path(__file__).parent / "rosters.toml").read_text("utf-8"))[

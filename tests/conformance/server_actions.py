@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk, desk_in
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk, desk_in
 from conformance.between import Reply
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter
 from conformance.server_scene import ServerScene

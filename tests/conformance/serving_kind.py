@@ -20,10 +20,10 @@ from brenner.mcp.caller import Bindings, Caller, Fetched
 from brenner.mcp.calling import Failed, call_tool, read_resource
 from brenner.mcp.offers import OFFERS
 from brenner.mcp.tool import Answer, Call
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import renew
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.start_session import StartOptions, start_session
+from brenner.services.identity import renew
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import StartOptions, start_session
+from brenner.services.workspace import Desk
 from mail.homes import Home, Place
 
 Case = dict[str, Any]

@@ -10,8 +10,8 @@ from brenner.cli.main import run
 from brenner.mail.model import Restored, Stored
 from brenner.protocol.messages import Message, parse_message_file
 from brenner.protocol.validate import check_message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.transfer import ImportOptions, export_archive, import_archive
+from brenner.services.archive import ImportOptions, export_archive, import_archive
+from brenner.services.compile import CompileOptions, compile_thread
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter, matched
 from conformance.session_compile import adopt, compile_, start, void
 from conformance.session_scene import SessionScene

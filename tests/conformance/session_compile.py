@@ -15,12 +15,11 @@ from brenner.mail.mailbox import Ability
 from brenner.mail.model import Stored
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.start_session import Started, StartOptions, start_session
-from brenner.workflows.start_session import Status as Start
-from brenner.workflows.void_version import void_version
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.decisions import adopt_thread, void_version
+from brenner.services.persist import PersistOptions
+from brenner.services.start_session import Started, StartOptions, start_session
+from brenner.services.start_session import Status as Start
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import wish_of
 from conformance.session_scene import SessionScene, fences, record_of

@@ -10,8 +10,8 @@ from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.limits import MOST_SUBJECT_CHARACTERS
 from brenner.mail.model import Stored
 from brenner.protocol.messages import iso
-from brenner.workflows.compile import Compiled
-from brenner.workflows.versions import history, verify
+from brenner.services.compile import Compiled
+from brenner.services.versions import history, verify
 from conformance.mail_shorthand import THREAD_ID, listed
 from conformance.session_scene import SessionScene, record_of, sections
 from conformance.thread_kind import UNFINISHED, conflict_line, entry_line, value_at

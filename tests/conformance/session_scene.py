@@ -14,9 +14,9 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.persist.artifact_file import with_message_id
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import Compiled
-from brenner.workflows.desk import Desk
-from brenner.workflows.versions import LoadedVersion, Target, load_version
+from brenner.services.compile import Compiled
+from brenner.services.versions import LoadedVersion, Target, load_version
+from brenner.services.workspace import Desk
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import filled

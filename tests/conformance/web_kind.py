@@ -18,10 +18,10 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import renew
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.start_session import StartOptions, start_session
+from brenner.services.identity import renew
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import StartOptions, start_session
+from brenner.services.workspace import Desk
 from conformance.serving_kind import at, text_of
 from mail.homes import Home, Place
 from serving.running import inside

@@ -23,9 +23,9 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.server.gate import LIVENESS
 from brenner.server.run import site_of
 from brenner.server.settings import ENDPOINTS, ServeSettings
+from brenner.services.workspace import Desk
 from brenner.web import links
 from brenner.web.routes import routes
-from brenner.workflows.desk import Desk
 from program import brenner
 
 _CLIENT = {"name": "golden", "version": "1"}

@@ -27,7 +27,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, Stored, Trust
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import Message, content_hash
-from brenner.workflows.transfer import import_archive
+from brenner.services.archive import import_archive
 from strategies import HOSTILE, any_text, one_line, scalar_text
 
 pytestmark = pytest.mark.fuzz

@@ -17,14 +17,13 @@ from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.services.archive import ImportOptions, export_archive, import_archive
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import dismiss, void_version
+from brenner.services.sessions import load_status
+from brenner.services.version_store import load_chain, replay_chain
+from brenner.services.workspace import Desk
 from brenner.session.versions import Chain, unwatched
-from brenner.workflows.chains import load_chain, replay_chain
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.dismiss import dismiss
-from brenner.workflows.session_status import load_status
-from brenner.workflows.transfer import ImportOptions, export_archive, import_archive
-from brenner.workflows.void_version import void_version
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
 
 pytestmark = pytest.mark.fuzz

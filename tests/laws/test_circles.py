@@ -16,13 +16,12 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.references import check_references, elsewhere_for, load_graph
+from brenner.services.version_store import filed, load_chain
+from brenner.services.workspace import Desk
 from brenner.session.references import Leads, circles_of
 from brenner.session.versions import replay
-from brenner.workflows.chains import filed, load_chain
-from brenner.workflows.check_references import check_references, load_graph
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.references import elsewhere_for
 from laws.reference_circles import Model, Relation, Said, closure
 
 SESSIONS = ("RS-20260101-first-idea", "RS-20260102-second-idea", "RS-20260103-third-idea")

@@ -16,14 +16,13 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import adopt_thread, void_version
+from brenner.services.version_store import replay_chain
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from brenner.session.rebuild import Candidate, Rebuilt
 from brenner.session.versions import Chain
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.chains import replay_chain
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.versions import verify
-from brenner.workflows.void_version import void_version
 from chains import OPERATOR
 from histories import START, drafts, openings
 from scenes import ROLES, THREAD_ID, Draft

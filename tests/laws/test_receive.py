@@ -11,8 +11,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk
-from brenner.workflows.receive import Letter, receive
+from brenner.services.receive import Letter, receive
+from brenner.services.workspace import Desk
 from strategies import any_text, deltas, json_like, subjects
 
 pytestmark = pytest.mark.fuzz

@@ -11,8 +11,7 @@ from brenner.diagnostics.model import Refused
 from brenner.integrations import programs
 from brenner.integrations import programs as beads
 from brenner.integrations.programs import Bead
-from brenner.workflows.neighbours import Terminal, bead_of, terminal_of
-from brenner.workflows.stage import store_of_panes
+from brenner.services.spawn_agents import Terminal, bead_of, store_of_panes, terminal_of
 from neighbours.terminals import DOTTED, Terminals, asked, written
 from servers.lifetime import occupants
 

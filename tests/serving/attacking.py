@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.workflows.identity import claim
+from brenner.services.identity import claim
 from serving.running import Inside, inside
 
 VICTIM, ATTACKER, OPERATOR = "BlueLake", "GreenDog", "Operator"

@@ -13,8 +13,8 @@ from brenner.mcp.caller import Bindings, Caller, Fetched
 from brenner.mcp.calling import call_tool, read_resource
 from brenner.mcp.offers import OFFERS
 from brenner.mcp.tool import Answer, Call
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import digest_of
+from brenner.services.identity import digest_of
+from brenner.services.workspace import Desk
 
 FOLDER = Path("/group/cell-fate")
 OPERATOR = "Operator"

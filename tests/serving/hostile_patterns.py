@@ -20,8 +20,8 @@ MODULES = (
     "brenner.protocol.delta.schema",
     "brenner.protocol.grammar",
     "brenner.protocol.subjects",
-    "brenner.workflows.contribute",
-    "brenner.workflows.receive",
+    "brenner.services.contribute",
+    "brenner.services.receive",
     *(each.name for each in pkgutil.iter_modules(brenner.mcp.__path__, "brenner.mcp.")),
 )
 BEGINNINGS = ("", "DELTA[")

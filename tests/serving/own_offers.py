@@ -18,8 +18,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.offers import Offers
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Resource, Tool
+from brenner.services.workspace import Desk
 from brenner.text import perhaps
-from brenner.workflows.desk import Desk
 
 HIDDEN = "brs_a-secret-that-no-log-may-show"
 

@@ -22,7 +22,7 @@ from brenner.server.app import application
 from brenner.server.listening import find, listen
 from brenner.server.run import Running, site_of
 from brenner.server.settings import ServeSettings
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 from servers.process import Command, Server
 
 PATH = "/mcp"

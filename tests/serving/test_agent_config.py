@@ -12,7 +12,7 @@ import pytest
 
 from brenner.cli.serve_url import DEFAULT
 from brenner.server.settings import HOST, PORT
-from brenner.workflows.agent_config import CLIENTS
+from brenner.services.identity import CLIENTS
 from mail_shell import Done, Shell
 
 SECRET = "brs_of-the-tests"  # noqa: S105

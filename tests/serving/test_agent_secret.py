@@ -7,7 +7,7 @@ import pytest
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Ability
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.workflows.identity import has_secret
+from brenner.services.identity import has_secret
 from mail_shell import Shell, store_of
 from program import files
 from session.copy_homes import AGENT_MAIL, home

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp.tool import Answer
-from brenner.workflows.identity import has_secret, renew
+from brenner.services.identity import has_secret, renew
 from serving.breaking import lost_after
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.workflows.identity import renew
+from brenner.services.identity import renew
 from serving.attacking import (
     ATTACKER,
     CHECKED,

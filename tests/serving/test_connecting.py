@@ -13,12 +13,12 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.server.connecting import CLIENTS, way_of
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services import identity as agent_config
+from brenner.services.workspace import Desk
 from brenner.web.page import Page
 from brenner.web.pages import connect
 from brenner.web.rendering import html
 from brenner.web.visit import Visit
-from brenner.workflows import agent_config
-from brenner.workflows.desk import Desk
 from commands import in_code, in_marks, unknown
 from mail_shell import Shell
 

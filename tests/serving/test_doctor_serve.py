@@ -14,8 +14,8 @@ from brenner.config import Project
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.memory import MemoryMailbox
 from brenner.server.settings import ServeSettings
-from brenner.workflows.doctor_serve import Endpoint, serve_checks
-from brenner.workflows.surroundings import Check
+from brenner.services.doctor.common import Check
+from brenner.services.doctor.server import Endpoint, serve_checks
 from program import brenner
 from servers.agent_mail import running
 from serving.running import inside

@@ -15,7 +15,9 @@ from brenner.diagnostics.model import Code, Diagnostic
 from brenner.mcp.fixes import IN_TOOLS, in_words_of_tools, names_command
 from brenner.mcp.offers import OFFERS
 from brenner.mcp.told import in_tools
-from brenner.workflows import acknowledge, contribute, my_task, part_of_artifact, receive, send
+from brenner.services import acknowledge, contribute, receive, send
+from brenner.services import agent_task as my_task
+from brenner.services import agent_task as part_of_artifact
 from serving.calls import place
 
 # Commands alone give these.

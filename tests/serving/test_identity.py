@@ -9,7 +9,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import NOTHING_LACKS, Lacks
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting
-from brenner.workflows.identity import claim, digest_of, has_secret, new_secret, renew
+from brenner.services.identity import claim, digest_of, has_secret, new_secret, renew
 from serving.calls import NO_SECRETS, OPERATOR, Place, place
 
 OWN, OTHERS, NOBODYS = "brs_own", "brs_others", "brs_nobodys"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from brenner.mail.model import Profile, Trust
 from brenner.mcp.offers import OFFERS
 from brenner.protocol.messages import Message
-from brenner.workflows.identity import digest_of, has_secret, renew
+from brenner.services.identity import digest_of, has_secret, renew
 from serving.calls import OPERATOR, Place, place
 
 OPERATORS_SECRET, NOBODYS = "brs_operators", "brs_nobodys"

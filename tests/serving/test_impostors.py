@@ -5,7 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from brenner.mail.model import Trust
-from brenner.workflows.identity import claim, renew
+from brenner.services.identity import claim, renew
 from serving.calls import Place
 from serving.sessions import ADD, ANN, BEA, EDIT, HYPOTHESIS, codes, fine, in_session, post
 from session.round_play import THREAD

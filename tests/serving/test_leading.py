@@ -5,7 +5,7 @@ import pytest
 from brenner.mail.model import Envelope, Trust
 from brenner.mcp.caller import Caller
 from brenner.protocol.messages import Message
-from brenner.workflows.identity import digest_of
+from brenner.services.identity import digest_of
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ANN, BEA, in_session
 from session.round_play import THREAD

@@ -18,8 +18,8 @@ from brenner.mcp.caller import Bindings, Fetched
 from brenner.mcp.room import Room
 from brenner.mcp.summaries import heads, summary_of
 from brenner.protocol.messages import Message
+from brenner.services.workspace import Desk
 from brenner.store_url import AgentMailAddress
-from brenner.workflows.desk import Desk
 from serving.calls import FOLDER, OPERATOR, Place
 from serving.running import inside
 

@@ -6,7 +6,7 @@ import pytest
 
 from brenner.mail.model import Profile
 from brenner.mcp.tool import Answer
-from brenner.workflows.identity import digest_of
+from brenner.services.identity import digest_of
 from serving.calls import OPERATOR, Place, place, refusal_of, value_of
 from serving.sessions import ADD, ANN, BEA, CAT, codes, fine, in_session, post
 from session.round_play import THREAD

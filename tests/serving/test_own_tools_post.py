@@ -17,8 +17,8 @@ from brenner.protocol.delta.schema import Delta
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.validate import check_composed
-from brenner.workflows.contribute import Contribution, prepare
-from brenner.workflows.identity import claim
+from brenner.services.contribute import Contribution, prepare
+from brenner.services.identity import claim
 from serving.sessions import (
     ADD,
     ANN,

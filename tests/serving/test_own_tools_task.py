@@ -4,7 +4,7 @@ from typing import Any
 
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.tool import Answer
-from brenner.workflows.acknowledge import acknowledge
+from brenner.services.acknowledge import acknowledge
 from serving.calls import NO_SECRETS, Place, place
 from serving.sessions import ADD, ANN, BEA, CAT, EDIT, codes, fine, in_session, inside, post, value
 from session.round_play import (

@@ -10,7 +10,7 @@ import pytest
 from brenner.cli.options import common_options
 from brenner.mcp.offers import OFFERS
 from brenner.server.settings import ServeSettings
-from brenner.workflows.agent_config import CLIENTS
+from brenner.services.identity import CLIENTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 AGENTS, SERVING, LIMITS = (

@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from brenner.artifact.state import Outcome
 from brenner.mail.model import Stored
+from brenner.services.version_store import filed, ledger_of
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from brenner.session.model import VersionRecord
 from brenner.session.rebuild import Candidate
 from brenner.session.versions import candidate_of
-from brenner.workflows.chains import filed
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import ledger_of
-from brenner.workflows.versions import verify
 from mail.processes import ended, release, start
 from session.compile_work import THREAD, compile_until, contribute
 

@@ -9,8 +9,8 @@ from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from mail_shell import store_of
 from session.desks import THREAD, add, edit
 

@@ -10,9 +10,9 @@ from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.mirror import View
 from brenner.mail.model import PLAIN, Envelope, Profile, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows import compile as compile_workflow
-from brenner.workflows.compile import CompileOptions, Status, compile_thread
-from brenner.workflows.desk import desk_in
+from brenner.services import compile as compile_workflow
+from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.workspace import desk_in
 from mail.processes import held_back, say
 from session.desks import project_in
 from session.persist_work import options_of

@@ -10,9 +10,9 @@ from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Record
 from brenner.mail.open import AgentMailStore, store_of
-from brenner.workflows.copy_mail import Copied, copy_mail
-from brenner.workflows.desk import Desk
-from brenner.workflows.versions import Target, history, load_version
+from brenner.services.copy_mail import Copied, copy_mail
+from brenner.services.versions import Target, history, load_version
+from brenner.services.workspace import Desk
 from servers import agent_mail, postgresql
 
 SQLITE, POSTGRESQL, AGENT_MAIL = "sqlite", "postgresql", "agent mail"

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from brenner.config import Project
-from brenner.workflows.copy_mail import copy_mail
+from brenner.services.copy_mail import copy_mail
 
 
 def killed(folder: str, source: str, target: str, at: str) -> None:

@@ -9,9 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
-from brenner.workflows.desk import desk_in
-from brenner.workflows.persist import PersistOptions
+from brenner.services.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.persist import PersistOptions
+from brenner.services.workspace import desk_in
 from mail.processes import in_child
 from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
 from session.desks import THREAD, project_in

@@ -6,7 +6,7 @@ from pathlib import Path
 from brenner.config import Project, find_project
 from brenner.mail.model import Profile, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk, desk_in
+from brenner.services.workspace import Desk, desk_in
 
 THREAD = "RS-20251230-cell-fate"
 ANN, BEA = "BlueLake", "RedSky"

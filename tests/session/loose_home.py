@@ -16,7 +16,7 @@ from brenner.mail.mailbox import Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 from session.desks import ANN, BEA
 
 _LACKS: Lacks = MappingProxyType(

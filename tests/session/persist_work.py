@@ -15,7 +15,7 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist import commit  # noqa: F401  (imported late otherwise)
 from brenner.persist.files import locked
-from brenner.workflows.persist import PersistOptions, persist, persistence_of
+from brenner.services.persist import PersistOptions, persist, persistence_of
 from mail.processes import held_back, in_child, say
 from session.repositories import ANN, BEA, Bench, text_of
 

@@ -9,8 +9,8 @@ from brenner.artifact.render import render_artifact
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from mail_shell import store_of
 from session.desks import add, project_in
 

@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.compile import Compiled, CompileOptions, compile_thread
 from session.desks import ANN, KICKOFF, a_desk, add
 
 FIRST = "RS-20251228-initial-idea"

@@ -15,14 +15,14 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk
-from brenner.workflows.persist import (
+from brenner.services.persist import (
     Persisted,
     PersistOptions,
     VersionText,
     check_persistable,
     persist,
 )
+from brenner.services.workspace import Desk
 from parts import need
 
 HISTORY = Path(__file__).parents[1] / "golden" / "kill_and_replace"

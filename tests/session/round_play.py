@@ -4,14 +4,12 @@ import json
 
 from brenner.mail.model import Profile, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.acknowledge import acknowledge
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.next_round import RoundOptions, start_round
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.start_session import StartOptions, start_session
-from brenner.workflows.started import Started
+from brenner.services.acknowledge import acknowledge
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.next_round import RoundOptions, start_round
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import Started, StartOptions, State, start_session
+from brenner.services.workspace import Desk
 from kickoffs import section
 
 THREAD = "RS-20251230-cell-fate-dichotomy"

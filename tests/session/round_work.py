@@ -1,9 +1,9 @@
 """What the processes do that start the same round at once. An error ends them, and is seen."""
 
 from brenner.mail.model import Profile
-from brenner.workflows.desk import desk_in
-from brenner.workflows.next_round import RoundOptions, start_round
-from brenner.workflows.send_kickoffs import State
+from brenner.services.next_round import RoundOptions, start_round
+from brenner.services.start_session import State
+from brenner.services.workspace import desk_in
 from mail.processes import held_back, say
 from session.desks import project_in
 from session.round_play import THREAD

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from brenner.workflows.demo import folder as demo_folder
-from brenner.workflows.demo.steps import STEPS, THREAD, Step, When
+from brenner.services import demo as demo_folder
+from brenner.services.demo import STEPS, THREAD, Step, When
 from mail_shell import Shell
 from session.homes import OPERATOR
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.workflows.compile import Compiled, CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from program import brenner
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 

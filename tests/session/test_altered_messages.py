@@ -15,13 +15,13 @@ from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.copy_compare import thread_facts
-from brenner.workflows.desk import Desk
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.session_status import load_status
-from brenner.workflows.versions import Target, load_version, verify
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.copy_mail import thread_facts
+from brenner.services.decisions import adopt_thread
+from brenner.services.persist import PersistOptions
+from brenner.services.sessions import load_status
+from brenner.services.versions import Target, load_version, verify
+from brenner.services.workspace import Desk
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
 from mail_shell import Shell, store_of
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write

@@ -17,18 +17,16 @@ from brenner.mail.model import Profile, Stored
 from brenner.persist.artifact_file import same_version
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message, iso
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.decisions import adopt_thread, void_version
+from brenner.services.persist import PersistOptions
+from brenner.services.version_store import filed, ledger_of, load_chain, replay_chain
+from brenner.services.versions import Target, history, load_version, parse_target, verify
+from brenner.services.workspace import Desk
 from brenner.session import compiler as proposing
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.rebuild import Candidate, read_message
 from brenner.session.versions import candidate_of, unwatched
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.chains import filed, load_chain, replay_chain
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import ledger_of
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.versions import Target, history, load_version, parse_target, verify
-from brenner.workflows.void_version import void_version
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
 PLAIN = CompileOptions()

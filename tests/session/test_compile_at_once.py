@@ -19,11 +19,11 @@ from brenner.persist import commit
 from brenner.persist import git as repositories
 from brenner.persist.artifact_file import plain
 from brenner.persist.git import Done
-from brenner.workflows import compile as compile_workflow
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.versions import load_version, parse_target, verify
+from brenner.services import compile as compile_workflow
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.persist import PersistOptions
+from brenner.services.versions import load_version, parse_target, verify
+from brenner.services.workspace import Desk, desk_in
 from mail.processes import answered, release, start
 from session.compile_work import THREAD, compile_and_persist, contribution
 from session.repositories import git, settings, start_repository

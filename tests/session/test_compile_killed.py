@@ -8,8 +8,8 @@ from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
 from brenner.mail.model import Stored
 from brenner.protocol.compiled import read_compiled
-from brenner.workflows.desk import desk_in
-from brenner.workflows.versions import verify
+from brenner.services.versions import verify
+from brenner.services.workspace import desk_in
 from mail.processes import ended, start
 from program import git
 from session.crash_work import compile_all, killed_at

@@ -13,15 +13,14 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, Sent, Stored
 from brenner.protocol.messages import Message
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.decisions import adopt_thread, void_version
+from brenner.services.publish import MOST_TRIES
+from brenner.services.sessions import load_status
+from brenner.services.version_store import load_chain, replay_chain
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk, desk_in
 from brenner.session.versions import compose_void, unwatched
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.attempts import MOST_TRIES
-from brenner.workflows.chains import load_chain, replay_chain
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.session_status import load_status
-from brenner.workflows.versions import verify
-from brenner.workflows.void_version import void_version
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
 from session.homes import HOUSINGS, OPERATOR, Housing, housed
 

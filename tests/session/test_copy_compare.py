@@ -9,7 +9,7 @@ from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Importance, Profile
 from brenner.protocol.messages import Message
-from brenner.workflows.copy_compare import (
+from brenner.services.copy_mail import (
     Fact,
     Seen,
     compared,
@@ -19,7 +19,7 @@ from brenner.workflows.copy_compare import (
     seen,
     thread_facts,
 )
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff
 
 AT = datetime(2025, 12, 30, 9, tzinfo=UTC)

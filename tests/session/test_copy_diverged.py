@@ -12,8 +12,8 @@ from brenner.config import Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile, Record
 from brenner.mail.open import store_of
-from brenner.workflows.copy_mail import Copied, copy_mail
-from brenner.workflows.desk import Desk
+from brenner.services.copy_mail import Copied, copy_mail
+from brenner.services.workspace import Desk
 from mail_shell import Shell
 from session.copy_homes import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write

@@ -13,8 +13,8 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.open import store_of as mail_store
 from brenner.protocol.messages import Message
-from brenner.workflows.copy_mail import copy_mail
-from brenner.workflows.demo.steps import THREAD
+from brenner.services.copy_mail import copy_mail
+from brenner.services.demo import THREAD
 from mail_shell import store_of
 from program import brenner
 from servers import agent_mail

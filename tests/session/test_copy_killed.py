@@ -9,7 +9,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.diagnostics.model import Unavailable
-from brenner.workflows.copy_mail import copy_mail
+from brenner.services.copy_mail import copy_mail
 from mail.processes import start
 from servers.agent_mail import AgentMailServer
 from session.copy_homes import AGENT_MAIL, KINDS, contents, copied, home, records

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from brenner.workflows.demo.steps import STEPS, THREAD, TRY_NEXT, When
+from brenner.services.demo import STEPS, THREAD, TRY_NEXT, When
 from program import Run, brenner, files, git
 from terminal import at_terminal
 

@@ -9,11 +9,10 @@ from brenner.config import find_project
 from brenner.diagnostics.model import BrennerError, Refused
 from brenner.mail.model import Profile, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.dismiss import dismiss
-from brenner.workflows.session_status import load_status
-from brenner.workflows.void_version import void_version
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import dismiss, void_version
+from brenner.services.sessions import load_status
+from brenner.services.workspace import Desk, desk_in
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 from session.homes import HOUSINGS, OPERATOR, Housing, housed, keep

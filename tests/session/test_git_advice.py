@@ -9,7 +9,7 @@ import pytest
 
 from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.persist.git import GitFailed
-from brenner.workflows.persist import PersistOptions
+from brenner.services.persist import PersistOptions
 from session.repositories import (
     ARCHIVE,
     COMMIT,

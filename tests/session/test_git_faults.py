@@ -16,7 +16,7 @@ from brenner.persist import git as git_process
 from brenner.persist.artifact_file import plain
 from brenner.persist.commit import failed_hook
 from brenner.persist.git import GitFailed, run
-from brenner.workflows.persist import PersistOptions, persistence_of
+from brenner.services.persist import PersistOptions, persistence_of
 from neighbours.terminals import eventually
 from session.repositories import (
     PATH,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Refused, Unavailable
-from brenner.workflows.persist import PersistOptions
+from brenner.services.persist import PersistOptions
 from program import files
 from session.repositories import (
     COMMIT,

@@ -16,9 +16,9 @@ from brenner.mail.agent_mail.mirror import View
 from brenner.mail.model import Envelope, Profile, Stored
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.versions import verify
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk, desk_in
 from mail.processes import answered, release, start
 from session.at_once import Race, check_versions, race
 from session.compile_work import THREAD, compile_together, contribution

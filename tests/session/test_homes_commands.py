@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import adopt_thread
+from brenner.services.workspace import Desk
 from golden.history import HERE
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff, write

@@ -13,8 +13,8 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.mail.model import Stored
-from brenner.workflows.desk import desk_in
-from brenner.workflows.versions import verify
+from brenner.services.versions import verify
+from brenner.services.workspace import desk_in
 from mail.processes import Child, kill, start
 from program import git
 from servers import postgresql

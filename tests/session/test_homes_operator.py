@@ -10,15 +10,13 @@ from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compile import CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.start_session import StartOptions, start_session
-from brenner.workflows.start_session import Status as Start
-from brenner.workflows.versions import history, verify
-from brenner.workflows.void_version import void_version
+from brenner.services.compile import CompileOptions, Status, compile_thread
+from brenner.services.decisions import adopt_thread, void_version
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import StartOptions, State, start_session
+from brenner.services.start_session import Status as Start
+from brenner.services.versions import history, verify
+from brenner.services.workspace import Desk
 from golden.history import HERE
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff, write
 from session.loose_home import LooseMailbox, fails, is_lost, loose, loose_desk

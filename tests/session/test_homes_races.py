@@ -18,10 +18,10 @@ from brenner.diagnostics.model import BrennerError, Refused, Uncertain
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.versions import history, verify
+from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.persist import PersistOptions
+from brenner.services.versions import history, verify
+from brenner.services.workspace import Desk
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
 from session.loose_home import fails, is_lost, loose, loose_desk
 

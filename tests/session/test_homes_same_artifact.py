@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.workflows.demo.steps import THREAD
+from brenner.services.demo import THREAD
 from mail_shell import Shell
 from session.homes import HOUSINGS, Housing, housed
 from session.scripted import Outcome, asked, make_ready, outcome, play

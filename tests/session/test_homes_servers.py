@@ -9,7 +9,7 @@ import pytest
 
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.postgres import mailbox as database
-from brenner.workflows.desk import desk_in
+from brenner.services.workspace import desk_in
 from golden.history import HERE
 from mail.homes import AGENT_MAIL, agent_mail_address
 from mail_shell import Shell

@@ -19,8 +19,8 @@ import pytest
 from brenner.mail.model import Stored
 from brenner.persist.artifact_file import plain
 from brenner.protocol.compiled import read_compiled
-from brenner.workflows.desk import desk_in
-from brenner.workflows.versions import verify
+from brenner.services.versions import verify
+from brenner.services.workspace import desk_in
 from program import brenner, git
 from session.desks import ANN, THREAD, project_in
 from session.homes import HOUSINGS, OPERATOR, Housing, housed

@@ -11,7 +11,7 @@ import pytest
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Sent
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.services.compile import CompileOptions, compile_thread
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 

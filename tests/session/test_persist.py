@@ -9,7 +9,7 @@ from brenner.diagnostics.model import Unavailable
 from brenner.persist.artifact_file import plain
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
-from brenner.workflows.persist import PersistOptions, persist
+from brenner.services.persist import PersistOptions, persist
 from session.repositories import (
     ANN,
     BEA,

@@ -10,11 +10,11 @@ from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist.artifact_file import plain
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import desk_in
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.transfer import import_archive
-from brenner.workflows.versions import verify
+from brenner.services.archive import import_archive
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.persist import PersistOptions
+from brenner.services.versions import verify
+from brenner.services.workspace import desk_in
 from session.compile_work import THREAD as SESSION
 from session.compile_work import contribution
 from session.repositories import (

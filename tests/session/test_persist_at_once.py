@@ -9,7 +9,7 @@ from brenner.persist import commit
 from brenner.persist import git as git_process
 from brenner.persist.artifact_file import plain
 from brenner.persist.git import Done
-from brenner.workflows.persist import PersistOptions
+from brenner.services.persist import PersistOptions
 from mail.processes import answered, release, start
 from session.persist_work import persist_at_once
 from session.repositories import Bench, bench, git, settings, text_of, untouched

@@ -10,9 +10,9 @@ from brenner.mail.model import Profile
 from brenner.persist.artifact_file import plain, with_message_id
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import desk_in
-from brenner.workflows.persist import EditedByHand, PersistOptions
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.persist import EditedByHand, PersistOptions
+from brenner.services.workspace import desk_in
 from session.compile_work import THREAD as SESSION
 from session.compile_work import contribution
 from session.repositories import (

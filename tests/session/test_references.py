@@ -4,13 +4,13 @@ from brenner.config import find_project
 from brenner.mail.memory import MemoryMailbox
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
-from brenner.workflows import compile as compiling
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compiled_json import compiled_json
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import ledger_of
-from brenner.workflows.references import unresolved
-from brenner.workflows.versions import verify
+from brenner.services import compile as compiling
+from brenner.services.compile import compiled_json
+from brenner.services.decisions import adopt_thread
+from brenner.services.references import unresolved
+from brenner.services.version_store import ledger_of
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.workflows.check_references import check_references
-from brenner.workflows.compile import Compiled
-from brenner.workflows.references import unresolved
-from brenner.workflows.send import SendOptions
+from brenner.services.compile import Compiled
+from brenner.services.references import check_references, unresolved
+from brenner.services.send import SendOptions
 from mail_shell import Shell
 from session.desks import ANN, edit
 from session.referring import (

@@ -10,10 +10,10 @@ from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sql.mailbox import SqlMailbox
-from brenner.workflows import compile as compiling
-from brenner.workflows.check_references import check_references
-from brenner.workflows.desk import Desk
-from brenner.workflows.sessions import Rows, overviews
+from brenner.services import compile as compiling
+from brenner.services.references import check_references
+from brenner.services.sessions import Rows, overviews
+from brenner.services.workspace import Desk
 from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,

@@ -4,10 +4,10 @@ import pytest
 
 from brenner.cli.compile_report import report
 from brenner.diagnostics.model import Refused
-from brenner.workflows import compile as compiling
-from brenner.workflows import publishing
-from brenner.workflows.check_references import check_references
-from brenner.workflows.previewed import digest_of
+from brenner.services import compile as compiling
+from brenner.services import publish as publishing
+from brenner.services.publish import digest_of
+from brenner.services.references import check_references
 from session.desks import edit
 from session.referring import (
     FIRST,

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.sessions import RECIPIENTS_NOT_REGISTERED
+from brenner.services.rosters import RosterWish
+from brenner.services.sessions import load_status
+from brenner.services.start_session import State, Status
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk, desk_in
 from brenner.session.model import Phase, Turn
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.session_status import load_status
-from brenner.workflows.started import Status
-from brenner.workflows.versions import verify
 from kickoffs import section
 from mail.processes import answered, release, start
 from session.desks import project_in

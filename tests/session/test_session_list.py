@@ -11,14 +11,13 @@ from brenner.diagnostics.codes.stores import STORE_READ_ONLY
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
+from brenner.services import sessions as workflow
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.sessions import listing, load_status, one_overview, overviews
+from brenner.services.workspace import Desk, desk_in
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of
-from brenner.workflows import sessions as workflow
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.session_status import load_status
-from brenner.workflows.sessions import listing, one_overview, overviews
-from brenner.workflows.void_version import void_version
 from mail.homes import Clock
 from session import session_mail as mail
 from session.desks import ANN, BEA, add, edit, project_in

@@ -11,9 +11,9 @@ import pytest
 from brenner.cli.folding import columns
 from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from brenner.session.overview import Need
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
 from mail_shell import HOSTILE, Shell, store_of
 from program import brenner, files, powerless, run
 from session import session_mail as mail

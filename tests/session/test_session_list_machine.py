@@ -17,12 +17,11 @@ from brenner.config import OPERATOR, Project
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.sessions import listing, load_status, one_overview, overviews
+from brenner.services.workspace import Desk
 from brenner.session.overview import Overview, overview_of
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.session_status import load_status
-from brenner.workflows.sessions import listing, one_overview, overviews
-from brenner.workflows.void_version import void_version
 from mail.homes import Clock
 from session import session_mail as mail
 from session.desks import ANN, BEA, add, edit

@@ -9,10 +9,8 @@ from brenner.cli.session.watch_view import View
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
+from brenner.services.watch import Came, Taken, WatchOptions
 from brenner.session.routing import Route, Step
-from brenner.workflows.watch import WatchOptions
-from brenner.workflows.watch_events import Came
-from brenner.workflows.watch_threads import Taken
 from mail_shell import THREAD, Shell, store_of
 from sittings import add
 

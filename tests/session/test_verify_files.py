@@ -6,11 +6,11 @@ import pytest
 
 from brenner.persist.artifact_file import plain
 from brenner.protocol.compiled import read_compiled
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.persist import PersistOptions
 from brenner.session.model import read_record
 from brenner.session.rebuild import text_hash
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.persist import PersistOptions
-from brenner.workflows.void_version import void_version
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from session.repositories import git, settings

@@ -9,13 +9,13 @@ import pytest
 from brenner.mail.model import Profile, Record
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
+from brenner.services import publish as publishing
+from brenner.services.archive import export_archive, import_archive
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.versions import history, verify
+from brenner.services.workspace import Desk
 from brenner.session.versions import voided_by
-from brenner.workflows import publishing
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.transfer import export_archive, import_archive
-from brenner.workflows.versions import history, verify
-from brenner.workflows.void_version import void_version
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from brenner.mail.mailbox import Ability
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk, desk_in
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk, desk_in
 from program import brenner
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 from session.homes import OPERATOR

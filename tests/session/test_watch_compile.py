@@ -9,11 +9,10 @@ import pytest
 from brenner.artifact.state import Outcome
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.workflows.chains import load_chain
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import ledger_of
-from brenner.workflows.versions import verify
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.version_store import ledger_of, load_chain
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from mail.processes import ended, release, start
 from session import compile_work
 from session.at_once import record_of

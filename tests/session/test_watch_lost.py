@@ -9,7 +9,7 @@ import pytest
 
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 from mail.homes import AGENT_MAIL
 from servers import agent_mail, postgresql
 from servers.proxy import Proxy

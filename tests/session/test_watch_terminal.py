@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from brenner.workflows.desk import Desk
-from brenner.workflows.versions import verify
+from brenner.services.versions import verify
+from brenner.services.workspace import Desk
 from session.desks import ANN, BEA, KICKOFF, THREAD, add
 from session.watched import acknowledge, contribute, seat, write
 from session.watching import clean_environment
@@ -260,7 +260,7 @@ def _piped(
 _INTERRUPTED = """
 import os, signal
 from brenner.__main__ import main
-from brenner.workflows import compile
+from brenner.services import compile
 
 def interrupted(*arguments, compile_thread=compile.compile_thread):
     os.kill(os.getpid(), signal.SIGINT)

@@ -10,7 +10,7 @@ import pytest
 
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk, desk_in
+from brenner.services.workspace import Desk, desk_in
 from session.desks import ANN, BEA, THREAD, project_in
 from session.homes import HOUSINGS, Housing, housed
 

@@ -6,8 +6,8 @@ from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk
-from brenner.workflows.receive import Letter, receive
+from brenner.services.receive import Letter, receive
+from brenner.services.workspace import Desk
 
 THREAD = "RS-20251230-cell-fate-choice"
 ANN, OPERATOR = "BlueLake", "Operator"

@@ -7,8 +7,7 @@ import pytest
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.protocol.messages import Message
-from brenner.workflows.acknowledge import acknowledge
-from brenner.workflows.pending import Pending, escalate, pending, resend
+from brenner.services.acknowledge import Pending, acknowledge, escalate, pending, resend
 
 THREAD = "RS-20251230-cell-fate-dichotomy"
 DAY = timedelta(hours=24)

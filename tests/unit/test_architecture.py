@@ -19,7 +19,7 @@ LAYERS = (
     {"cli"},
     {"server"},
     {"mcp", "web"},
-    {"workflows"},
+    {"services"},
     {"mail", "persist", "integrations"},
     {"config"},
     {"session"},
@@ -32,7 +32,7 @@ LAYERS = (
     {"limits", "store_url"},
 )
 EDGE = {
-    *("cli", "__main__", "server", "mcp", "web", "workflows"),
+    *("cli", "__main__", "server", "mcp", "web", "services"),
     *("mail", "persist", "integrations", "config"),
 }
 # What a pure module may not reach: disk, network, clock, randomness, environment, processes.
@@ -154,7 +154,7 @@ def test_help_imports_no_command() -> None:
 
 def test_where_sessions_stand_needs_no_prompts() -> None:
     """`session list` and `session status` are asked often, for a prompt of the shell too."""
-    loaded = loaded_by("import brenner.workflows.sessions, brenner.workflows.session_status")
+    loaded = loaded_by("import brenner.services.sessions")
     assert "brenner.session.participants" in loaded
     assert not {name for name in loaded if name.startswith("brenner.session.prompts")}
 

@@ -10,9 +10,8 @@ from brenner.cli.session.start_report import report
 from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE
 from brenner.diagnostics.codes.stores import STORE_FULL
 from brenner.diagnostics.model import Unavailable
+from brenner.services.start_session import Addressed, Started, State, Status
 from brenner.session.kickoff import compose_kickoffs
-from brenner.workflows.send_kickoffs import Addressed, State
-from brenner.workflows.start_session import Started, Status
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings
 from mail_shell import HOSTILE, Shell, store_of
 from program import files

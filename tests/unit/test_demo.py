@@ -9,10 +9,20 @@ import pytest
 from brenner.cli.main import COMMANDS
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
+from brenner.services import demo as folder
+from brenner.services import demo as steps
+from brenner.services.demo import (
+    STEPS,
+    THREAD,
+    TRY_NEXT,
+    Found,
+    State,
+    Step,
+    look,
+    make_ready,
+    note,
+)
 from brenner.session.kickoff_text import excerpt_of
-from brenner.workflows.demo import folder, steps
-from brenner.workflows.demo.folder import Found, State, look, make_ready, note
-from brenner.workflows.demo.steps import STEPS, THREAD, TRY_NEXT, Step
 from program import brenner, files
 
 FILES = Path(folder.__file__).parent / "project"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
-from brenner.workflows.doctor import own_advice
+from brenner.services.doctor.checks import own_advice
 from program import brenner
 from session.desks import a_desk, kickoff, write
 

@@ -12,10 +12,10 @@ from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.protocol.messages import Message
+from brenner.services.doctor.checks import examine
+from brenner.services.doctor.common import way_check
+from brenner.services.doctor.stores import Visit
 from brenner.store_url import PostgresAddress
-from brenner.workflows.doctor import examine
-from brenner.workflows.doctor_mail import Visit
-from brenner.workflows.doctor_way import way_check
 from program import brenner
 from servers.postgresql import Postgres, running
 from servers.postgresql_files import OWNER, PASSWORD

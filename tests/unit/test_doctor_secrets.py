@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
+from brenner.services.doctor.checks import secrets_check
+from brenner.services.identity import CLIENTS, Endpoint, Program, snippet_for
 from brenner.store_url import AgentMailSettings
-from brenner.workflows.agent_config import CLIENTS, Endpoint, Program, snippet_for
-from brenner.workflows.doctor_secrets import secrets_check
 from program import git
 
 TOKEN = "s3cret-t0ken"  # noqa: S105

@@ -11,13 +11,18 @@ from brenner.mail.model import Profile, Stored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import (
+    KickoffThread,
+    Started,
+    StartOptions,
+    State,
+    Status,
+    start_session,
+)
+from brenner.services.workspace import Desk
 from brenner.session.kickoff import compose_kickoffs
 from brenner.session.kickoff_text import MOST_EXCERPT_CHARACTERS
-from brenner.workflows.desk import Desk
-from brenner.workflows.kickoff_thread import KickoffThread
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.start_session import Started, StartOptions, Status, start_session
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, THREAD, section
 from operator_desk import SETTINGS, desk
 

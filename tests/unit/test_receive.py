@@ -8,8 +8,8 @@ from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.protocol.messages import Message
-from brenner.workflows.desk import Desk
-from brenner.workflows.receive import Letter, Receipt, is_session, receive
+from brenner.services.receive import Letter, Receipt, is_session, receive
+from brenner.services.workspace import Desk
 
 THREAD = "RS-20251230-cell-fate-choice"
 ANN, BEA, OPERATOR = "BlueLake", "RedSky", "Operator"

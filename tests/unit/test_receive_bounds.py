@@ -4,8 +4,8 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Envelope, Trust
-from brenner.workflows.desk import Desk
-from brenner.workflows.receive import Receipt, receive
+from brenner.services.receive import Receipt, receive
+from brenner.services.workspace import Desk
 from mail.processes import ended, start
 from unit.receiving import GOOD, letter, receive_hostile, some_desk
 

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.protocol.roster import Roster, RosterEntry
-from brenner.workflows.rosters import list_presets
+from brenner.services.rosters import list_presets
 from roster_place import ABC, CRITIC, DESIGNER, GENERATOR, Place, by_toml, entry_json, ids, messages
 
 

@@ -7,12 +7,11 @@ from brenner.mail.model import Profile
 from brenner.protocol.compiled import check_sequence
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message, check_stored
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.next_round import RoundOptions, start_round
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.started import Status
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.next_round import RoundOptions, start_round
+from brenner.services.rosters import RosterWish
+from brenner.services.start_session import State, Status
+from brenner.services.workspace import Desk
 from kickoffs import headings, section
 from operator_desk import desk
 from session.round_play import (

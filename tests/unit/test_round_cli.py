@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import brenner
-from brenner.workflows.start_session import start_session
+from brenner.services.start_session import start_session
 from mail_shell import HOSTILE, Shell
 from session.round_play import NAMES, OPTIONS, QUESTION, THREAD, first_round, published
 from terminal import in_terminal

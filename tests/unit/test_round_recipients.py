@@ -6,13 +6,12 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
+from brenner.services.decisions import void_version
+from brenner.services.rosters import RosterWish
+from brenner.services.sessions import load_status
+from brenner.services.start_session import State, Status
+from brenner.services.workspace import Desk
 from brenner.session.model import Phase
-from brenner.workflows.desk import Desk
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.session_status import load_status
-from brenner.workflows.started import Status
-from brenner.workflows.void_version import void_version
 from operator_desk import desk
 from session.round_play import (
     NAMES,

@@ -10,13 +10,13 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import Message
+from brenner.services.version_store import filed
 from brenner.session.compiled_message import compose_compiled
 from brenner.session.compiler import Compiler, propose, publication_of
 from brenner.session.rebuild import Filed
 from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
 from brenner.session.status import compose_dismissal, standing
 from brenner.session.versions import Chain, compose_void, replay
-from brenner.workflows.chains import filed
 from mail.homes import Clock
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
 

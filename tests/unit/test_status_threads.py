@@ -11,14 +11,14 @@ from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message, Posted
+from brenner.services.decisions import adopt_thread
+from brenner.services.watch import Threads
+from brenner.services.workspace import Desk
 from brenner.session.model import Phase, Turn
 from brenner.session.overview import Need, needs_of, overview_of
 from brenner.session.status import standing, status_of
 from brenner.session.status_text import attention
 from brenner.session.versions import compose_void, replay
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.watch_threads import Threads
 from chains import OPERATOR, file
 from golden.history import HERE
 from scenes import EDIT, THREAD_ID

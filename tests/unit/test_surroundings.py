@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.workflows import surroundings
-from brenner.workflows.access import obstacle_by_others
-from brenner.workflows.surroundings import OK, PROBLEM, WARNING
+from brenner.services.doctor import common as surroundings
+from brenner.services.doctor.common import OK, PROBLEM, WARNING
+from brenner.services.workspace import obstacle_by_others
 
 
 @pytest.mark.parametrize(

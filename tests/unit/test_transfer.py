@@ -11,7 +11,7 @@ from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Restored
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.workflows.transfer import (
+from brenner.services.archive import (
     Form,
     archive_lines,
     begins_archive,

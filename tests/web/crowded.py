@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from brenner.protocol.messages import Message
-from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.services.compile import CompileOptions, compile_thread
 from session.desks import add
 from web.browsing import LAB, Show, show
 from web.disputed import block

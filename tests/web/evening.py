@@ -8,9 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from brenner.mail.model import Stored, Trust
 from brenner.protocol.messages import Message
+from brenner.services.acknowledge import Acknowledgement, send_ack
+from brenner.services.identity import renew
 from brenner.web import links
-from brenner.workflows.acknowledge import Acknowledgement, send_ack
-from brenner.workflows.identity import renew
 from session.desks import add
 from session.repositories import git
 from web.browsing import Show

@@ -25,7 +25,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.messages import Message, content_hash
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 from web.hostile import HOSTILE
 
 THREAD = "RS-20260101-hostile-texts"

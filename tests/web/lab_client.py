@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from brenner.workflows.identity import renew
+from brenner.services.identity import renew
 from serving.running import At, Inside
 
 _NONE: Mapping[str, str | None] = MappingProxyType({})

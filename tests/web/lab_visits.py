@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from brenner.mail.mailbox import Mailbox
+from brenner.services.workspace import Desk
 from brenner.web.forms import ONCE, Form, read_json
 from brenner.web.lab import acting
 from brenner.web.lab.action import Action, Done
@@ -14,7 +15,6 @@ from brenner.web.reading import Reading
 from brenner.web.rendering import html
 from brenner.web.site import About, Site
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -11,10 +11,10 @@ from brenner.mail.model import PLAIN, Envelope, Profile
 from brenner.protocol.messages import Message
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services.workspace import Desk
 from brenner.web.page import Answer, Page, PageFunction
 from brenner.web.rendering import html
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 
 THREAD = "RS-20260101-mail-on-pages"
 ANN, BEA, CYD = "BlueLake", "RedSky", "GreenDog"

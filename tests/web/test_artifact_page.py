@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from brenner.diagnostics.model import Refused
+from brenner.services.demo import THREAD as DEMO
+from brenner.services.workspace import Desk
 from brenner.web.pages import artifact, source
-from brenner.workflows.demo.steps import THREAD as DEMO
-from brenner.workflows.desk import Desk
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from web.browsing import PHONE, Show, Window, window
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, opened, visit_to

@@ -16,11 +16,11 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
+from brenner.services.identity import renew
 from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links
 from brenner.web.answering import STALE
 from brenner.web.store import Store
-from brenner.workflows.identity import renew
 from mail.letters import ANN, BEA, introduce
 from servers.agent_mail import AgentMailServer
 from servers.postgresql import Postgres

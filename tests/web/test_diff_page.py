@@ -8,9 +8,9 @@ import pytest
 
 from brenner.artifact.text_diff import columns
 from brenner.diagnostics.model import Refused
+from brenner.services.workspace import Desk
 from brenner.web.page import Download
 from brenner.web.pages import diff, diff_items, diff_text
-from brenner.workflows.desk import Desk
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, contribute
 from web.disputed import NEW, block, compiled, disputed, outcomes

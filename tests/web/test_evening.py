@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, expect
 
 from brenner.mail.model import Stored
 from brenner.persist.artifact_file import with_message_id
+from brenner.services.versions import latest_of
 from brenner.web import links
-from brenner.workflows.persist_latest import latest_of
 from session.desks import edit
 from session.repositories import settings
 from web.browsing import DESKTOP, LAB, PHONE, show, window

@@ -11,10 +11,10 @@ from playwright.sync_api import expect
 from brenner.diagnostics.model import Refused
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
+from brenner.services.decisions import adopt_thread
+from brenner.services.versions import Target, load_version
 from brenner.web.charts import Bar, Course, Scale, bars, courses, score_chart
 from brenner.web.pages import evidence, ledger
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.versions import Target, load_version
 from neighbours.terminals import eventually
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as DEMO

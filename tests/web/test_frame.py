@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from brenner.services.persist import persistence_of
+from brenner.services.workspace import Desk
 from brenner.session.status_text import PHASE_WORDS
 from brenner.web.frame import session_document
 from brenner.web.pages import agents, artifact, message
 from brenner.web.reading import Session
 from brenner.web.worked_out import AWhile
-from brenner.workflows.desk import Desk
-from brenner.workflows.persist import persistence_of
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.disputed import block, compiled, disputed, looked, opened, visit_to
 

@@ -10,12 +10,12 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Refused
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services.workspace import Desk
 from brenner.web.lab.logins import Login
 from brenner.web.pages import agents, artifact, evidence, help_sheet, ledger, versions
 from brenner.web.refused import refusal_page
 from brenner.web.rendering import html
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as SHOWN

@@ -11,10 +11,10 @@ import pytest
 
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from brenner.web import guests, links
 from brenner.web.answering import STALE
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
 from mail.letters import letter
 from serving.running import Inside, inside
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, contribute

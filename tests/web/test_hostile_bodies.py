@@ -8,9 +8,8 @@ import pytest
 
 from brenner.cli.compile_report import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
+from brenner.services.compile import Compiled, CompileOptions, compiled_json
 from brenner.web.pages import ledger, message, thread
-from brenner.workflows.compile import Compiled, CompileOptions
-from brenner.workflows.compiled_json import compiled_json
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
 from web.mail_scene import ANN, THREAD, Scene, added
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from brenner.diagnostics.model import Refused
+from brenner.services.workspace import Desk
 from brenner.web.pages import item
 from brenner.web.refused import refusal_page
-from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA, THREAD, a_desk, contribute, kickoff
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
 

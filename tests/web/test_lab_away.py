@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
-from brenner.workflows.identity import renew
+from brenner.services.identity import renew
 from serving.running import inside
 from web.browsing import LAB, THREAD, Show, Window, show, window
 

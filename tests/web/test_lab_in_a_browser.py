@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Route, expect
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Stored
 from brenner.protocol.messages import Message
-from brenner.workflows.identity import renew
+from brenner.services.identity import renew
 from web.browsing import DESKTOP, PHONE, THREAD, Show, Window, window
 
 QUESTION = "Do ribosomes remember the phage?"

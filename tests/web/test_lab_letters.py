@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from brenner.config import OPERATOR
 from brenner.mail.model import Stored, Trust
 from brenner.protocol.messages import Message
-from brenner.workflows.identity import renew
+from brenner.services.identity import renew
 from web.browsing import LAB, PHONE, THREAD, Show, show, window
 from web.lab_client import Client
 

@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.workspace import Desk
 from brenner.web.lab.compiling import COMPILE
 from brenner.web.lab.persisting import ACTION
 from brenner.web.page import Page
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.void_version import void_version
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from session.repositories import git, settings, start_repository
 from web.lab_visits import Operator

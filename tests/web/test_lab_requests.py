@@ -10,6 +10,8 @@ import pytest
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
 from brenner.diagnostics.model import Refused, Unavailable, Uncertain
 from brenner.protocol.messages import Message
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from brenner.web.forms import read_form, read_json
 from brenner.web.lab import (
     acknowledge,
@@ -24,8 +26,6 @@ from brenner.web.lab.action import Action, Done
 from brenner.web.lab.actions import ACTIONS
 from brenner.web.lab.compiling import COMPILE, COMPLETE
 from brenner.web.page import Page
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
 from operator_desk import SETTINGS
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 from web.lab_visits import Meddling, Operator

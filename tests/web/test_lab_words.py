@@ -7,12 +7,12 @@ from typing import Any, cast
 import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from brenner.web.lab import compiling, next_round, persisting, reply, start
 from brenner.web.lab.action import Action
 from brenner.web.lab.form_words import form_fix, in_form
 from brenner.web.page import Page
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from session.repositories import git, settings, start_repository
 from web.lab_visits import Operator

@@ -8,9 +8,9 @@ import pytest
 from brenner.artifact.state import Outcome
 from brenner.config import OPERATOR
 from brenner.mail.model import Envelope, Trust
+from brenner.services.decisions import dismiss
+from brenner.services.version_store import ledgers
 from brenner.web.pages import ledger
-from brenner.workflows.dismiss import dismiss
-from brenner.workflows.ledgers import ledgers
 from web.hostile import BIDI, HOSTILE
 from web.mail_scene import ANN, BEA, THREAD, Scene, added
 

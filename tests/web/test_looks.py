@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from brenner.services.workspace import Desk
 from brenner.web.looks import SITTING, Look, Moment, is_look, marked, seen
 from brenner.web.page import Redirect
 from brenner.web.pages import diff, versions
-from brenner.workflows.desk import Desk
 from session.desks import THREAD
 from web.browsing import THREAD as SHOWN
 from web.browsing import Show, window

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.workflows.dismiss import dismiss
+from brenner.services.decisions import dismiss
 from web.mail_scene import ANN, BEA, REFUSED, THREAD, Scene, added
 from web.test_thread_page import look, message
 

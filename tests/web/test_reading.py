@@ -11,16 +11,16 @@ from brenner.artifact.merge.draft import Node
 from brenner.diagnostics.model import Refused
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import void_version
+from brenner.services.sessions import load_status
+from brenner.services.version_store import ledgers
+from brenner.services.workspace import Desk
 from brenner.web import kept_sessions, of_versions
 from brenner.web import reading as reading_module
 from brenner.web.place import Place, place_of, read_place
 from brenner.web.reading import Reading
 from brenner.web.worked_out import AWhile, Few, once, worked_out
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import ledgers
-from brenner.workflows.session_status import load_status
-from brenner.workflows.void_version import void_version
 from mail.letters import letter
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 from session.watched import acknowledge, contribute, write

@@ -17,11 +17,11 @@ from brenner.mail.search import Query, excerpt, marked, parse_query, words_of
 from brenner.protocol.messages import Message
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services.workspace import Desk
 from brenner.web.page import Page
 from brenner.web.pages import search
 from brenner.web.rendering import html
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 from strategies import any_text
 
 ANN, THREAD = "BlueLake", "RS-20251230-cell-fate"

@@ -10,12 +10,12 @@ from brenner.config import OPERATOR
 from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust
+from brenner.services.compile import CompileOptions
+from brenner.services.decisions import adopt_thread
+from brenner.services.versions import Target, load_version
 from brenner.web.page import Redirect
 from brenner.web.pages import artifact, thread
 from brenner.web.thread_order import ON_A_PAGE, as_tree
-from brenner.workflows.adopt_thread import adopt_thread
-from brenner.workflows.compile import CompileOptions
-from brenner.workflows.versions import Target, load_version
 from web.hostile import HOSTILE
 from web.mail_scene import ANN, BEA, CYD, MINUTE, QUESTION, THREAD, Scene, added
 from web.test_markdown_html import unseen

@@ -9,11 +9,11 @@ from brenner.config import OPERATOR, find_project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.run import site_of
 from brenner.server.settings import ServeSettings
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.workspace import Desk
 from brenner.web.page import Answer, Page, PageFunction
 from brenner.web.rendering import html
 from brenner.web.visit import Visit
-from brenner.workflows.compile import CompileOptions, compile_thread
-from brenner.workflows.desk import Desk
 from mail_shell import store_of
 from session import session_mail as mail
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, write

@@ -8,8 +8,8 @@ from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.validate import Report
+from brenner.services.blame import CheckedMessage, check_thread
 from brenner.text import visible
-from brenner.workflows.check_thread import CheckedMessage, check_thread
 
 
 def check(settings: Settings, thread_id: str) -> int:

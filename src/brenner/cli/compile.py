@@ -8,7 +8,7 @@ from brenner.cli.help_text import examples
 from brenner.cli.mail.desk import desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, note_done
-from brenner.workflows.compile import CompileOptions, compile_thread
+from brenner.services.compile import CompileOptions, compile_thread
 
 
 @click.command(

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from brenner.workflows.compile import CompileOptions
-from brenner.workflows.persist import PersistOptions
+from brenner.services.compile import CompileOptions
+from brenner.services.persist import PersistOptions
 
 _HOW = (
     click.option("--dry-run", is_flag=True, help="Show what would be published; post nothing."),

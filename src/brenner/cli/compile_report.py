@@ -16,11 +16,16 @@ from brenner.cli.sentences import advise, joined, say, thread_argument
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.truncate import how_many, of_message
+from brenner.services.compile import (
+    Compiled,
+    Status,
+    compiled_json,
+    persisted_words,
+    refused_in,
+    what_happened,
+)
 from brenner.session.compiled_message import third_alternative
 from brenner.text import visible
-from brenner.workflows.compile import Compiled, Status
-from brenner.workflows.compiled_json import compiled_json
-from brenner.workflows.compiled_words import persisted_words, refused_in, what_happened
 
 FINE, CONTENT = 0, 1
 _MOST_CONFLICTS, _MOST_ITEMS, _MOST_UNRESOLVED = 20, 8, 5

@@ -23,7 +23,7 @@ from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.cli.demo_stage import Played, Stage
-    from brenner.workflows.demo.folder import Found
+    from brenner.services.demo import Found
 
 FINE, FAILED = 0, 1
 _KEPT_CODES = (3, 130)  # something outside is unavailable; somebody interrupted it
@@ -72,7 +72,7 @@ def _check_usage(settings: Settings) -> None:
 
 def _place(name: str | None) -> "tuple[Path, Found]":
     """The folder, ready for the demo, and what was there before."""
-    from brenner.workflows.demo.folder import State, look, make_ready
+    from brenner.services.demo import State, look, make_ready
 
     try:
         place = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
@@ -105,7 +105,7 @@ def _refuse(name: str, *, is_finished: bool) -> None:
 
 def _document(stage: "Stage", played: "list[Played]") -> dict[str, object]:
     """The stable form; keys are only ever added."""
-    from brenner.workflows.demo.steps import THREAD
+    from brenner.services.demo import THREAD
 
     return {
         "project": str(stage.folder),
@@ -121,8 +121,7 @@ def _document(stage: "Stage", played: "list[Played]") -> dict[str, object]:
 
 
 def _opening(stage: "Stage", found: "Found") -> Iterator[str]:
-    from brenner.workflows.demo.folder import State
-    from brenner.workflows.demo.steps import STEPS
+    from brenner.services.demo import STEPS, State
 
     out = sys.stdout
     if found.state is State.INTERRUPTED:
@@ -143,7 +142,7 @@ def _opening(stage: "Stage", found: "Found") -> Iterator[str]:
 
 
 def _write_end(stage: "Stage", played: "list[Played]") -> None:
-    from brenner.workflows.demo.steps import STEPS
+    from brenner.services.demo import STEPS
 
     last = played[-1]
     if not last.is_right:
@@ -158,7 +157,7 @@ def _write_end(stage: "Stage", played: "list[Played]") -> None:
 
 
 def _try_next(stage: "Stage") -> Iterator[str]:
-    from brenner.workflows.demo.steps import TRY_NEXT
+    from brenner.services.demo import TRY_NEXT
 
     out = sys.stdout
     yield "\n"

@@ -16,8 +16,7 @@ from brenner.cli.main import run
 from brenner.cli.marks import QUIET, STRONG
 from brenner.diagnostics.model import BrennerError
 from brenner.persist import git as git_process
-from brenner.workflows.demo.folder import note
-from brenner.workflows.demo.steps import STEPS, Step, When
+from brenner.services.demo import STEPS, Step, When, note
 
 _AGENT = "AGENT_NAME"
 _OURS = "BRENNER_"

@@ -14,12 +14,12 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.serve_url import serve_url
 from brenner.config import look_at_project
+from brenner.services.doctor.checks import examine, is_fine
+from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, Status
+from brenner.services.doctor.server import Endpoint
+from brenner.services.doctor.stores import Visit
+from brenner.services.identity import TOKEN
 from brenner.text import grouped
-from brenner.workflows.credentials import TOKEN
-from brenner.workflows.doctor import examine, is_fine
-from brenner.workflows.doctor_mail import Visit
-from brenner.workflows.doctor_serve import Endpoint
-from brenner.workflows.surroundings import OK, PROBLEM, WARNING, Check, Status
 
 FINE, CONTENT, UNUSABLE = 0, 1, 3
 _STYLES: dict[Status, Style] = {

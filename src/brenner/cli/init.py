@@ -15,8 +15,8 @@ from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import Refused, Summary
 from brenner.mail.open import SqliteStore, store_of
 from brenner.mail.rules import name_refusal
+from brenner.services.init_project import VARIABLE, Initialised, StoreSetting, init_project
 from brenner.text import grouped
-from brenner.workflows.init_project import VARIABLE, Initialised, StoreSetting, init_project
 
 FINE = 0
 

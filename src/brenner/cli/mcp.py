@@ -11,8 +11,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics
 from brenner.cli.sentences import say
 from brenner.config import find_project
-from brenner.workflows.credentials import SECRET
-from brenner.workflows.init_project import new_mailbox
+from brenner.services.identity import SECRET
+from brenner.services.init_project import new_mailbox
 
 _BY_HAND = "Serving MCP on the standard input and output, for an agent's program; Ctrl-D ends it."
 

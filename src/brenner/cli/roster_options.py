@@ -50,7 +50,7 @@ def roster_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(*args: object, **options: Any) -> Any:
-        from brenner.workflows.rosters import RosterWish  # help needs no rosters
+        from brenner.services.rosters import RosterWish  # help needs no rosters
 
         recipients = _paired(options.pop(_TO), options.pop(_ROLE))
         wish = RosterWish(

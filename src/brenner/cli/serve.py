@@ -27,12 +27,11 @@ from brenner.server.ending import ends_before_it_serves
 from brenner.server.listening import Place, find, listen
 from brenner.server.settings import HOST, PORT, ServeSettings
 from brenner.server.tokens import read_token
+from brenner.services.identity import TOKEN, new_secret, operator_digest
+from brenner.services.init_project import new_mailbox
+from brenner.services.workspace import Desk
 from brenner.text import visible
 from brenner.web.links import LAB
-from brenner.workflows.credentials import TOKEN
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import new_secret, operator_digest
-from brenner.workflows.init_project import new_mailbox
 
 _OPEN = "Agents without a secret are let in, and what they send is marked unverified."
 _STRICT = "Identity is strict: nobody sends anything without the secret of the name."

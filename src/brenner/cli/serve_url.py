@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 import click
 
 from brenner.server.settings import ENDPOINTS, HOST, PORT
+from brenner.services.identity import TOKEN
 from brenner.text import visible
-from brenner.workflows.credentials import TOKEN
 
 VARIABLE = "BRENNER_SERVE_URL"
 DEFAULT = f"http://{HOST}:{PORT}{ENDPOINTS[1]}"

@@ -12,9 +12,9 @@ from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.mcp.who import AGENT, TOKEN, Reader, note_fetched, reader_of
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.messages import iso
-from brenner.workflows import part_of_artifact as parts
-from brenner.workflows.receive import has_session_mail
-from brenner.workflows.versions import LoadedVersion, Target, load_version
+from brenner.services import agent_task as parts
+from brenner.services.receive import has_session_mail
+from brenner.services.versions import LoadedVersion, Target, load_version
 
 MARKDOWN, JSON = "markdown", "json"
 _LARGE = 40_000  # characters; beyond that it is said how to ask for less

@@ -14,8 +14,7 @@ from brenner.mcp.violations import told_json, told_lines
 from brenner.mcp.who import agent_of
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import Report, check_composed, deltas_json
-from brenner.workflows.leading import leading_type
-from brenner.workflows.receive import Examined, Letter, examine
+from brenner.services.receive import Examined, Letter, examine, leading_type
 
 _SEND = "It can be sent: `send_message` with these arguments."
 _CORRECTED = (

@@ -6,8 +6,9 @@ from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.mailbox import Ability
 from brenner.mail.model import Trust
 from brenner.mcp.tool import Call
-from brenner.workflows.credentials import SECRET, SECRET_HEADER
-from brenner.workflows.identity import (
+from brenner.services.identity import (
+    SECRET,
+    SECRET_HEADER,
     is_like_a_secret,
     is_secret_of,
     kept_digest,

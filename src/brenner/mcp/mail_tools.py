@@ -14,8 +14,8 @@ from brenner.mcp.sending import reply_message, send_message
 from brenner.mcp.shapes import found_shape
 from brenner.mcp.summaries import examples_of, heads, summary_of
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
-from brenner.workflows.acknowledge import Acknowledgement, send_ack
-from brenner.workflows.send import trouble
+from brenner.services.acknowledge import Acknowledgement, send_ack
+from brenner.services.send import trouble
 
 _MOST_SHOWN = 20
 _NOT_MARKED = "it could not be noted that you have read what it acknowledges"

@@ -21,7 +21,7 @@ from brenner.mcp.violations import in_delta, refusal, told_json, told_lines
 from brenner.mcp.who import AGENT, TOKEN, agent_of, last_fetched
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.workflows.contribute import (
+from brenner.services.contribute import (
     Contribution,
     Expected,
     Prepared,
@@ -29,9 +29,8 @@ from brenner.workflows.contribute import (
     prepare,
     sent_before,
 )
-from brenner.workflows.receive import Letter, Receipt, receive
-from brenner.workflows.send import trouble
-from brenner.workflows.shorthand import UNKNOWN_MODEL
+from brenner.services.receive import UNKNOWN_MODEL, Letter, Receipt, receive
+from brenner.services.send import trouble
 
 EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'

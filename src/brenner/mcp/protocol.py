@@ -19,8 +19,8 @@ from brenner.mcp.instructions import INSTRUCTIONS
 from brenner.mcp.offers import OFFERS, Offers
 from brenner.mcp.tool import Call
 from brenner.mcp.workers import Workers
-from brenner.workflows.credentials import SECRET_HEADER
-from brenner.workflows.desk import Desk
+from brenner.services.identity import SECRET_HEADER
+from brenner.services.workspace import Desk
 
 NAME = "brenner"
 STDIO = "stdio"

@@ -14,8 +14,8 @@ from brenner.mail.rules import check_same_agent, fresh_name, name_refusal, regis
 from brenner.mcp.identity import acting, check_connection
 from brenner.mcp.project_key import slug
 from brenner.mcp.tool import Call
+from brenner.services.identity import claim, digest_of, kept_digest, name_of_secret
 from brenner.text import nearest
-from brenner.workflows.identity import claim, digest_of, kept_digest, name_of_secret
 
 _TAKEN = (
     "If you are {name}: show the secret of the name as `registration_token`; if it is lost, the "

@@ -15,7 +15,7 @@ from brenner.mcp.violations import told_lines
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
-from brenner.workflows.receive import Letter, Receipt, receive
+from brenner.services.receive import Letter, Receipt, receive
 
 
 class _Kept(NamedTuple):

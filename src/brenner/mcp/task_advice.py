@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from brenner.protocol.message_types import KICKOFF
+from brenner.services.agent_task import Task, Waiting
 from brenner.session.model import AWAITED, Phase, Turn
-from brenner.workflows.my_task import Task, Waiting
 
 _KICKOFF = "Read the kickoff, message {0}: `resource://message/{0}`."
 _SAID = " Its context, excerpt and constraints stand here, too, under `kickoff_says`."

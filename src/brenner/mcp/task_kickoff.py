@@ -5,8 +5,8 @@ from brenner.markdown.blocks import blocks
 from brenner.mcp.artifact_tool import author_of
 from brenner.mcp.framing import Foreign
 from brenner.protocol.body import find_section, sections
+from brenner.services.agent_task import Task
 from brenner.session.model import AWAITED
-from brenner.workflows.my_task import Task
 
 _SECTIONS = ("Current State", "Context", "Excerpt", "Initial Hypotheses", "Constraints")
 _MOST = 4_000  # characters

@@ -17,10 +17,10 @@ from brenner.mcp.violations import thread_json
 from brenner.mcp.who import AGENT, agent_of
 from brenner.protocol.delta.schema import Operation
 from brenner.protocol.grammar import ITEM_ID
+from brenner.services.agent_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
+from brenner.services.workspace import Desk
 from brenner.session.kickoff import PROMPTS
 from brenner.session.model import AWAITED, OpenAck, OpenMessage, Refusal
-from brenner.workflows.desk import Desk
-from brenner.workflows.my_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
 
 _OPERATION = re.compile("|".join(("", *Operation)))
 _MOST = 20  # of each kind; how many there are is always said

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from brenner.mcp.caller import Caller
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 
 
 class Kind(StrEnum):

@@ -8,7 +8,7 @@ from brenner.mail.search import Query
 from brenner.mcp.registering import Registration
 from brenner.mcp.tool import Call
 from brenner.protocol.message_types import KICKOFF
-from brenner.workflows.identity import kept_digest
+from brenner.services.identity import kept_digest
 
 _KEEP = (
     "Keep registration_token: it is shown this once. With it your messages are verified: pass it "

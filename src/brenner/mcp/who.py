@@ -7,7 +7,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Trust
 from brenner.mcp.identity import acting
 from brenner.mcp.tool import Argument, Call
-from brenner.workflows.identity import kept_digest, name_of_secret
+from brenner.services.identity import kept_digest, name_of_secret
 
 AGENT = Argument("agent", about="your name; may be left out once registered on this connection")
 TOKEN = Argument("sender_token")

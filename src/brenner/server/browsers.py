@@ -17,9 +17,9 @@ from brenner.server.fields import NOTHING, Fields, kind_of
 from brenner.server.hosts import plain, without_port
 from brenner.server.refusals import Refusal
 from brenner.server.settings import ENDPOINTS, ServeSettings
+from brenner.services.identity import SECRET_HEADER
 from brenner.web import forms, links
 from brenner.web.guests import GUEST, GUEST_UNTIL, entry_cookie, is_entry, threads_of_guest
-from brenner.workflows.credentials import SECRET_HEADER
 
 JSON, URLENCODED = forms.JSON.encode(), forms.URLENCODED.encode()
 _SECRET = SECRET_HEADER.lower().encode()

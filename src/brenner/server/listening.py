@@ -11,7 +11,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, Unavailable
 from brenner.server.connecting import way_to
 from brenner.server.hosts import authority, is_loopback, plain
-from brenner.workflows.liveness import NOBODY, OURS, THEIRS, who_listens
+from brenner.services.identity import NOBODY, OURS, THEIRS, who_listens
 
 _BACKLOG = 1024
 _ASKING_SECONDS = 0.5

@@ -23,11 +23,11 @@ from brenner.server.connections import config_of
 from brenner.server.ending import FINE, HANG_UP, handled
 from brenner.server.memory import give_back_large_blocks
 from brenner.server.settings import ServeSettings
+from brenner.services.workspace import Desk
 from brenner.web.entrance import Entrance
 from brenner.web.lab.door import Door
 from brenner.web.reading import Reading
 from brenner.web.site import About, Client, Site
-from brenner.workflows.desk import Desk
 
 CUT, INTERRUPTED = 3, 130
 _LAST_SECONDS = 2.0  # to put things away, once the time for what was under way is over

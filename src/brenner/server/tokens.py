@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.workflows.credentials import TOKEN
+from brenner.services.identity import TOKEN
 
 _MOST = 4096
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

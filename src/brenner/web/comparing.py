@@ -6,11 +6,11 @@ from brenner.artifact.diff import diff
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.model import Refused
 from brenner.protocol.messages import iso
+from brenner.services.versions import Side, side_of_nothing
 from brenner.web import links
 from brenner.web.looks import SEEN, Look, seen
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.compare_versions import Side, side_of_nothing
 
 
 class Asked(NamedTuple):

@@ -4,11 +4,11 @@ from brenner.artifact.serialize import artifact_json
 from brenner.artifact.state import ledger_json
 from brenner.mail.model import Stored, stored_json
 from brenner.protocol.messages import iso
+from brenner.services.versions import history_json
 from brenner.session.overview import status_json
 from brenner.web import links
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.versions_json import history_json
 
 FORMAT = 1
 _MOST_BODIES = 64 * 2**20  # characters of all bodies together; beyond, each has its address alone

@@ -11,6 +11,10 @@ from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.model import Refused
 from brenner.lint.linter import lint
 from brenner.protocol.thread_ids import classify_thread_id
+from brenner.services.compile import readable_source
+from brenner.services.persist import persistence_of
+from brenner.services.sessions import read_session_file
+from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.session.compiled_message import statistics
 from brenner.session.model import SessionStatus
 from brenner.session.overview import status_json
@@ -23,10 +27,6 @@ from brenner.web.frame_rail import rail
 from brenner.web.page import Document
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.persist import persistence_of
-from brenner.workflows.session_files import read_session_file
-from brenner.workflows.source_text import readable_source
-from brenner.workflows.versions import LoadedVersion, Target, load_version
 
 # Of each list of the status; a session may owe thousands of ACKs
 _MOST_LISTED = 50

@@ -18,10 +18,10 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID
+from brenner.services.blame import Row, item_rows, row_json
 from brenner.text import cut
 from brenner.web import links
 from brenner.web.page import Document
-from brenner.workflows.authorship import Row, item_rows, row_json
 
 _MOST_FINDINGS = 10  # of the linter at one item
 _MOST_REPLACED = 600  # characters in a margin note; the item's own page has all of it

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from brenner.mail.model import Stored
+from brenner.services.sessions import Followed
+from brenner.services.workspace import Desk
 from brenner.web.place import Place, place_after, place_of
-from brenner.workflows.desk import Desk
-from brenner.workflows.session_status import Followed
 
 MOST_SESSIONS = 100
 MOST_MESSAGES = 40_000  # of all of them together

@@ -11,11 +11,11 @@ from brenner.artifact.model import Item, Reference
 from brenner.lint.context import SourceText
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid
+from brenner.services.compile import readable_source
+from brenner.services.sessions import read_session_file
 from brenner.web import links
 from brenner.web.item_view import Scene
 from brenner.web.visit import Visit
-from brenner.workflows.session_files import read_session_file
-from brenner.workflows.source_text import readable_source
 
 _SECTION, _BETWEEN = "§", " "
 

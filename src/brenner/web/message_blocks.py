@@ -13,10 +13,10 @@ from brenner.markdown.blocks import Block
 from brenner.protocol.delta.parse import could_hold_strays, read_blocks
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.message_types import DELTA
+from brenner.services.version_store import filed
 from brenner.session.versions import asides_of
 from brenner.web.page import Document
 from brenner.web.reading import Session
-from brenner.workflows.chains import filed
 
 _ASIDE, _UNKNOWN = "aside", "unknown"
 _NOT_CONTRIBUTED = "no contribution"

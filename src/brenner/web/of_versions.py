@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from brenner.artifact.render import render_artifact
 from brenner.lint.linter import LintReport, lint
+from brenner.services.compile import readable_source, source_of
+from brenner.services.persist import version_digest
+from brenner.services.sessions import Followed
+from brenner.services.version_store import VersionLedger, ledgers_in, version_texts
+from brenner.services.versions import LoadedVersion, Target, load_version
+from brenner.services.workspace import Desk
 from brenner.session.rebuild import text_hash
 from brenner.session.status import Survival, survivals
 from brenner.session.versions import Chain
 from brenner.web.worked_out import Few, worked_out
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import VersionLedger, ledgers_in
-from brenner.workflows.persist import version_digest
-from brenner.workflows.session_status import Followed
-from brenner.workflows.source_text import readable_source, source_of
-from brenner.workflows.version_texts import version_texts
-from brenner.workflows.versions import LoadedVersion, Target, load_version
 
 MOST_VERSIONS = 4  # of a session, beside the latest
 

@@ -14,6 +14,12 @@ from brenner.lint.linter import LintReport
 from brenner.mail.model import Stored
 from brenner.mail.open import store_of
 from brenner.protocol.messages import in_thread_order
+from brenner.services.persist import Persistence, persistence_of
+from brenner.services.references import load_graph
+from brenner.services.sessions import Followed, Listing, listing, load_status, with_news
+from brenner.services.version_store import VersionLedger, gathered
+from brenner.services.versions import History, LoadedVersion, history_of
+from brenner.services.workspace import Desk
 from brenner.session.participants import Round, rounds_of
 from brenner.session.references import ReferenceGraph
 from brenner.session.refused_blocks import BlockPlace
@@ -23,13 +29,6 @@ from brenner.web.of_versions import OfVersions
 from brenner.web.place import Place, place_of
 from brenner.web.store import Store
 from brenner.web.worked_out import AWhile, Few, once, worked_out
-from brenner.workflows.check_references import load_graph
-from brenner.workflows.desk import Desk
-from brenner.workflows.ledgers import VersionLedger, gathered
-from brenner.workflows.persist import Persistence, persistence_of
-from brenner.workflows.session_status import Followed, load_status, with_news
-from brenner.workflows.sessions import Listing, listing
-from brenner.workflows.versions import History, LoadedVersion, history_of
 
 _T = TypeVar("_T")
 _LONG = 500  # messages

@@ -5,12 +5,12 @@ from itertools import islice
 from typing import cast
 
 from brenner.protocol.messages import iso
+from brenner.services.versions import history_json
 from brenner.web.comparing import before, side
 from brenner.web.frame import session_document
 from brenner.web.pages.diff_items import items_document
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.versions_json import history_json
 
 _MOST_COMPARED = 30  # versions of which every change is shown; of older ones the sentence
 _MOST_MESSAGES = 5_000

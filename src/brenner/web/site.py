@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from brenner.services.workspace import Desk
 from brenner.web.reading import Reading
-from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
     from brenner.web.entrance import Entrance

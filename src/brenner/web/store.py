@@ -16,8 +16,8 @@ import anyio.to_thread
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.codes.web import MAIL_AWAY
 from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
+from brenner.services.workspace import Desk
 from brenner.web.place import Place, place_of
-from brenner.workflows.desk import Desk
 
 _PATIENCE = 5.0  # seconds until a store that says nothing is taken for one that is away
 _ASKED_EVERY = 1.0  # seconds, while it is away

@@ -16,8 +16,12 @@ from brenner.cli.serve_url import serve_url
 from brenner.config import Project, find_project
 from brenner.diagnostics.model import Refused
 from brenner.mail.rules import name_refusal
-from brenner.workflows.agent_config import (
+from brenner.services.doctor.common import is_here
+from brenner.services.identity import (
     CLIENTS,
+    SECRET,
+    SECRET_HEADER,
+    TOKEN,
     Connection,
     Endpoint,
     Program,
@@ -25,10 +29,8 @@ from brenner.workflows.agent_config import (
     first_words,
     snippet_for,
 )
-from brenner.workflows.credentials import SECRET, SECRET_HEADER, TOKEN
-from brenner.workflows.doctor_way import is_here
-from brenner.workflows.init_project import is_set_up
-from brenner.workflows.stage import store_of_panes
+from brenner.services.init_project import is_set_up
+from brenner.services.spawn_agents import store_of_panes
 
 FINE = 0
 _NO_PROJECT = (

@@ -13,9 +13,8 @@ from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Ability
-from brenner.workflows.credentials import SECRET
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import claim, renew
+from brenner.services.identity import SECRET, claim, renew
+from brenner.services.workspace import Desk
 
 
 @click.command(

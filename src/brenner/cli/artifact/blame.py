@@ -24,7 +24,7 @@ from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Change
-    from brenner.workflows.authorship import Row
+    from brenner.services.blame import Row
 
 _COLUMNS = (
     Column("Field", least=18),
@@ -65,8 +65,8 @@ def blame(
     altered in the store.
     """
     from brenner.cli.artifact.known import with_authors
-    from brenner.workflows.authorship import row_json
-    from brenner.workflows.trusting import trusts
+    from brenner.services.blame import row_json
+    from brenner.services.identity import trusts
 
     with Reader(settings) as reader:
         read = reader.read(target, with_state=True)
@@ -97,7 +97,7 @@ def _has_altered(row: "Row") -> bool:
 def _found(loaded: Loaded, place: str | None) -> "list[Row]":
     """The rows that were asked for; that there are none is refused."""
     from brenner.cli.artifact.items import find_item, no_such
-    from brenner.workflows.authorship import asked_for, item_rows, rows
+    from brenner.services.blame import asked_for, item_rows, rows
 
     state = loaded.version.state if loaded.version else None
     changes = state.blame if state else {}

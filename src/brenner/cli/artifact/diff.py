@@ -110,12 +110,12 @@ def _read(reader: Reader, name: str) -> Loaded | Diagnostic:
 
 def _version(reader: Reader, thread_id: str, number: int) -> Loaded:
     """A version of the thread; v0 is the empty artifact before the first one (R11)."""
-    from brenner.workflows.versions import Target
+    from brenner.services.versions import Target
 
     name = version_name(thread_id, number)
     if number:
         return reader.version(Target(thread_id, number), name)
-    from brenner.workflows.compare_versions import side_of_nothing
+    from brenner.services.versions import side_of_nothing
 
     nothing = side_of_nothing(thread_id)
     return Loaded(name, name, nothing.artifact, nothing.text)

@@ -20,7 +20,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.workflows.versions import History, ListedVersion
+    from brenner.services.versions import History, ListedVersion
 
 _BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
 _SHORT_HASH = 12
@@ -53,12 +53,12 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     A COMPILED message that is no version is listed too, with the reason. Exit code 1: nobody has
     written to the thread.
     """
-    from brenner.workflows.versions import history as versions_of
+    from brenner.services.versions import history as versions_of
 
     with Reader(settings) as reader:
         found = versions_of(reader.desk, thread_of(thread))
     if settings.as_json:
-        from brenner.workflows.versions_json import history_json
+        from brenner.services.versions import history_json
 
         write_json(history_json(found))
     else:

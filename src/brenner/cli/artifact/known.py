@@ -20,7 +20,7 @@ def with_authors(reader: Reader, loaded: Loaded) -> Loaded:
 
 
 def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
-    from brenner.workflows.chains import altered_in_thread
+    from brenner.services.version_store import altered_in_thread
 
     if loaded.version is None:
         return loaded
@@ -30,7 +30,7 @@ def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
 
 
 def _version_of(reader: Reader, loaded: Loaded) -> Loaded:
-    from brenner.workflows.versions import Target
+    from brenner.services.versions import Target
 
     session, number = loaded.thread_id, loaded.number
     if not session or number is None or not is_valid(session):

@@ -25,7 +25,7 @@ from brenner.mail.model import Trust
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.workflows.ledgers import VersionLedger
+    from brenner.services.version_store import VersionLedger
 
 _BELOW = "      "
 _COLUMNS = (
@@ -101,7 +101,7 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
         from brenner.cli.artifact.known import with_authors
-        from brenner.workflows.trusting import trusts
+        from brenner.services.identity import trusts
 
         loaded = with_authors(reader, read)
         found = _found(reader, loaded, of_all=of_all)
@@ -125,7 +125,7 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
 
 
 def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLedger, ...]":
-    from brenner.workflows.ledgers import VersionLedger, ledger_of, ledgers
+    from brenner.services.version_store import VersionLedger, ledger_of, ledgers
 
     if of_all:
         return ledgers(reader.desk, loaded.thread_id or "")

@@ -25,7 +25,7 @@ def project_source(reader: Reader, loaded: Loaded) -> Source:
     """The source text of the project that a version belongs to; a file belongs to none."""
     if loaded.version is None:
         return NO_SOURCE
-    from brenner.workflows.source_text import source_text_of
+    from brenner.services.compile import source_text_of
 
     try:
         return Source(source_text_of(reader.desk.project), ())

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from brenner.artifact.format import ParsedArtifact
     from brenner.artifact.model import Artifact
     from brenner.artifact.state import Conflict
-    from brenner.workflows.desk import Desk
-    from brenner.workflows.versions import LoadedVersion, Target
+    from brenner.services.versions import LoadedVersion, Target
+    from brenner.services.workspace import Desk
 
 FILE = "file"
 _AT = "@"
@@ -130,7 +130,7 @@ class Reader:
 
     def version(self, target: "Target", given: str, *, with_state: bool = False) -> Loaded:
         """A version of a thread."""
-        from brenner.workflows.versions import load_version
+        from brenner.services.versions import load_version
 
         loaded = load_version(self.desk, target, with_state=with_state)
         name = version_name(loaded.thread_id, loaded.number)
@@ -146,7 +146,7 @@ def target_of(name: str) -> "Target | None":
     """The thread that is meant; None where it is a file, there or not."""
     if name == STANDARD_INPUT or "/" in name or (_AT not in name and _is_file(name)):
         return None
-    from brenner.workflows.versions import parse_target
+    from brenner.services.versions import parse_target
 
     target = parse_target(name)
     if target is None:

@@ -28,8 +28,8 @@ from brenner.protocol.thread_ids import cross_reference
 from brenner.text import visible
 
 if TYPE_CHECKING:
-    from brenner.workflows.desk import Desk
-    from brenner.workflows.versions import Target, Verification, VerifiedVersion
+    from brenner.services.versions import Target, Verification, VerifiedVersion
+    from brenner.services.workspace import Desk
 
 _PATIENCE = 1.0  # seconds without a word
 _SHOWN_HASH = 12
@@ -81,7 +81,7 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
     asked = _asked_for(result, target.version)
     if not asked:
         _refuse(result, target)
-    from brenner.workflows.versions_json import is_verified, verification_json
+    from brenner.services.versions import is_verified, verification_json
 
     if settings.as_json:
         source = str(taken) if taken else None
@@ -111,7 +111,7 @@ def _verified(
     desk: "Desk", target: "Target", archive: str | None, *, files: bool
 ) -> "tuple[Path | None, Verification]":
     """What was rebuilt, and from which archive, if from one."""
-    from brenner.workflows.versions import verify as rebuild_all
+    from brenner.services.versions import verify as rebuild_all
 
     if archive is not None:
         return Path(archive), rebuild_all(desk, target.thread_id, Path(archive), files=files)
@@ -183,7 +183,7 @@ def _lines(
         yield fold(start, [verdict, Piece(f"  SHA-256 {sha}", DIM)], INDENT, out)
         if each.difference:
             yield fold([Piece(INDENT * 3)], [Piece(f"{each.difference}.")], INDENT * 3, out)
-    from brenner.workflows.versions_json import verification_words
+    from brenner.services.versions import verification_words
 
     wrong = [each for each in asked if not each.ok]
     yield fold([], [Piece(verification_words(asked, result.altered))], "", out)

@@ -13,9 +13,9 @@ from brenner.cli.sentences import advise, joined, say
 from brenner.mail.model import Sent, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
+from brenner.services.acknowledge import acknowledge
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.acknowledge import acknowledge
-from brenner.workflows.desk import Desk
 
 
 @click.command(

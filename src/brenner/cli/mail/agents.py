@@ -20,8 +20,8 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, sentence
 from brenner.mail.mailbox import Ability
 from brenner.mail.model import Agent, agent_json
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.desk import Desk
 
 _COLUMNS = (
     Column("Name"),

@@ -8,15 +8,15 @@ import click
 from brenner.cli.reading import STANDARD_INPUT, read_text
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.messages import Message, render_message_file
-from brenner.workflows import drafts
-from brenner.workflows.desk import Desk
+from brenner.services import send as drafts
+from brenner.services.workspace import Desk
 
 _OPTION_OF_PART = {
     drafts.THREAD: "--thread",
     drafts.FROM: "--as",
     drafts.TO: "--to",
     drafts.SUBJECT: "--subject",
-    drafts.ACK: "--ack-required",
+    drafts.DRAFTS_ACK: "--ack-required",
     drafts.BODY: "--body",
     drafts.WHOLE: "message",
 }

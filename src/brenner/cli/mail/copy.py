@@ -21,7 +21,7 @@ from brenner.store_url import shown
 from brenner.text import grouped
 
 if TYPE_CHECKING:
-    from brenner.workflows.copy_mail import Amount, Copied
+    from brenner.services.copy_mail import Amount, Copied
 
 _MOST_NUMBERS = 8
 _MOST_VERSIONS = 8
@@ -54,7 +54,7 @@ def copy(settings: Settings, source: str | None, target: str | None, force: bool
     Exit code 0: all of it is there; 1: something was refused, is missing or differs; 3: a store
     cannot be used.
     """
-    from brenner.workflows.copy_mail import copy_mail
+    from brenner.services.copy_mail import copy_mail
 
     if source is None and target is None:
         message = "Say where to copy the mail (--to STORE), or where it is (--from STORE)."
@@ -126,7 +126,7 @@ def _document(done: "Copied", target: Project) -> dict[str, object]:
 
 def _setting(target: Project) -> str | None:
     """The line for the settings; None where it is the default store."""
-    from brenner.workflows.init_project import store_setting
+    from brenner.services.init_project import store_setting
 
     setting = store_setting(target)
     return setting.line if setting else None
@@ -206,7 +206,7 @@ def _verdict(done: "Copied") -> str:
 
 
 def _next(target: Project, *, is_own: bool) -> str:
-    from brenner.workflows.init_project import store_setting
+    from brenner.services.init_project import store_setting
 
     setting = None if is_own else store_setting(target)
     if setting is None:

@@ -13,9 +13,9 @@ from brenner.config import Project, find_project
 from brenner.diagnostics.model import Refused
 from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
+from brenner.services.init_project import about_operator, check_folder
+from brenner.services.workspace import Desk, desk_in
 from brenner.text import visible
-from brenner.workflows.desk import Desk, desk_in
-from brenner.workflows.init_project import about_operator, check_folder
 
 FINE, CONTENT, UNREADABLE = 0, 1, 2
 

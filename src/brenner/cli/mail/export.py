@@ -15,8 +15,8 @@ from brenner.cli.progress import watched
 from brenner.cli.reading import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.sentences import advise, say
 from brenner.cli.whole_file import check_free, write_whole
+from brenner.services.archive import Form, export_archive
 from brenner.text import visible
-from brenner.workflows.transfer import Form, export_archive
 
 _FORM_OF_ENDING: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 

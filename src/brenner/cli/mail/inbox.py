@@ -28,8 +28,8 @@ from brenner.config import Project
 from brenner.mail.model import InboxFilter, InboxPage, Received, next_before, received_json
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.desk import Desk
 
 _TOLD_AFTER = 1.0  # seconds of waiting that nobody needs to be told of
 _LONGEST_WAIT = 7 * 24 * 3600

@@ -19,9 +19,9 @@ from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.sentences import advice, joined, say, sentence
 from brenner.mail.model import Sent, stored_json
 from brenner.protocol.messages import exact, iso, span
+from brenner.services.acknowledge import Pending, escalate, pending, resend
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.desk import Desk
-from brenner.workflows.pending import Pending, escalate, pending, resend
 
 _COLUMNS = (
     Column("Owes", least=14),

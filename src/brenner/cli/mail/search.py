@@ -24,7 +24,7 @@ from brenner.cli.sentences import advice, sentence
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import Query, parse_query
-from brenner.workflows.desk import Desk
+from brenner.services.workspace import Desk
 
 
 @click.command(

@@ -18,8 +18,8 @@ from brenner.mail.mailbox import Ability
 from brenner.mail.model import Sent, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.validate import Report
+from brenner.services.send import Outcome, SendOptions, send_text
 from brenner.text import visible
-from brenner.workflows.send import Outcome, SendOptions, send_text
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 _NOT_SENT = {"sent": False, "duplicate": False, "message": None, "corrected": None}

@@ -21,7 +21,7 @@ from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.jsonl import HOPELESS
 from brenner.mail.model import Restored
 from brenner.mail.open import store_of
-from brenner.workflows.transfer import (
+from brenner.services.archive import (
     Form,
     ImportOptions,
     archive_lines,

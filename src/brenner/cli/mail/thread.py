@@ -16,8 +16,8 @@ from brenner.cli.sentences import sentence, thread_argument
 from brenner.mail.model import Delivery, Stored, ThreadPage, delivered_json
 from brenner.mail.rules import unknown_thread
 from brenner.protocol.messages import render_message_file
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.desk import Desk
 
 
 class _Read(NamedTuple):

@@ -10,9 +10,9 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advise, say
+from brenner.services.references import Checked, CheckedReferences, check_references
 from brenner.session.references import Edge, Leads
 from brenner.text import grouped
-from brenner.workflows.check_references import Checked, CheckedReferences, check_references
 
 
 @click.command(

@@ -17,6 +17,7 @@ from brenner.cli.refs.item_lines import (
 )
 from brenner.cli.sentences import advice, sentence
 from brenner.protocol.delta.schema import RELATIONS
+from brenner.services.genealogy import Followed
 from brenner.session.genealogy import (
     ARROWS,
     Between,
@@ -35,7 +36,6 @@ from brenner.session.model import Phase
 from brenner.session.references import Edge, ReferenceGraph
 from brenner.session.status_text import PHASE_WORDS
 from brenner.text import visible
-from brenner.workflows.genealogy import Followed
 
 _INDENT = "  "
 _TITLES = {Direction.ANCESTORS: "Comes from", Direction.DESCENDANTS: "What came of it"}

@@ -13,8 +13,8 @@ from brenner.cli.sentences import say
 from brenner.diagnostics.model import Summary, worst_first
 
 if TYPE_CHECKING:
+    from brenner.services.genealogy import Followed
     from brenner.session.genealogy import Direction
-    from brenner.workflows.genealogy import Followed
 
 FINE = 0
 
@@ -62,7 +62,7 @@ def graph(settings: Settings, thread: str, item: str | None, **options: "bool | 
     from brenner.cli.artifact.targets import thread_of
     from brenner.cli.mail.desk import desk
     from brenner.cli.progress import Progress
-    from brenner.workflows.genealogy import Asked, follow
+    from brenner.services.genealogy import Asked, follow
 
     ways = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
     asked = Asked(thread_of(thread), item, ways, options["depth"])

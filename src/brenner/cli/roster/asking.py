@@ -12,8 +12,8 @@ from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary
 from brenner.protocol.roster_resolve import Resolved
+from brenner.services.rosters import RosterWish, resolve_roster
 from brenner.text import visible
-from brenner.workflows.rosters import RosterWish, resolve_roster
 
 FINE = 0
 HERE = "roster"

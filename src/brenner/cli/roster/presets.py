@@ -12,8 +12,8 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.roster.asking import exit_code, project_of, verdict, without_ticks, write_found
 from brenner.protocol.roster_config import preset_json
+from brenner.services.rosters import ListedPreset, list_presets
 from brenner.text import visible
-from brenner.workflows.rosters import ListedPreset, list_presets
 
 _INDENT = "    "
 _COLUMNS = (

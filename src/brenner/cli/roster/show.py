@@ -25,8 +25,8 @@ from brenner.cli.sentences import advice, joined, sentence
 from brenner.protocol.roster import PresetEntry, RosterEntry
 from brenner.protocol.roster_config import entry_json, preset_json, roster_json
 from brenner.protocol.roster_resolve import Origin, Resolved
+from brenner.services.rosters import RosterWish
 from brenner.text import visible
-from brenner.workflows.rosters import RosterWish
 
 _COLUMNS = (
     Column("Agent", least=10),

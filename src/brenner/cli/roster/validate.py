@@ -21,7 +21,7 @@ from brenner.cli.roster.asking import (
 from brenner.cli.roster_options import roster_options
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.roster import ValidationResult
-from brenner.workflows.rosters import RosterWish, check_roster_text
+from brenner.services.rosters import RosterWish, check_roster_text
 
 
 @click.command(

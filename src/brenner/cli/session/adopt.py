@@ -11,7 +11,7 @@ from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise, say, thread_argument
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
-from brenner.workflows.adopt_thread import adopt_thread
+from brenner.services.decisions import adopt_thread
 
 
 @click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"))

@@ -12,9 +12,9 @@ from brenner.cli.output import note_done, write_json
 from brenner.cli.sentences import advise, say, thread_argument
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
+from brenner.services.decisions import Dismissed
+from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.text import visible
-from brenner.workflows.dismiss import Dismissed
-from brenner.workflows.dismiss import dismiss as dismiss_blocks
 
 _WHICH = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 

@@ -14,11 +14,10 @@ from brenner.cli.sentences import advise
 from brenner.cli.serve_url import VARIABLE, pages_url
 from brenner.protocol.messages import exact
 from brenner.server.tokens import read_token
+from brenner.services.identity import OURS, THEIRS, TOKEN, who_listens
+from brenner.services.sessions import load_status
 from brenner.web import links
 from brenner.web.guests import link as signed
-from brenner.workflows.credentials import TOKEN
-from brenner.workflows.liveness import OURS, THEIRS, who_listens
-from brenner.workflows.session_status import load_status
 
 _DAYS, _MOST_DAYS = 7, 366
 _SECONDS = 2.0

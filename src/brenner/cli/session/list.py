@@ -14,6 +14,7 @@ from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.progress import Progress
 from brenner.cli.sentences import advice, joined, sentence, thread_argument
+from brenner.services.sessions import Listing, listing
 from brenner.session.model import Phase
 from brenner.session.overview import (
     NO_SESSIONS,
@@ -29,7 +30,6 @@ from brenner.session.overview import (
     summary_words,
     urgent_first,
 )
-from brenner.workflows.sessions import Listing, listing
 
 _MOST_SHOWN = 50
 _CONVERSATION = "conversation"
@@ -86,7 +86,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     if is_line:
         sys.stdout.write(summary_words(counts(found.sessions.values(), now, deadline)) + "\n")
         return FINE
-    from brenner.workflows.session_files import only_in_files  # a line does without
+    from brenner.services.sessions import only_in_files  # a line does without
 
     only_files = only_in_files(here.project, found.sessions)
     fitting = sorted(filter(ask.fits, found.sessions.values()), key=ask.order)

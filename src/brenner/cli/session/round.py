@@ -16,11 +16,11 @@ from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Ability
 
 if TYPE_CHECKING:
-    from brenner.workflows.attended import Attended, NeighbourWish
-    from brenner.workflows.desk import Desk
-    from brenner.workflows.next_round import RoundOptions
-    from brenner.workflows.rosters import RosterWish
-    from brenner.workflows.started import Started
+    from brenner.services.next_round import RoundOptions
+    from brenner.services.rosters import RosterWish
+    from brenner.services.spawn_agents import Attended, NeighbourWish
+    from brenner.services.start_session import Started
+    from brenner.services.workspace import Desk
 
     _Done = tuple[Started, Attended | None]
 
@@ -90,7 +90,7 @@ def round_(
     if isinstance(texts, Unreadable):
         return report_unreadable(texts, settings)
     from brenner.cli.session.start_report import report
-    from brenner.workflows.next_round import RoundOptions
+    from brenner.services.next_round import RoundOptions
 
     options = RoundOptions(
         wish=wish,
@@ -128,9 +128,9 @@ def _run(
     settings: Settings, thread: str, options: "RoundOptions", neighbours: "NeighbourWish"
 ) -> "_Done":
     """Start it; what can be known to fail is found out before anybody is registered or asked."""
-    from brenner.workflows.attend import after_mail, check_ahead
-    from brenner.workflows.next_round import start_round
-    from brenner.workflows.started import Status
+    from brenner.services.next_round import start_round
+    from brenner.services.spawn_agents import after_mail, check_ahead
+    from brenner.services.start_session import Status
 
     with desk(settings) as here:
         if options.dry_run or _is_tried_first(here, neighbours):

@@ -10,7 +10,7 @@ from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
 from brenner.cli.session.show_view import document, lines
-from brenner.workflows.cross_references import whereabouts
+from brenner.services.genealogy import whereabouts
 
 
 @click.command(

@@ -11,9 +11,9 @@ from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import Bead
 from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
+from brenner.services.genealogy import ArtifactFile, MailThread, Whereabouts
+from brenner.services.spawn_agents import NTM, TMUX, Terminal
 from brenner.text import counted, visible
-from brenner.workflows.cross_references import ArtifactFile, MailThread, Whereabouts
-from brenner.workflows.neighbours import NTM, TMUX, Terminal
 
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}

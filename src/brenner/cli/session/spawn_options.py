@@ -24,7 +24,7 @@ def neighbour_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(*args: object, **options: Any) -> Any:
-        from brenner.workflows.attended import NeighbourWish  # help needs no workflows
+        from brenner.services.spawn_agents import NeighbourWish  # help needs no workflows
 
         wish = NeighbourWish(
             options.pop("spawn"), options.pop("broadcast"), bool(options.get("dry_run"))

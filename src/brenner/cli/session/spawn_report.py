@@ -6,8 +6,8 @@ from typing import TextIO
 
 from brenner.cli.output import write_diagnostics
 from brenner.cli.sentences import advice, joined, sentence
+from brenner.services.spawn_agents import Attended, Spawned, Told
 from brenner.text import visible
-from brenner.workflows.attended import Attended, Spawned, Told
 
 
 def write_attended(done: Attended) -> None:

@@ -24,10 +24,10 @@ from brenner.mail.mailbox import Ability
 from brenner.mail.open import Store, store_of
 
 if TYPE_CHECKING:
-    from brenner.workflows.attended import Attended, NeighbourWish
-    from brenner.workflows.desk import Desk
-    from brenner.workflows.rosters import RosterWish
-    from brenner.workflows.start_session import Started, StartOptions
+    from brenner.services.rosters import RosterWish
+    from brenner.services.spawn_agents import Attended, NeighbourWish
+    from brenner.services.start_session import Started, StartOptions
+    from brenner.services.workspace import Desk
 
     _Done = tuple[Started, Attended | None]
 
@@ -110,7 +110,7 @@ def start(
         return report_unreadable(texts, settings)
     _check_asked(texts)
     from brenner.cli.session.start_report import report
-    from brenner.workflows.start_session import StartOptions
+    from brenner.services.start_session import StartOptions
 
     options = StartOptions(
         question=texts["question"],
@@ -133,7 +133,7 @@ def start(
 
 def _run(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish") -> "_Done":
     """Start it; where there is no store yet only a session that is not refused makes one."""
-    from brenner.workflows.start_session import Status, start_session
+    from brenner.services.start_session import Status, start_session
 
     if options.dry_run:
         with desk(settings) as here:
@@ -152,7 +152,7 @@ def _run(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish
 
 def _run_there(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish") -> "_Done":
     """Start it where names belong to a server: what is refused makes nobody known, either."""
-    from brenner.workflows.start_session import Status, start_session
+    from brenner.services.start_session import Status, start_session
 
     with desk(settings) as here:
         _check_ahead(here, options, neighbours)
@@ -167,8 +167,8 @@ def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWi
     """Refuse an opening that is known to fail; what is wrong with the roster is told later."""
     if not neighbours:
         return
-    from brenner.workflows.attend import check_ahead
-    from brenner.workflows.rosters import resolve_roster
+    from brenner.services.rosters import resolve_roster
+    from brenner.services.spawn_agents import check_ahead
 
     resolved = resolve_roster(here.project, os.environ, options.wish)
     names = () if resolved.errors else resolved.recipients
@@ -178,13 +178,13 @@ def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWi
 
 def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":
     """What was done for the mail, and then for the agents in a terminal."""
-    from brenner.workflows.start_session import Status
+    from brenner.services.start_session import Status
 
     if done.status is not Status.DRY_RUN:
         _note(done)
     if not neighbours:
         return done, None
-    from brenner.workflows.attend import after_mail
+    from brenner.services.spawn_agents import after_mail
 
     return done, after_mail(here, done, neighbours)
 

@@ -16,11 +16,9 @@ from brenner.cli.sentences import advice, advise, joined, say, sentence, thread_
 from brenner.cli.session.spawn_report import write_attended
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Summary
+from brenner.services.spawn_agents import Attended, started_json, what_became
+from brenner.services.start_session import Addressed, Started, State, Status
 from brenner.text import visible
-from brenner.workflows.attended import Attended
-from brenner.workflows.send_kickoffs import Addressed, State
-from brenner.workflows.start_session import Started, Status
-from brenner.workflows.started_json import started_json, what_became
 
 
 def report(done: Started, attended: Attended | None = None, *, as_json: bool, pager: bool) -> int:

@@ -11,8 +11,8 @@ from brenner.cli.mail.desk import FINE, desk
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import Reporting, write_json
 from brenner.cli.paging import pager_option, write_lines
+from brenner.services.workspace import Desk
 from brenner.text import visible
-from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
     from brenner.cli.session.status_view import Screen
@@ -69,7 +69,7 @@ def status(
 
 def _line(here: Desk, thread_id: str) -> str:
     from brenner.cli.session.status_line import line, short_id
-    from brenner.workflows.sessions import one_overview
+    from brenner.services.sessions import one_overview
 
     overview = one_overview(here, thread_id)
     if overview is None:
@@ -81,8 +81,8 @@ def _line(here: Desk, thread_id: str) -> str:
 def _check_known(here: Desk, thread_id: str) -> None:
     """Refuse what is no thread's ID, and a thread that nobody has written to."""
     from brenner.mail.rules import unknown_thread
-    from brenner.workflows.chains import check_usable
-    from brenner.workflows.session_status import with_its_file
+    from brenner.services.sessions import with_its_file
+    from brenner.services.version_store import check_usable
 
     check_usable(thread_id)
     if not here.mailbox.thread(thread_id, limit=1).position:
@@ -92,11 +92,11 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.cli.session.status_view import Screen
+    from brenner.services.identity import unverified_in
+    from brenner.services.references import unresolved
+    from brenner.services.sessions import load_status
+    from brenner.services.spawn_agents import bead_of
     from brenner.session.status import told_of_refusals
-    from brenner.workflows.neighbours import bead_of
-    from brenner.workflows.references import unresolved
-    from brenner.workflows.session_status import load_status
-    from brenner.workflows.trusting import unverified_in
 
     found = load_status(here, thread_id)
     nowhere = unresolved(here, found.chain.state.artifact)
@@ -113,8 +113,8 @@ def _reader(here: Desk) -> "Reader":
 
 def _only_session(here: Desk) -> str:
     """The session that is not complete, if there is just one; the only one that there is."""
+    from brenner.services.sessions import overviews
     from brenner.session.model import Phase
-    from brenner.workflows.sessions import overviews
 
     sessions = {key: each.phase for key, each in overviews(here).items() if each.phase}
     going_on = [key for key, phase in sessions.items() if phase is not Phase.COMPLETE]

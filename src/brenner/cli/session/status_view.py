@@ -21,6 +21,7 @@ from brenner.cli.session.status_open import (
 from brenner.cli.session.status_words import turn_pieces
 from brenner.diagnostics.model import Diagnostic
 from brenner.integrations.programs import Bead
+from brenner.services.identity import Unverified
 from brenner.session.model import LatestVersion, Participant, Phase, SessionStatus
 from brenner.session.overview import status_json
 from brenner.session.status_text import (
@@ -33,7 +34,6 @@ from brenner.session.status_text import (
     since_words,
 )
 from brenner.text import counted, visible
-from brenner.workflows.trusting import Unverified
 
 _NOTICE, _POSITIVE = STYLE_OF_TYPE["QUESTION"], STYLE_OF_TYPE["COMPILED"]
 # What keeps the session from going on has a mark besides its words

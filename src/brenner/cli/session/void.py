@@ -12,9 +12,9 @@ from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise, say, thread_argument
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
+from brenner.services.decisions import void_version
+from brenner.services.versions import parse_target
 from brenner.text import visible
-from brenner.workflows.versions import parse_target
-from brenner.workflows.void_version import void_version
 
 
 @click.command("void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"))

@@ -18,10 +18,9 @@ from brenner.cli.session.watch_json import JsonView, write_line
 from brenner.cli.session.watch_stopping import Stopping
 from brenner.cli.session.watch_view import View
 from brenner.diagnostics.model import BrennerError
+from brenner.services.watch import Event, Made, Quiet, WatchOptions
+from brenner.services.watch import watch as follow
 from brenner.session.model import Phase
-from brenner.workflows.watch import WatchOptions
-from brenner.workflows.watch import watch as follow
-from brenner.workflows.watch_events import Event, Made, Quiet
 
 _COMPILING = "The compile is finished first; Ctrl-C again breaks it off."
 

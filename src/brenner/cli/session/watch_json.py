@@ -10,11 +10,8 @@ from brenner.config import ACK_DEADLINE
 from brenner.diagnostics.model import Diagnostic, Summary, Unavailable
 from brenner.mail.model import stored_json
 from brenner.protocol.messages import iso
-from brenner.session.model import SessionStatus
-from brenner.session.overview import overview_json, status_json
-from brenner.workflows.compiled_json import compiled_json
-from brenner.workflows.watch import WatchOptions
-from brenner.workflows.watch_events import (
+from brenner.services.compile import compiled_json
+from brenner.services.watch import (
     Back,
     Came,
     Event,
@@ -24,7 +21,10 @@ from brenner.workflows.watch_events import (
     PhaseChanged,
     Quiet,
     Watching,
+    WatchOptions,
 )
+from brenner.session.model import SessionStatus
+from brenner.session.overview import overview_json, status_json
 
 Document = dict[str, object]
 

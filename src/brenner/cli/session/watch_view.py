@@ -22,14 +22,8 @@ from brenner.cli.session.watch_words import (
 )
 from brenner.config import ACK_DEADLINE
 from brenner.protocol.messages import exact, span
-from brenner.session.model import Phase, SessionStatus
-from brenner.session.overview import urgent_first
-from brenner.session.routing import Step
-from brenner.session.status_text import PHASE_WORDS
-from brenner.text import counted, visible
-from brenner.workflows.compiled_words import what_happened
-from brenner.workflows.watch import WatchOptions
-from brenner.workflows.watch_events import (
+from brenner.services.compile import what_happened
+from brenner.services.watch import (
     Back,
     Came,
     Event,
@@ -39,7 +33,13 @@ from brenner.workflows.watch_events import (
     PhaseChanged,
     Quiet,
     Watching,
+    WatchOptions,
 )
+from brenner.session.model import Phase, SessionStatus
+from brenner.session.overview import urgent_first
+from brenner.session.routing import Step
+from brenner.session.status_text import PHASE_WORDS
+from brenner.text import counted, visible
 
 _MOST_ROWS = 20
 _INDENT = " " * 10  # as wide as a time of day and what stands after it

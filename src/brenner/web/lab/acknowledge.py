@@ -7,6 +7,7 @@ from brenner.diagnostics.model import BrennerError, Uncertain
 from brenner.mail.model import Debt, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
+from brenner.services.acknowledge import RECEIVED, Acknowledged
 from brenner.text import counted, visible
 from brenner.web import links
 from brenner.web.forms import many
@@ -16,7 +17,6 @@ from brenner.web.lab.letters import message_of
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.acknowledge import RECEIVED, Acknowledged
 
 _MOST_SHOWN = 200
 _NOTHING_CHOSEN = "Choose at least one message."

@@ -7,11 +7,9 @@ from brenner.artifact.diff import block_words, outcome_words, summary
 from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.model import Stored
+from brenner.services.compile import Compiled, Status, compiled_json, refused_in, what_happened
 from brenner.text import counted, joined
 from brenner.web.pages.diff_items import changed_items
-from brenner.workflows.compile import Compiled, Status
-from brenner.workflows.compiled_json import compiled_json
-from brenner.workflows.compiled_words import refused_in, what_happened
 
 MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
 

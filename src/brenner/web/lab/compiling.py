@@ -10,6 +10,17 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError
+from brenner.services.compile import (
+    Compiled,
+    CompileOptions,
+    Status,
+    compile_thread,
+    persisted_words,
+    what_happened,
+)
+from brenner.services.decisions import check_operator
+from brenner.services.persist import file_digest
+from brenner.services.publish import arrived_since, digest_of
 from brenner.text import visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in
@@ -21,11 +32,6 @@ from brenner.web.lab.persist_ticks import FILE, HOW, wanted
 from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.compile import Compiled, CompileOptions, Status, compile_thread
-from brenner.workflows.compiled_words import persisted_words, what_happened
-from brenner.workflows.persist_checks import file_digest
-from brenner.workflows.previewed import arrived_since, digest_of
-from brenner.workflows.void_version import check_operator
 
 _TICKS = ("strict", "reopen", "notify", "persist", *HOW)
 _POSITION, _SINCE, _SEEN = "position", "since", "seen"

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from brenner.protocol.message_types import CRITIQUE, SEVERITIES, SectionRule
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
+from brenner.services.send import SUBJECT
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.letters import (
     MORE,
@@ -22,7 +23,6 @@ from brenner.web.lab.letters import (
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.drafts import SUBJECT
 
 _MOST_ITEMS, _MOST_TITLE = 300, 120
 _OTHER = "other"

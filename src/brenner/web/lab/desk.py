@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, cast
 
 from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Trust
+from brenner.services.acknowledge import RECEIVED, Acknowledged, Acknowledgement, send_ack
+from brenner.services.workspace import Desk
 from brenner.web.forms import ONCE
 from brenner.web.visit import Visit
-from brenner.workflows.acknowledge import RECEIVED, Acknowledged, Acknowledgement, send_ack
-from brenner.workflows.desk import Desk
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent, Since

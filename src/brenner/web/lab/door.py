@@ -13,11 +13,11 @@ from hashlib import sha256
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.mailbox import Ability
+from brenner.services.identity import digest_of, is_secret_of, operator_digest
+from brenner.services.workspace import Desk
 from brenner.web.forms import TOKEN
 from brenner.web.lab.logins import Login, Logins
 from brenner.web.tries import Tries, WaitError
-from brenner.workflows.desk import Desk
-from brenner.workflows.identity import digest_of, is_secret_of, operator_digest
 
 _DIGITS = 8
 

@@ -2,7 +2,7 @@
 
 from brenner.diagnostics.model import BrennerError
 from brenner.protocol.messages import parse_message_file
-from brenner.workflows.persist import EditedByHand
+from brenner.services.persist import EditedByHand
 
 
 def edits_document(error: BrennerError) -> dict[str, object] | None:

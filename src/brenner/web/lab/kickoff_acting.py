@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from brenner.diagnostics.model import BrennerError, Diagnostic
+from brenner.services.start_session import Started, Status
 from brenner.web.forms import is_ticked
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
@@ -25,7 +26,6 @@ from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done, partly_sent
 from brenner.web.lab.roster_form import changed, read_roster_form, roster_document
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.started import Started, Status
 
 
 class Kickoffs(NamedTuple):

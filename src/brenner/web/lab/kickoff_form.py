@@ -13,12 +13,11 @@ from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.web import FIELD_EMPTY, FIELDS_CONTRADICT
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.protocol.roster import Roster, Stated, stated_faults, validate_roster_coverage
+from brenner.services.spawn_agents import started_json, what_became
+from brenner.services.start_session import Addressed, Started, State
 from brenner.text import counted, joined
 from brenner.web.lab.roster_form import RosterForm
 from brenner.web.visit import Visit
-from brenner.workflows.send_kickoffs import Addressed, State
-from brenner.workflows.started import Started
-from brenner.workflows.started_json import started_json, what_became
 
 AGENTS, QUESTION, CONTEXT, EXCERPT, SECTIONS, THREAD, REGISTER, TITLE = (
     *("agents", "question", "context", "excerpt", "sections", "thread_id", "register", "title"),

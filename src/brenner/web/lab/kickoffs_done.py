@@ -3,13 +3,12 @@
 from http import HTTPStatus
 
 from brenner.diagnostics.model import Unavailable
+from brenner.services.spawn_agents import started_json, what_became
+from brenner.services.start_session import Started, State
 from brenner.text import counted, joined, thread_argument
 from brenner.web import links
 from brenner.web.lab.action import Done
 from brenner.web.page import Document
-from brenner.workflows.send_kickoffs import State
-from brenner.workflows.started import Started
-from brenner.workflows.started_json import started_json, what_became
 
 
 def kickoffs_done(started: Started) -> Done:

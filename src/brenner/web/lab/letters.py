@@ -12,6 +12,7 @@ from brenner.mail.model import Sent, Stored, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report
+from brenner.services.send import SUBJECT, SendOptions, examine_text, placed, send_text
 from brenner.text import joined
 from brenner.web import links
 from brenner.web.forms import is_number, many
@@ -20,8 +21,6 @@ from brenner.web.lab.desk import lab_desk, lab_key
 from brenner.web.lab.kickoff_form import blank
 from brenner.web.page import Document
 from brenner.web.visit import Visit
-from brenner.workflows.drafts import SUBJECT, placed
-from brenner.workflows.send import SendOptions, examine_text, send_text
 
 MOST_OFFERED = 60  # names that a form offers; others can be written
 TO, MORE = "to", "more"

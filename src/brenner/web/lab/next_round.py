@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from brenner.diagnostics.model import Diagnostic
+from brenner.services.next_round import RoundOptions, earlier_kickoffs, round_roster, start_round
+from brenner.services.rosters import RosterWish
+from brenner.services.sessions import load_status
+from brenner.services.start_session import Started
 from brenner.web.forms import number_in
 from brenner.web.lab import kickoff_acting
 from brenner.web.lab.action import Action, Guard
@@ -14,11 +18,6 @@ from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.lab.roster_form import MOST_ROWS, roster_form_of
 from brenner.web.page import Document
 from brenner.web.visit import Visit
-from brenner.workflows.next_round import RoundOptions, start_round
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.round_roster import earlier_kickoffs, round_roster
-from brenner.workflows.session_status import load_status
-from brenner.workflows.started import Started
 
 _TEXTS = ("focus", "question", "title", "excerpt", "sections", "constraints", "outputs")
 _TICKS = ("register", "reopen")

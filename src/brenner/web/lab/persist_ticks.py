@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from brenner.services.persist import PersistOptions
 from brenner.web.forms import is_ticked
-from brenner.workflows.persist import PersistOptions
 
 HOW = ("commit", "push", "archive", "force")
 ASKED = ("persist", "commit", "push", "archive")

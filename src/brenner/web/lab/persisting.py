@@ -4,6 +4,9 @@ from http import HTTPStatus
 
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError
+from brenner.services.compile import persisted_words
+from brenner.services.persist import NO_FILE, PersistOptions, file_digest, persistence_of
+from brenner.services.versions import Foreseen, Latest, foresee, latest_of, persist_latest
 from brenner.text import counted, visible
 from brenner.web import links
 from brenner.web.forms import is_ticked, number_in
@@ -14,16 +17,6 @@ from brenner.web.lab.persist_ticks import FILE, HOW, persist_options
 from brenner.web.lab.requests import is_dry_run, takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.compiled_words import persisted_words
-from brenner.workflows.persist import PersistOptions, persistence_of
-from brenner.workflows.persist_checks import NO_FILE, file_digest
-from brenner.workflows.persist_latest import (
-    Foreseen,
-    Latest,
-    foresee,
-    latest_of,
-    persist_latest,
-)
 
 _TITLE = "Persist"
 _VERSION, _MESSAGE = "version", "message"

@@ -9,6 +9,7 @@ from brenner.mail.model import Stored
 from brenner.mail.rules import check_recipient
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject, parse_subject
+from brenner.services.send import answered_to
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_ack
 from brenner.web.lab.kickoff_form import blank
@@ -29,7 +30,6 @@ from brenner.web.lab.letters import (
 from brenner.web.lab.requests import takes
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.drafts import answered_to
 
 _RE = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
 _ASKED = {"yes": True, "no": False}

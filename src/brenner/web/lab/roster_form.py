@@ -12,10 +12,10 @@ from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Ability
 from brenner.protocol.roster import DEFAULT_3_AGENT, ROLES, Mode, RosterEntry, RosterPreset, Stated
 from brenner.protocol.roster_resolve import Resolved
+from brenner.services.rosters import ListedPreset, RosterWish, list_presets, resolve_roster
+from brenner.services.spawn_agents import commands_of
+from brenner.services.workspace import Desk
 from brenner.web.lab.requests import ROW_FIELDS
-from brenner.workflows.desk import Desk
-from brenner.workflows.rosters import ListedPreset, RosterWish, list_presets, resolve_roster
-from brenner.workflows.stage import commands_of
 
 MOST_ROWS = 50
 ADD, DROP, FILL_IN = "add", "drop", "preset"

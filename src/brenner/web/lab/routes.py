@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.model import BrennerError, Refused, Unavailable
+from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
 from brenner.web.forms import JSON, read_form, read_json
 from brenner.web.lab import acting, entering
@@ -26,7 +27,6 @@ from brenner.web.site import Site
 from brenner.web.tries import seconds_to_wait, wait_header
 from brenner.web.visit import Visit
 from brenner.web.visiting import visit_of
-from brenner.workflows.credentials import SECRET_HEADER
 
 _MOST_AT_ONCE = 8  # of its own: who waits for an action keeps nobody from reading
 _LOGIN = links.lab("login")

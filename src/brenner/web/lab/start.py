@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from brenner.diagnostics.model import Diagnostic
+from brenner.services.start_session import Started, StartOptions, start_session
 from brenner.web.lab import kickoff_acting
 from brenner.web.lab.action import Action, Done
 from brenner.web.lab.desk import lab_desk
@@ -14,7 +15,6 @@ from brenner.web.lab.roster_form import new_roster_form
 from brenner.web.lab.start_request import by_request
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.start_session import Started, StartOptions, start_session
 
 _TEXTS = (
     *("question", "context", "title", "excerpt", "sections"),

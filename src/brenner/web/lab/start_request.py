@@ -10,6 +10,9 @@ from types import MappingProxyType
 from brenner.diagnostics.model import ERROR, Diagnostic, Summary, worst_first
 from brenner.protocol.roster import Stated
 from brenner.protocol.roster_config import read_stated, unread_keys
+from brenner.services.rosters import RosterWish
+from brenner.services.spawn_agents import started_json
+from brenner.services.start_session import Started, StartOptions, Status, start_session
 from brenner.web.forms import ONCE, TOKEN
 from brenner.web.lab.action import Done
 from brenner.web.lab.desk import lab_desk
@@ -18,9 +21,6 @@ from brenner.web.lab.kickoffs_done import broken_off, kickoffs_done
 from brenner.web.lab.requests import DRY_RUN, FLAG, NAMES, TEXT, unknown, wrong_kind
 from brenner.web.page import Page
 from brenner.web.visit import Visit
-from brenner.workflows.rosters import RosterWish
-from brenner.workflows.start_session import Started, StartOptions, Status, start_session
-from brenner.workflows.started_json import started_json
 
 _WHERE = "POST /lab/start"
 _SOURCE = "the request"

@@ -9,6 +9,9 @@ from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.model import Refused
 from brenner.lint.linter import LintReport, lint
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS
+from brenner.services.compile import readable_source
+from brenner.services.identity import trusts_of
+from brenner.services.versions import LoadedVersion, Target, load_version
 from brenner.text import thread_argument
 from brenner.web import links
 from brenner.web.comparing import before
@@ -26,9 +29,6 @@ from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import Part, in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.source_text import readable_source
-from brenner.workflows.trusting import trusts_of
-from brenner.workflows.versions import LoadedVersion, Target, load_version
 
 TEMPLATE = "pages/artifact.html"
 _MOST_WHOLE = 80  # items that are shown at once; of a larger artifact the beginning of each section

@@ -1,8 +1,8 @@
 """The page `/connect`: what is served here, and how an agent gets in."""
 
+from brenner.services.identity import first_words
 from brenner.web.page import Answer, Page
 from brenner.web.visit import Visit
-from brenner.workflows.agent_config import first_words
 
 _NAME = "NAME"
 

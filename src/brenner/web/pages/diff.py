@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from brenner.protocol.messages import iso
+from brenner.services.versions import Side
 from brenner.web import links
 from brenner.web.comparing import Asked, asked_pair, before, numbers_of, seen_link, side
 from brenner.web.frame import session_document
@@ -12,7 +13,6 @@ from brenner.web.pages.diff_items import items_document
 from brenner.web.pages.diff_text import columns_document, plain_document, plain_text
 from brenner.web.pages.versions import choices
 from brenner.web.visit import Visit
-from brenner.workflows.compare_versions import Side
 
 ITEMS, TEXT, PLAIN = "items", "text", "plain"
 _DOCUMENTS: Mapping[str, Callable[[Visit, Side, Side], dict[str, object]]] = MappingProxyType(

@@ -19,11 +19,11 @@ from brenner.artifact.diff import (
 from brenner.artifact.model import LAYOUT_OF
 from brenner.artifact.serialize import diff_json, item_change_json
 from brenner.artifact.state import Conflict, Entry, Outcome
+from brenner.services.versions import Side
 from brenner.web.item_view import by_item
 from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.compare_versions import Side
 
 _MOST = 100
 _MOST_SAME = 200

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from brenner.artifact.text_diff import Columns, Pair, columns, lines_of, unified
+from brenner.services.versions import Side
 from brenner.web import links
 from brenner.web.pages.diff_items import marks_json
 from brenner.web.paging import in_session, part, part_json
 from brenner.web.visit import Visit
-from brenner.workflows.compare_versions import Side
 
 _MOST_ROWS = 400
 _MOST_LINES = 2_000

@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import Refused
+from brenner.services.version_store import check_usable
+from brenner.services.versions import Target, load_version
 from brenner.web.comparing import numbers_of, side
 from brenner.web.export_json import session_export
 from brenner.web.frame import session_of
 from brenner.web.page import Answer, Download
 from brenner.web.report import policy, report
 from brenner.web.visit import Visit
-from brenner.workflows.chains import check_usable
-from brenner.workflows.versions import Target, load_version
 
 
 def page(visit: Visit) -> Answer:

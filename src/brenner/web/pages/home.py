@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
 from brenner.diagnostics.model import Refused
+from brenner.services.sessions import only_in_files
 from brenner.session.model import Phase
 from brenner.session.overview import (
     NO_SESSIONS,
@@ -30,7 +31,6 @@ from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import part, part_json
 from brenner.web.visit import Visit
-from brenner.workflows.session_files import only_in_files
 
 _MOST_SHOWN = 50
 _CONVERSATION = "conversation"

@@ -12,6 +12,8 @@ from brenner.protocol.grammar import ITEM_IN_MAIL
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import iso
 from brenner.protocol.thread_ids import cross_reference
+from brenner.services.agent_task import part_of
+from brenner.services.blame import item_rows, row_json
 from brenner.session.genealogy import SECTION_WORDS, Direction, relation_words
 from brenner.session.references import ReferenceGraph
 from brenner.session.versions import type_of
@@ -31,8 +33,6 @@ from brenner.web.pages.artifact import (
 )
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.authorship import item_rows, row_json
-from brenner.workflows.part_of_artifact import part_of
 
 _MOST_NAMING, _MOST_CRITIQUES, _MOST_REFERENCES, _MOST_CHANGES = 50, 20, 50, 100
 

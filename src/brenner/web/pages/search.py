@@ -6,10 +6,10 @@ from brenner.diagnostics.model import Diagnostic, Refused, Summary
 from brenner.mail.model import SearchPage, Stored, next_before, stored_json
 from brenner.mail.search import Part, Query, excerpt, marked, parse_query
 from brenner.protocol.thread_ids import is_valid
+from brenner.services.workspace import Desk
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.visit import Visit
-from brenner.workflows.desk import Desk
 
 _MOST_SHOWN = 50
 _NOTHING = SearchPage((), has_more=False)

@@ -1,12 +1,12 @@
 """The source text of a project, at the sections that anchors cite."""
 
 from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.services.compile import source_of
 from brenner.session.kickoff_text import Passage, passages_of
 from brenner.web import links
 from brenner.web.page import Answer, Document, Page
 from brenner.web.paging import part, part_json
 from brenner.web.visit import Visit
-from brenner.workflows.source_text import source_of
 
 _MOST_ON_PAGE = 20
 

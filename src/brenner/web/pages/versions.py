@@ -3,6 +3,13 @@
 from typing import cast
 
 from brenner.artifact.state import counts
+from brenner.services.versions import (
+    ListedVersion,
+    history_json,
+    verification_json,
+    verification_words,
+    verify,
+)
 from brenner.web import links, looks
 from brenner.web.comparing import before, look_document, numbers_of
 from brenner.web.frame import session_document
@@ -10,8 +17,6 @@ from brenner.web.page import Answer, Page, Redirect
 from brenner.web.paging import in_session, part, part_json
 from brenner.web.reading import Session
 from brenner.web.visit import Visit
-from brenner.workflows.versions import ListedVersion, verify
-from brenner.workflows.versions_json import history_json, verification_json, verification_words
 
 _MOST = 100
 _MOST_CHOICES = 300  # versions that one chooses from a list; more are typed
