@@ -101,7 +101,7 @@ def worst() -> None:
 
 def _steps(text: str, subject: str) -> tuple[Callable[[], object], ...]:
     """What is done with a message: check it, merge it, show its page."""
-    from brenner.web.pages import message
+    from brenner.web.views import thread as message
     from web.mail_scene import ANN, START, THREAD, Scene
 
     headers = f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: {subject}\n\n"
@@ -112,7 +112,7 @@ def _steps(text: str, subject: str) -> tuple[Callable[[], object], ...]:
     return (
         partial(check_message, headers + text),
         lambda: merge(empty_state(THREAD), [posted]),
-        lambda: scene.look(message.page, {"message": str(number)}),
+        lambda: scene.look(message.message_page, {"message": str(number)}),
     )
 
 

@@ -15,11 +15,9 @@ from urllib.parse import quote
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
-from brenner.mcp import told
-from brenner.mcp.caller import Bindings, Caller, Fetched
-from brenner.mcp.calling import Failed, call_tool, read_resource
-from brenner.mcp.offers import OFFERS
-from brenner.mcp.tool import Answer, Call
+from brenner.mcp import errors as told
+from brenner.mcp.server import OFFERS, Failed, call_tool, read_resource
+from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
 from brenner.services.identity import renew
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, start_session

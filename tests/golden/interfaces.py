@@ -20,12 +20,12 @@ import click
 from brenner.cli.main import cli, run
 from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
-from brenner.server.gate import LIVENESS
-from brenner.server.run import site_of
+from brenner.server.app import site_of
+from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.services.workspace import Desk
 from brenner.web import links
-from brenner.web.routes import routes
+from brenner.web.app import routes
 from program import brenner
 
 _CLIENT = {"name": "golden", "version": "1"}

@@ -9,10 +9,8 @@ from brenner.config import Project
 from brenner.mail.mailbox import NOTHING_LACKS, Ability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
-from brenner.mcp.caller import Bindings, Caller, Fetched
-from brenner.mcp.calling import call_tool, read_resource
-from brenner.mcp.offers import OFFERS
-from brenner.mcp.tool import Answer, Call
+from brenner.mcp.server import OFFERS, call_tool, read_resource
+from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
 from brenner.services.identity import digest_of
 from brenner.services.workspace import Desk
 

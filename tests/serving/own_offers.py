@@ -15,9 +15,8 @@ from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.stores import STORE_BUSY
 from brenner.diagnostics.model import Refused, Unavailable
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.caller import Bindings, Fetched
-from brenner.mcp.offers import Offers
-from brenner.mcp.tool import Answer, Argument, Call, Kind, Resource, Tool
+from brenner.mcp.server import Offers
+from brenner.mcp.tool import Answer, Argument, Bindings, Call, Fetched, Kind, Resource, Tool
 from brenner.services.workspace import Desk
 from brenner.text import perhaps
 
@@ -125,7 +124,7 @@ OWN = Offers(
 
 def main() -> None:
     """Serve them; the exit code is the one of `brenner mcp`."""
-    from brenner.mcp.protocol import Brain, build
+    from brenner.mcp.server import Brain, build
     from brenner.mcp.stdio import serve
 
     server = build(Brain(*brain_parts(Path(sys.argv[1])), secret=HIDDEN), OWN)

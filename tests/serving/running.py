@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mcp.caller import Bindings, Fetched
-from brenner.mcp.protocol import Brain, build
-from brenner.server.app import application
-from brenner.server.listening import find, listen
-from brenner.server.run import Running, site_of
-from brenner.server.settings import ServeSettings
+from brenner.mcp.server import Brain, build
+from brenner.mcp.tool import Bindings, Fetched
+from brenner.server.app import Running, application, site_of
+from brenner.server.settings import ServeSettings, find, listen
 from brenner.services.workspace import Desk
 from servers.process import Command, Server
 

@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-from brenner.mcp.caller import Caller
 from brenner.mcp.framing import unframed
-from brenner.mcp.tool import Answer
+from brenner.mcp.tool import Answer, Caller
 from brenner.protocol.delta.parse import read_deltas
 from serving.calls import Place, place
 from session.round_play import NAMES, THREAD, started

@@ -20,9 +20,8 @@ from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.mcp.framing import unframed
 from brenner.protocol.messages import Message
-from brenner.server.backlog import Backlog
-from brenner.server.connections import bounded
-from brenner.server.gate import LIVENESS
+from brenner.server.connections import Backlog, bounded
+from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from parts import need
 from servers.lifetime import until

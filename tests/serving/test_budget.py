@@ -5,8 +5,7 @@ import re
 import sys
 
 from brenner.mcp.arguments import schema
-from brenner.mcp.instructions import INSTRUCTIONS
-from brenner.mcp.offers import OFFERS
+from brenner.mcp.server import INSTRUCTIONS, OFFERS
 
 MOST_TOKENS = 3_000
 _CHARACTERS_OF_A_TOKEN = 3.5  # of English; in JSON it is rather more

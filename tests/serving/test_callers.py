@@ -10,8 +10,7 @@ import httpx2
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from mcp_types.version import LATEST_MODERN_VERSION
 
-from brenner.mcp.offers import Offers
-from brenner.mcp.protocol import Brain, build
+from brenner.mcp.server import Brain, Offers, build
 from brenner.mcp.tool import Answer, Call, Tool
 from serving.own_offers import HIDDEN, brain_parts
 

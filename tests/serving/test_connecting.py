@@ -10,15 +10,13 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.memory import MemoryMailbox
-from brenner.server.connecting import CLIENTS, way_of
-from brenner.server.run import site_of
-from brenner.server.settings import ServeSettings
+from brenner.server.app import site_of
+from brenner.server.settings import CLIENTS, ServeSettings, way_of
 from brenner.services import identity as agent_config
 from brenner.services.workspace import Desk
-from brenner.web.page import Page
-from brenner.web.pages import connect
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Page, Visit
+from brenner.web.views import project as connect
 from commands import in_code, in_marks, unknown
 from mail_shell import Shell
 
@@ -82,7 +80,7 @@ def test_on_the_page(settings: ServeSettings, options: str) -> None:
     project = Project(Path("/group/<cell> fate"))
     site = site_of(Desk(MemoryMailbox(), project, project.operator), settings)
     visit = Visit(site, "/connect", datetime.now(UTC))
-    page = connect.page(visit)
+    page = connect.connect_page(visit)
     assert isinstance(page, Page)
     written = html(page, visit)
     text = unescape(written)

@@ -12,11 +12,10 @@ from mcp_types import JSONRPCError
 
 from brenner.limits import MOST_REQUEST_BYTES
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.bounds import too_much_to_parse
+from brenner.mcp.arguments import too_much_to_parse
 from brenner.mcp.stdio import message_of
-from brenner.server.bodies import Bodies, Body
-from brenner.server.rates import Turns
-from brenner.server.sessions import Sessions
+from brenner.server.mcp_endpoint import Sessions
+from brenner.server.middleware import Bodies, Body, Turns
 from brenner.server.settings import ServeSettings
 from serving.attacking import SESSION, opened, raw, request
 from serving.running import Inside, inside

@@ -12,9 +12,8 @@ import pytest
 from brenner import mail, mcp, protocol
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
-from brenner.mcp.fixes import IN_TOOLS, in_words_of_tools, names_command
-from brenner.mcp.offers import OFFERS
-from brenner.mcp.told import in_tools
+from brenner.mcp.errors import IN_TOOLS, in_tools, in_words_of_tools, names_command
+from brenner.mcp.server import OFFERS
 from brenner.services import acknowledge, contribute, receive, send
 from brenner.services import agent_task as my_task
 from brenner.services import agent_task as part_of_artifact

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from brenner.mail.model import Trust
 from brenner.mcp.framing import Author, Foreign, answered, frame, unframed
-from brenner.mcp.instructions import INSTRUCTIONS
+from brenner.mcp.server import INSTRUCTIONS
 from strategies import any_text
 
 TOKEN = "0a1b2c3d4e5f"  # noqa: S105  (of a frame)

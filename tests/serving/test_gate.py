@@ -10,8 +10,8 @@ import pytest
 
 from brenner.limits import MOST_BODY_BYTES
 from brenner.mail.memory import MemoryMailbox
-from brenner.server.hosts import Hosts, is_any, is_loopback
-from brenner.server.rates import Rates
+from brenner.server.http import Hosts, is_any, is_loopback
+from brenner.server.middleware import Rates
 from brenner.server.settings import ServeSettings
 from serving.running import Inside, Reply, inside
 

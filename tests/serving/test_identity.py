@@ -8,7 +8,7 @@ import pytest
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import NOTHING_LACKS, Lacks
 from brenner.mail.model import Trust
-from brenner.mcp.identity import acting
+from brenner.mcp.agent_mail_format import acting
 from brenner.services.identity import claim, digest_of, has_secret, new_secret, renew
 from serving.calls import NO_SECRETS, OPERATOR, Place, place
 

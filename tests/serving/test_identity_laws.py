@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.mail.model import Profile, Trust
-from brenner.mcp.offers import OFFERS
+from brenner.mcp.server import OFFERS
 from brenner.protocol.messages import Message
 from brenner.services.identity import digest_of, has_secret, renew
 from serving.calls import OPERATOR, Place, place

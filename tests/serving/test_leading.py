@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.mail.model import Envelope, Trust
-from brenner.mcp.caller import Caller
+from brenner.mcp.tool import Caller
 from brenner.protocol.messages import Message
 from brenner.services.identity import digest_of
 from serving.calls import NO_SECRETS, OPERATOR, Place, place, refusal_of, value_of

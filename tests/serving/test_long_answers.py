@@ -14,9 +14,8 @@ from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import InboxFilter, InboxPage, Profile, SearchPage, ThreadPage
 from brenner.mail.search import Query
-from brenner.mcp.caller import Bindings, Fetched
-from brenner.mcp.room import Room
-from brenner.mcp.summaries import heads, summary_of
+from brenner.mcp.agent_mail_format import Room, heads, summary_of
+from brenner.mcp.tool import Bindings, Fetched
 from brenner.protocol.messages import Message
 from brenner.services.workspace import Desk
 from brenner.store_url import AgentMailAddress

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brenner.mail.model import Importance, Trust
-from brenner.mcp.results import result_of
+from brenner.mcp.server import result_of
 from brenner.mcp.tool import Answer
 from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place

@@ -11,8 +11,8 @@ from brenner.mail.model import Profile, Wish
 from brenner.mail.search import Query
 from brenner.mail.sql import rows
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.mcp import directory
-from brenner.mcp.registering import register
+from brenner.mcp import agent_mail_format as directory
+from brenner.mcp.tools_agents import register
 from brenner.protocol.messages import Message
 from serving.calls import Place, place, refusal_of, value_of
 

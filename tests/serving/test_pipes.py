@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.mcp.pipes import Lines
+from brenner.mcp.stdio import Lines
 
 MOST = 5
 BYTES = st.lists(st.sampled_from([b"a", b"b", b"\n", b"\r"]), max_size=40).map(b"".join)

@@ -11,8 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import brenner
-from brenner.mcp.instructions import INSTRUCTIONS
-from brenner.mcp.protocol import Brain, build
+from brenner.mcp.server import INSTRUCTIONS, Brain, build
 from serving.own_offers import HIDDEN, OWN, brain_parts
 
 ERAS = ("legacy", "auto")

@@ -9,7 +9,7 @@ import pytest
 from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust, Wish
-from brenner.mcp.calling import Failed
+from brenner.mcp.server import Failed
 from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
 

@@ -15,7 +15,7 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.server.tokens import Token, read_token
+from brenner.server.settings import Token, read_token
 from commands import in_marks, unknown
 from parts import need
 from program import Run, brenner

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from brenner.cli.options import common_options
-from brenner.mcp.offers import OFFERS
+from brenner.mcp.server import OFFERS
 from brenner.server.settings import ServeSettings
 from brenner.services.identity import CLIENTS
 

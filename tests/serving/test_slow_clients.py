@@ -12,7 +12,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.protocol.messages import Message
 from brenner.server.connections import Connection
-from brenner.server.gate import Gate
+from brenner.server.middleware import Gate
 from brenner.server.settings import ServeSettings
 from servers.lifetime import until
 from serving.running import Inside, inside

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from brenner.mcp.templates import Found, find, unknown
+from brenner.mcp.arguments import Found, find, unknown
 from brenner.mcp.tool import Resource
 
 FORMS = (

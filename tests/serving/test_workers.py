@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.workers import Workers
+from brenner.mcp.server import Workers
 from serving.running import inside
 
 PATIENCE = 60

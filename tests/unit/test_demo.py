@@ -25,7 +25,7 @@ from brenner.services.demo import (
 from brenner.session.kickoff_text import excerpt_of
 from program import brenner, files
 
-FILES = Path(folder.__file__).parent / "project"
+FILES = Path(folder.__file__).parent / "demo_project"
 MESSAGES = sorted((FILES / "outbox").glob("*.md"))
 FAULTS = {
     "1-red.md": ["JSON_SINGLE_QUOTES", "JSON_TRAILING_COMMA"],

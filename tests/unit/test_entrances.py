@@ -9,11 +9,11 @@ import pytest
 
 from brenner.config import Project, look_at_project
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB
-from brenner.mcp.caller import Caller
+from brenner.mcp.tool import Caller
 from brenner.protocol.messages import Message, render_message_file
 from brenner.services.receive import receive
-from brenner.web.lab import reply
-from brenner.web.page import Page
+from brenner.web.lab import messages as reply
+from brenner.web.request import Page
 from mail_shell import THREAD, Shell, posted
 from serving.sessions import ADD, ANN, codes, fine, in_session, post
 from session.round_play import THREAD as SESSION

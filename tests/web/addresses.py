@@ -1,6 +1,6 @@
 """Every address that a reader can go to, of one session."""
 
-from brenner.web.routes import PAGES
+from brenner.web.app import PAGES
 
 
 def addresses(thread_id: str, item: str, message: int) -> tuple[str, ...]:

@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from brenner.server.run import site_of
+from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.page import Page, PageFunction
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Page, PageFunction, Visit
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 
 SOURCE = "# A text\n\n## §1 The first\n\nCells *differ*.\n\n## §2 The second\n\nBy place.\n"

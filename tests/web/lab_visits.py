@@ -6,15 +6,12 @@ from datetime import UTC, datetime
 
 from brenner.mail.mailbox import Mailbox
 from brenner.services.workspace import Desk
-from brenner.web.forms import ONCE, Form, read_json
-from brenner.web.lab import acting
-from brenner.web.lab.action import Action, Done
-from brenner.web.lab.logins import Login
-from brenner.web.page import Page
-from brenner.web.reading import Reading
+from brenner.web.lab import routes as acting
+from brenner.web.lab.actions import Action, Done
+from brenner.web.lab.login import Login
 from brenner.web.rendering import html
-from brenner.web.site import About, Site
-from brenner.web.visit import Visit
+from brenner.web.request import ONCE, About, Form, Page, Site, Visit, read_json
+from brenner.web.sessions import Reading
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -9,12 +9,11 @@ from brenner.config import OPERATOR, Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import PLAIN, Envelope, Profile
 from brenner.protocol.messages import Message
-from brenner.server.run import site_of
+from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Desk
-from brenner.web.page import Answer, Page, PageFunction
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Answer, Page, PageFunction, Visit
 
 THREAD = "RS-20260101-mail-on-pages"
 ANN, BEA, CYD = "BlueLake", "RedSky", "GreenDog"

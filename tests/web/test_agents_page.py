@@ -10,7 +10,8 @@ import pytest
 from brenner.config import OPERATOR
 from brenner.limits import MOST_PROFILE_BYTES
 from brenner.mail.model import Envelope, Profile, Trust
-from brenner.web.pages import agents, ledger
+from brenner.web.views import project as agents
+from brenner.web.views import versions as ledger
 from web.hostile import BIDI, HOSTILE
 from web.mail_scene import ANN, BEA, CYD, THREAD, Scene, added
 from web.test_evidence_page import kill, words
@@ -42,7 +43,7 @@ def scene() -> Scene:
 
 def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
     """The document and the page."""
-    document, page = scene.look(agents.page, NAMED, **asked)
+    document, page = scene.look(agents.agents_page, NAMED, **asked)
     assert json.loads(json.dumps(document)) == document
     return document, page
 
@@ -75,14 +76,14 @@ def test_what_was_refused_and_why(scene: Scene) -> None:
     assert (bea["blocks"], bea["applied"], bea["refused"], bea["duplicate"]) == (3, 2, 1, 0)
     assert bea["refused_for"] == [{"code": "INVALID_TARGET", "blocks": 1}]
     asked = dict(re.findall(r"[?&](\w+)=(\w+)", bea["refused_at"]))
-    there, _ = scene.look(ledger.page, NAMED, **asked)
+    there, _ = scene.look(ledger.ledger_page, NAMED, **asked)
     assert there["found"] == 1
 
 
 def test_blocks_of_all_agents_are_those_of_the_ledger(scene: Scene) -> None:
     scene.delta(CYD, added("Late"), NO_TARGET % ("H77", "y"))
     document, _ = look(scene)
-    there, _ = scene.look(ledger.page, NAMED)
+    there, _ = scene.look(ledger.ledger_page, NAMED)
     for count in ("blocks", "applied", "refused", "duplicate"):
         assert sum(each[count] for each in document["agents"]) == there[count]
     assert agent(document, CYD)["rounds"] == [

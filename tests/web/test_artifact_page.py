@@ -8,7 +8,8 @@ import pytest
 from brenner.diagnostics.model import Refused
 from brenner.services.demo import THREAD as DEMO
 from brenner.services.workspace import Desk
-from brenner.web.pages import artifact, source
+from brenner.web.views import artifact
+from brenner.web.views import project as source
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from web.browsing import PHONE, Show, Window, window
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, opened, visit_to
@@ -164,17 +165,17 @@ def test_a_large_artifact_is_shown_in_parts(tmp_path: Path) -> None:
 
 
 def test_the_source_text_is_shown_at_its_section(desk: Desk) -> None:
-    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "2"}))
+    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "2"}))
     assert [each["number"] for each in document["sections"]] == [1, 2]
     assert 'id="s2"' in page
     assert "<em>differ</em>" in page
-    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "9"}))
+    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "9"}))
     assert "It has no section 9." in page
 
 
 def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) -> None:
     desk = a_desk(tmp_path / "lab")
-    document, page = looked(source.page, visit_to(desk, "/source", {}, {"section": "2"}))
+    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "2"}))
     assert (document["path"], document["sections"]) == (None, [])
     assert "source_text = &#34;source.md&#34;" in page
     assert "It has no section" not in page

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import brenner.web
-from brenner.web.assets import load, style
+from brenner.web.rendering import load, style
 from web.browsing import Show
 
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.identity import renew
 from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links
-from brenner.web.answering import STALE
-from brenner.web.store import Store
+from brenner.web.app import STALE
+from brenner.web.sessions import Store
 from mail.letters import ANN, BEA, introduce
 from servers.agent_mail import AgentMailServer
 from servers.postgresql import Postgres

@@ -9,9 +9,9 @@ import pytest
 
 from brenner.services.versions import verify
 from brenner.web import links
-from brenner.web.dear import AT_ONCE, MOST_WAITING
-from brenner.web.pages import exports, versions
-from brenner.web.report import report
+from brenner.web.app import AT_ONCE, MOST_WAITING
+from brenner.web.views import exports, versions
+from brenner.web.views.exports import report
 from mail.letters import letter
 from serving.running import Reply
 from web.browsing import LAB, THREAD, Show, show

@@ -13,9 +13,8 @@ from brenner.config import Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.web import live
-from brenner.web.feed import MOST_KEPT
-from brenner.web.live import Live, client_of
+from brenner.web import events as live
+from brenner.web.events import MOST_KEPT, Live, client_of
 from mail.homes import (
     HOMES,
     MEMORY,

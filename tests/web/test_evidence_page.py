@@ -13,8 +13,9 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
-from brenner.web.charts import Bar, Course, Scale, bars, courses, score_chart
-from brenner.web.pages import evidence, ledger
+from brenner.web.rendering import Bar, Course, Scale, bars, courses, score_chart
+from brenner.web.views import artifact as evidence
+from brenner.web.views import versions as ledger
 from neighbours.terminals import eventually
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as DEMO
@@ -65,7 +66,7 @@ def scene_of(*blocks: str, hypotheses: int = 3) -> Scene:
 
 def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
     """The document and the page."""
-    document, page = scene.look(evidence.page, NAMED, **asked)
+    document, page = scene.look(evidence.evidence_page, NAMED, **asked)
     assert json.loads(json.dumps(document)) == document
     return document, page
 
@@ -142,7 +143,7 @@ def test_an_outcome_for_nobody_is_not_lost() -> None:
 
 
 def test_blocks_that_an_adopted_version_counts_as_read_are_told() -> None:
-    document, page = adopted().look(ledger.page, NAMED)
+    document, page = adopted().look(ledger.ledger_page, NAMED)
     (number,) = document["taken_as_read"]
     assert f"Blocks of message {number} stand in no ledger" in words(page)
 

@@ -15,9 +15,10 @@ from playwright.sync_api import Browser
 from brenner.diagnostics.model import Refused
 from brenner.services.versions import Target, load_version
 from brenner.services.workspace import Desk
-from brenner.web import export_json
-from brenner.web.page import Download
-from brenner.web.pages import agents, artifact, exports
+from brenner.web.request import Download
+from brenner.web.views import artifact, exports
+from brenner.web.views import exports as export_json
+from brenner.web.views import project as agents
 from session.desks import THREAD, a_desk, kickoff
 from web.browsing import THREAD as SHOWN
 from web.browsing import Show, window

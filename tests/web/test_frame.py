@@ -9,10 +9,11 @@ import pytest
 from brenner.services.persist import persistence_of
 from brenner.services.workspace import Desk
 from brenner.session.status_text import PHASE_WORDS
-from brenner.web.frame import session_document
-from brenner.web.pages import agents, artifact, message
-from brenner.web.reading import Session
-from brenner.web.worked_out import AWhile
+from brenner.web.layout import session_document
+from brenner.web.sessions import AWhile, Session
+from brenner.web.views import artifact
+from brenner.web.views import project as agents
+from brenner.web.views import thread as message
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.disputed import block, compiled, disputed, looked, opened, visit_to
 
@@ -56,7 +57,7 @@ def test_the_operator_s_own_deltas_count(desk: Desk) -> None:
     found = {each["name"]: each for each in frame(desk)["card"]["contributors"]}
     assert (found["Operator"]["items"], found["Operator"]["deltas"]) == (2, 1)
     visit = visit_to(desk, f"/sessions/{THREAD}/agents", {"thread": THREAD})
-    rows = {each["name"]: each["deltas"] for each in looked(agents.page, visit)[0]["agents"]}
+    rows = {each["name"]: each["deltas"] for each in looked(agents.agents_page, visit)[0]["agents"]}
     assert rows == {ANN: 2, BEA: 1, "Operator": 1}
 
 
@@ -163,7 +164,7 @@ def test_tabs_have_counts_and_say_where_one_is(desk: Desk) -> None:
 
 
 def test_a_message_stands_in_the_thread(desk: Desk) -> None:
-    page = looked(message.page, visit_to(desk, "/messages/1", {"message": "1"}))[1]
+    page = looked(message.message_page, visit_to(desk, "/messages/1", {"message": "1"}))[1]
     assert 'data-tab="2" aria-current="true">Thread' in page
 
 

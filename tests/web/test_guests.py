@@ -16,7 +16,8 @@ from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ENDPOINTS, ServeSettings
 from brenner.services.identity import renew
-from brenner.web import guests, links
+from brenner.web import links
+from brenner.web import request as guests
 from program import brenner
 from serving.running import Inside, inside
 from web.lab_client import Client

@@ -13,8 +13,9 @@ from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web import guests, links
-from brenner.web.answering import STALE
+from brenner.web import links
+from brenner.web import request as guests
+from brenner.web.app import STALE
 from mail.letters import letter
 from serving.running import Inside, inside
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, contribute

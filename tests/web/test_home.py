@@ -11,14 +11,13 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.server.run import site_of
+from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.page import Page
-from brenner.web.pages import home
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Page, Visit
+from brenner.web.views import project as home
 from commands import in_code, unknown
 from mail_shell import Shell, store_of
 from session import session_mail as mail

@@ -9,7 +9,9 @@ import pytest
 from brenner.cli.compile_report import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
 from brenner.services.compile import Compiled, CompileOptions, compiled_json
-from brenner.web.pages import ledger, message, thread
+from brenner.web.views import thread
+from brenner.web.views import thread as message
+from brenner.web.views import versions as ledger
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
 from web.mail_scene import ANN, THREAD, Scene, added
 
@@ -43,14 +45,14 @@ def test_pages_are_bounded(scene: Scene, body: HostileBody) -> None:
     """The page of the message, of its thread, of the ledger, and their JSON."""
     number = scene.send(ANN, body.subject, body.make(_SIZE))
     for page, named in (
-        (message.page, {"message": str(number)}),
+        (message.message_page, {"message": str(number)}),
         (thread.page, {"thread": THREAD}),
-        (ledger.page, {"thread": THREAD}),
+        (ledger.ledger_page, {"thread": THREAD}),
     ):
         document, html = scene.look(page, named)
         assert len(json.dumps(document)) < 2_000_000
         assert len(html) < 2_000_000
-        if page is message.page:
+        if page is message.message_page:
             shown = document["message"]
             assert len(shown["faults"]) <= _MOST
             found = [one for block in shown["blocks"] for one in block["violations"]]
@@ -89,5 +91,5 @@ def test_too_many_blocks(scene: Scene) -> None:
     assert isinstance(found, dict)
     assert found["refused"] == count
     assert (len(found["entries"]), found["entries_left_out"]) == (MOST_BLOCKS, 100)
-    document, _ = scene.look(ledger.page, {"thread": THREAD})
+    document, _ = scene.look(ledger.ledger_page, {"thread": THREAD})
     assert document["refused"] == count

@@ -7,8 +7,8 @@ import pytest
 
 from brenner.diagnostics.model import Refused
 from brenner.services.workspace import Desk
-from brenner.web.pages import item
-from brenner.web.refused import refusal_page
+from brenner.web.responses import refusal_page
+from brenner.web.views import artifact as item
 from session.desks import ANN, BEA, THREAD, a_desk, contribute, kickoff
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
 
@@ -20,7 +20,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def shown(desk: Desk, item_id: str, **asked: str) -> tuple[dict[str, Any], str]:
     path = f"/sessions/{THREAD}/items/{item_id}"
-    return looked(item.page, visit_to(desk, path, {"thread": THREAD, "item": item_id}, asked))
+    return looked(item.item_page, visit_to(desk, path, {"thread": THREAD, "item": item_id}, asked))
 
 
 def test_every_change_of_every_field_is_told(desk: Desk) -> None:

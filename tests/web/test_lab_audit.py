@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from brenner.web import guests, links
+from brenner.web import links
+from brenner.web import request as guests
 from session.desks import add, edit
 from web.browsing import DESKTOP, LAB, PHONE, THREAD, Show, Window, show, window
 from web.evening import Evening, asks, contributes, new_secret

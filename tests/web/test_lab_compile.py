@@ -10,10 +10,9 @@ from brenner.diagnostics.model import Refused
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.lab.compile_document import MOST_BLOCKS, MOST_ITEMS
-from brenner.web.lab.compiling import COMPILE as ACTION
-from brenner.web.lab.compiling import COMPLETE
-from brenner.web.page import Page
+from brenner.web.lab.compile import COMPILE as ACTION
+from brenner.web.lab.compile import COMPLETE, MOST_BLOCKS, MOST_ITEMS
+from brenner.web.request import Page
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 from web.lab_visits import Meddling, Operator
 

@@ -13,10 +13,10 @@ from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.services.identity import new_secret, renew
-from brenner.web.lab.actions import ACTIONS
-from brenner.web.lab.logins import Login, Logins
+from brenner.web.auth import Tries, machine_at
+from brenner.web.lab.login import Login, Logins
+from brenner.web.lab.routes import ACTIONS
 from brenner.web.links import own_path
-from brenner.web.tries import Tries, machine_at
 from program import brenner
 from serving.running import Inside, Served, inside
 from web.lab_client import Client

@@ -16,11 +16,9 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
-from brenner.web.forms import Form, read_form, read_json
-from brenner.web.lab import once as once_module
-from brenner.web.lab.action import Done
-from brenner.web.lab.once import Once
-from brenner.web.page import Page
+from brenner.web.lab import actions as once_module
+from brenner.web.lab.actions import Done, Once
+from brenner.web.request import Form, Page, read_form, read_json
 from serving.running import Inside, inside
 from web.lab_client import Client
 

@@ -9,9 +9,8 @@ import pytest
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.workspace import Desk
-from brenner.web.lab.compiling import COMPILE
-from brenner.web.lab.persisting import ACTION
-from brenner.web.page import Page
+from brenner.web.lab.compile import ACTION, COMPILE
+from brenner.web.request import Page
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from session.repositories import git, settings, start_repository
 from web.lab_visits import Operator

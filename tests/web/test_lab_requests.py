@@ -12,20 +12,17 @@ from brenner.diagnostics.model import Refused, Unavailable, Uncertain
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.forms import read_form, read_json
-from brenner.web.lab import (
-    acknowledge,
-    acting,
-    critique,
-    next_round,
-    persisting,
-    reply,
-    start,
-)
-from brenner.web.lab.action import Action, Done
-from brenner.web.lab.actions import ACTIONS
-from brenner.web.lab.compiling import COMPILE, COMPLETE
-from brenner.web.page import Page
+from brenner.web.lab import compile as persisting
+from brenner.web.lab import messages as acknowledge
+from brenner.web.lab import messages as critique
+from brenner.web.lab import messages as reply
+from brenner.web.lab import routes as acting
+from brenner.web.lab import start
+from brenner.web.lab import start as next_round
+from brenner.web.lab.actions import Action, Done
+from brenner.web.lab.compile import COMPILE, COMPLETE
+from brenner.web.lab.routes import ACTIONS
+from brenner.web.request import Page, read_form, read_json
 from operator_desk import SETTINGS
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 from web.lab_visits import Meddling, Operator
@@ -118,9 +115,9 @@ GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
     (COMPLETE, {}),
     (persisting.ACTION, {}),
     (reply.ACTION, LETTER),
-    (acknowledge.ACTION, {"message": 5}),
-    (critique.ACTION, CRITIQUE),
-    (next_round.ACTION, ROWS),
+    (acknowledge.ACKNOWLEDGE_ACTION, {"message": 5}),
+    (critique.CRITIQUE_ACTION, CRITIQUE),
+    (next_round.NEXT_ROUND_ACTION, ROWS),
     (start.ACTION, {**START, "roster": ROSTER}),
 )
 
@@ -174,20 +171,20 @@ def test_what_nobody_reads_is_refused(
         (COMPLETE, {"position": "first"}),
         *((persisting.ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
         *((persisting.ACTION, {name: "no"}) for name in ("commit", "push", "archive", "force")),
-        (next_round.ACTION, {**ROWS, "base": "1."}),
-        (next_round.ACTION, {**ROWS, "reopen": "no"}),
-        (next_round.ACTION, {**ROWS, "preset": "default-3-agent"}),
-        (next_round.ACTION, {**ROWS, "agent.1.role": ["critic"]}),
-        (next_round.ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
-        (next_round.ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": "1."}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "reopen": "no"}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "preset": "default-3-agent"}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.1.role": ["critic"]}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
         (reply.ACTION, {**LETTER, "to": {"name": ANN}}),
         (reply.ACTION, {**LETTER, "to": [1]}),
         (reply.ACTION, {**LETTER, "message": "last"}),
         (reply.ACTION, {**LETTER, "acknowledge": "no"}),
         (reply.ACTION, {**LETTER, "ack": "never"}),
-        (critique.ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
-        (acknowledge.ACTION, {"message": [5, "x"]}),
-        (acknowledge.ACTION, {"message": 5.0}),
+        (critique.CRITIQUE_ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
+        (acknowledge.ACKNOWLEDGE_ACTION, {"message": [5, "x"]}),
+        (acknowledge.ACKNOWLEDGE_ACTION, {"message": 5.0}),
     ],
 )
 def test_guards_and_boxes_that_cannot_be_read(
@@ -209,7 +206,7 @@ def test_guards_and_boxes_that_cannot_be_read(
         *((COMPILE, {"position": "5", "commit": each}) for each in ("no", "false", "on")),
         *((persisting.ACTION, {"version": each}) for each in ("7x", "", "v1")),
         (persisting.ACTION, {"version": "1", "push": "no"}),
-        (next_round.ACTION, {**ROWS, "base": "x"}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": "x"}),
     ],
 )
 def test_the_same_in_forms(operator: Operator, action: Action, said: Mapping[str, str]) -> None:
@@ -232,7 +229,7 @@ def test_numbers_as_text_are_understood(operator: Operator) -> None:
     [
         (COMPILE, {"position": 4}),
         (persisting.ACTION, {"version": 7}),
-        (next_round.ACTION, {**ROWS, "base": 7}),
+        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": 7}),
     ],
 )
 def test_a_dry_run_minds_the_guard(
@@ -293,7 +290,7 @@ def away() -> Unavailable:
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [(next_round.ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
+    [(next_round.NEXT_ROUND_ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
 )
 def test_what_is_sent_in_part_is_no_success(
     operator: Operator, action: Action, said: Mapping[str, object]
@@ -382,7 +379,7 @@ def test_registering_is_tried_too(operator: Operator) -> None:
         "register": True,
         "dry_run": True,
     }
-    page = page_of(operator.request(next_round.ACTION, said))
+    page = page_of(operator.request(next_round.NEXT_ROUND_ACTION, said))
     assert page.status == 200, page.document
     names = [each.name for each in operator.desk.mailbox.agents()]
     assert "GreenDog" not in names

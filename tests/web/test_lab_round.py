@@ -9,8 +9,8 @@ import pytest
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.workspace import Desk
-from brenner.web.lab.next_round import ACTION
-from brenner.web.page import Page
+from brenner.web.lab.start import NEXT_ROUND_ACTION as ACTION
+from brenner.web.request import Page
 from operator_desk import SETTINGS
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.lab_visits import Operator, fields_of, violations

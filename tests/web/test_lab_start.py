@@ -11,9 +11,9 @@ from brenner.cli.main import cli
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
 from brenner.diagnostics.model import Unavailable
 from brenner.services.workspace import Desk, desk_in
-from brenner.web.lab.action import Done
+from brenner.web.lab.actions import Done
 from brenner.web.lab.start import ACTION
-from brenner.web.page import Page
+from brenner.web.request import Page
 from operator_desk import SETTINGS, desk
 from session.desks import project_in
 from web.lab_visits import Meddling, Operator, fields_of, violations

@@ -9,10 +9,14 @@ import pytest
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.lab import compiling, next_round, persisting, reply, start
-from brenner.web.lab.action import Action
-from brenner.web.lab.form_words import form_fix, in_form
-from brenner.web.page import Page
+from brenner.web.lab import compile as compiling
+from brenner.web.lab import compile as persisting
+from brenner.web.lab import messages as reply
+from brenner.web.lab import start
+from brenner.web.lab import start as next_round
+from brenner.web.lab.actions import Action
+from brenner.web.rendering import form_fix, in_form
+from brenner.web.request import Page
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from session.repositories import git, settings, start_repository
 from web.lab_visits import Operator
@@ -88,12 +92,12 @@ def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
 
 
 def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
-    forms = [operator.form(action) for action in (compiling.COMPILE, next_round.ACTION)]
+    forms = [operator.form(action) for action in (compiling.COMPILE, next_round.NEXT_ROUND_ACTION)]
     assert not any('id="reopen"' in operator.html(page) for page in forms)
     assert 'id="register"' not in operator.html(forms[1])
     compile_thread(operator.desk, THREAD, CompileOptions(close=True))
     contribute(operator.desk, ANN, add("Late"), base="v2")
-    for action in (compiling.COMPILE, next_round.ACTION):
+    for action in (compiling.COMPILE, next_round.NEXT_ROUND_ACTION):
         html = operator.html(operator.form(action))
         assert 'id="reopen"' in html
         assert "tick “Reopen”" in html

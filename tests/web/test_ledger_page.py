@@ -10,7 +10,7 @@ from brenner.config import OPERATOR
 from brenner.mail.model import Envelope, Trust
 from brenner.services.decisions import dismiss
 from brenner.services.version_store import ledgers
-from brenner.web.pages import ledger
+from brenner.web.views import versions as ledger
 from web.hostile import BIDI, HOSTILE
 from web.mail_scene import ANN, BEA, THREAD, Scene, added
 
@@ -49,7 +49,7 @@ def played() -> Scene:
 
 def look(scene: Scene, **asked: str) -> tuple[dict[str, Any], str]:
     """The document and the page; the counts of every page of it add up."""
-    document, page = scene.look(ledger.page, NAMED, **asked)
+    document, page = scene.look(ledger.ledger_page, NAMED, **asked)
     assert json.loads(json.dumps(document)) == document
     assert document["blocks"] == sum(document[outcome.value] for outcome in Outcome)
     for group in document["groups"]:

@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 
 from brenner.markdown.blocks import blocks
 from brenner.protocol.delta.parse import is_delta_fence
-from brenner.web.allowed_html import ATTRIBUTES, REL, SCHEMES, TAGS, VALUES
-from brenner.web.markdown_html import MOST_SHOWN, MOST_TYPESET, Part, markdown, parts
+from brenner.web.markdown import (
+    ATTRIBUTES,
+    MOST_SHOWN,
+    MOST_TYPESET,
+    REL,
+    SCHEMES,
+    TAGS,
+    VALUES,
+    Part,
+    markdown,
+    parts,
+)
 from web.hostile import HOSTILE, MARK, NOTED, WITH_NUL
 
 THREAD = "RS-20260101-a-thread"

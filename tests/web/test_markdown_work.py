@@ -9,12 +9,10 @@ from itertools import repeat
 
 import pytest
 
-from brenner.web import markdown_html
-from brenner.web.markdown_html import MOST_TYPESET, markdown, work_of
-from brenner.web.markdown_parser import words_of
-from brenner.web.markdown_work import MOST_WORK, weight
-from brenner.web.message_view import ONE_OF_MANY
-from brenner.web.pages import thread
+from brenner.web import markdown as markdown_html
+from brenner.web.markdown import MOST_TYPESET, MOST_WORK, markdown, weight, words_of, work_of
+from brenner.web.messages import ONE_OF_MANY
+from brenner.web.views import thread
 from web.mail_scene import ANN, THREAD, Scene
 from web.test_markdown_html import Read
 

@@ -11,8 +11,9 @@ from brenner.mail.mailbox import Ability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, delivered_json
 from brenner.protocol.messages import parse_message_file
-from brenner.web.page import Download
-from brenner.web.pages import message, thread
+from brenner.web.request import Download
+from brenner.web.views import thread
+from brenner.web.views import thread as message
 from web.browsing import THREAD as DEMO
 from web.browsing import Show, Window
 from web.hostile import HOSTILE
@@ -31,7 +32,7 @@ def scene() -> Scene:
 
 def look(scene: Scene, number: int) -> tuple[dict[str, Any], str]:
     """The document and the page."""
-    document, page = scene.look(message.page, {"message": str(number)})
+    document, page = scene.look(message.message_page, {"message": str(number)})
     assert json.loads(json.dumps(document)) == document
     return document, page
 
@@ -135,7 +136,7 @@ def test_enormous() -> None:
 
 def test_unknown(scene: Scene) -> None:
     """A number that nobody has is refused, as a page and as a text."""
-    for function in (message.page, message.raw):
+    for function in (message.message_page, message.raw):
         with pytest.raises(Refused) as refused:
             scene.answer(function, {"message": "99"}, {})
         assert refused.value.diagnostic.id == "UNKNOWN_MESSAGE"

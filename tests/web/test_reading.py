@@ -16,11 +16,10 @@ from brenner.services.decisions import void_version
 from brenner.services.sessions import load_status
 from brenner.services.version_store import ledgers
 from brenner.services.workspace import Desk
-from brenner.web import kept_sessions, of_versions
-from brenner.web import reading as reading_module
-from brenner.web.place import Place, place_of, read_place
-from brenner.web.reading import Reading
-from brenner.web.worked_out import AWhile, Few, once, worked_out
+from brenner.web import sessions as kept_sessions
+from brenner.web import sessions as of_versions
+from brenner.web import sessions as reading_module
+from brenner.web.sessions import AWhile, Few, Place, Reading, once, place_of, read_place, worked_out
 from mail.letters import letter
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 from session.watched import acknowledge, contribute, write

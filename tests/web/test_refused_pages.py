@@ -9,11 +9,10 @@ import pytest
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.memory import MemoryMailbox
-from brenner.mcp.logs import Places
-from brenner.server.failures import tell_place
-from brenner.web import routes
-from brenner.web.page import Answer
-from brenner.web.visit import Visit
+from brenner.mcp.server import Places
+from brenner.server.app import tell_place
+from brenner.web import app as routes
+from brenner.web.request import Answer, Visit
 from serving.running import Inside, Reply, inside
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

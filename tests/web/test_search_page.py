@@ -15,13 +15,12 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.search import Query, excerpt, marked, parse_query, words_of
 from brenner.protocol.messages import Message
-from brenner.server.run import site_of
+from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.workspace import Desk
-from brenner.web.page import Page
-from brenner.web.pages import search
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Page, Visit
+from brenner.web.views import thread as search
 from strategies import any_text
 
 ANN, THREAD = "BlueLake", "RS-20251230-cell-fate"
@@ -41,7 +40,7 @@ def a_desk(*subjects_and_bodies: tuple[str, str]) -> Desk:
 def look(desk: Desk, **asked: str) -> tuple[dict[str, Any], str, int]:
     """The document of the page, the page, and its status."""
     visit = Visit(site_of(desk, ServeSettings()), "/search", NOW, asked=asked)
-    page = search.page(visit)
+    page = search.search_page(visit)
     assert isinstance(page, Page)
     return dict(page.document), html(page, visit), page.status
 

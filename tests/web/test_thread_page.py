@@ -13,9 +13,9 @@ from brenner.mail.model import Envelope, Importance, Trust
 from brenner.services.compile import CompileOptions
 from brenner.services.decisions import adopt_thread
 from brenner.services.versions import Target, load_version
-from brenner.web.page import Redirect
-from brenner.web.pages import artifact, thread
-from brenner.web.thread_order import ON_A_PAGE, as_tree
+from brenner.web.messages import ON_A_PAGE, as_tree
+from brenner.web.request import Redirect
+from brenner.web.views import artifact, thread
 from web.hostile import HOSTILE
 from web.mail_scene import ANN, BEA, CYD, MINUTE, QUESTION, THREAD, Scene, added
 from web.test_markdown_html import unseen

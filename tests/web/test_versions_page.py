@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.services.workspace import Desk
-from brenner.web.pages import versions
+from brenner.web.views import versions
 from mail_shell import Shell
 from session.desks import THREAD
 from web.versions_desk import a_session, a_visit, shown

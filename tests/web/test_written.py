@@ -10,12 +10,12 @@ import anyio
 import pytest
 
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
-from brenner.web import last_good, links, written
-from brenner.web.last_good import Asked, LastGood
-from brenner.web.page import Page
-from brenner.web.place import Place
-from brenner.web.store import Absence
-from brenner.web.written import LIFE, MOST_KEY, Key, Text, Written, takes_packed
+from brenner.web import cache as last_good
+from brenner.web import cache as written
+from brenner.web import links
+from brenner.web.cache import LIFE, MOST_KEY, Asked, Key, LastGood, Text, Written, takes_packed
+from brenner.web.request import Page
+from brenner.web.sessions import Absence, Place
 from mail.letters import letter
 from serving.running import At
 from web.browsing import THREAD, Show, show

@@ -7,13 +7,12 @@ from typing import Any
 
 from brenner.config import OPERATOR, find_project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from brenner.server.run import site_of
+from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.page import Answer, Page, PageFunction
 from brenner.web.rendering import html
-from brenner.web.visit import Visit
+from brenner.web.request import Answer, Page, PageFunction, Visit
 from mail_shell import store_of
 from session import session_mail as mail
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, write

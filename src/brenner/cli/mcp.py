@@ -37,9 +37,9 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     found = new_mailbox(find_project(settings.project, os.environ, settings.store))
     with desk(settings._replace(actor=None), create=True) as here:
         write_diagnostics(found, "brenner", sys.stderr)
-        from brenner.mcp.caller import Bindings, Fetched
-        from brenner.mcp.protocol import Brain, build  # takes most of a second
+        from brenner.mcp.server import Brain, build  # takes most of a second
         from brenner.mcp.stdio import serve
+        from brenner.mcp.tool import Bindings, Fetched
 
         secret = os.environ.get(SECRET) or None
         brain = Brain(here, Bindings(), Fetched(), is_strict=strict_identity, secret=secret)

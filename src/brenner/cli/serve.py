@@ -22,11 +22,18 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.mail.mailbox import Ability
 from brenner.mail.open import store_of
-from brenner.server.connecting import CLIENTS, way_of
-from brenner.server.ending import ends_before_it_serves
-from brenner.server.listening import Place, find, listen
-from brenner.server.settings import HOST, PORT, ServeSettings
-from brenner.server.tokens import read_token
+from brenner.server.app import ends_before_it_serves
+from brenner.server.settings import (
+    CLIENTS,
+    HOST,
+    PORT,
+    Place,
+    ServeSettings,
+    find,
+    listen,
+    read_token,
+    way_of,
+)
 from brenner.services.identity import TOKEN, new_secret, operator_digest
 from brenner.services.init_project import new_mailbox
 from brenner.services.workspace import Desk
@@ -109,7 +116,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
 def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
     with desk(settings._replace(actor=None), create=True) as here:
         with _uncollected():
-            from brenner.server.run import serve  # takes about a second
+            from brenner.server.app import serve  # takes about a second
 
         if not settings.as_json:
             write_diagnostics(ready.warnings, "brenner", sys.stderr)

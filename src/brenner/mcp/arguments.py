@@ -4,22 +4,114 @@ Models write arguments by hand. Whatever has one reading is taken: `"12"` for a 
 for a list, JSON in a text, null for nothing. All that is wrong is told at once.
 """
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.model import Diagnostic
-from brenner.mcp.bounds import beyond_bounds
-from brenner.mcp.tool import Argument, Kind
+from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
+from brenner.mcp.tool import Argument, Kind, Resource
 from brenner.protocol.delta.lenient_json import NotJSON, decode
 from brenner.text import nearest, perhaps
+
+# How much the arguments of a call may be, and what no text in them may hold (ruling R5).
+#
+# What a request is made of is counted twice: roughly, before anybody parses it, because an empty
+# list takes three bytes to send and a hundred to keep; and exactly, once it is parsed.
+
+
+_NUL = "\0"
+_MOST_TOLD, _MOST_OF_A_NAME = 10, 40
+
+Place = tuple[str, int, object]  # its path, its depth, what stands there
+
+# Each value has at most a comma before it and a bracket of its own; with it may come a key.
+_MOST_MARKS = 4 * MOST_JSON_VALUES
+_MARKS = (b",", b"[", b"{", b'"')
+_MARK = re.compile(rb'[\[\]{},]|"(?:[^"\\]++|(?:\\.)++)*+"?', re.DOTALL)
+_STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
+_ENVELOPE_LEVELS = 8  # what is around the arguments
+
+
+def too_much_to_parse(request: bytes) -> Diagnostic | None:
+    """Why a request is not even parsed. What passes may be too much, or no JSON, all the same.
+
+    It takes no longer than its length: texts are passed over, and beyond the limit nobody looks.
+    """
+    is_small = sum(map(request.count, _MARKS)) <= MOST_JSON_DEPTH
+    if is_small:
+        return None
+    marks = []
+    for found in _MARK.finditer(request):
+        marks.append(_STEPS.get(found[0][:1], 0))
+        if len(marks) > _MOST_MARKS:
+            return codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_VALUES} values")
+    if max(accumulate(marks), default=0) > MOST_JSON_DEPTH + _ENVELOPE_LEVELS:
+        return codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_DEPTH} levels")
+    return None
+
+
+def beyond_bounds(given: Mapping[str, object]) -> tuple[Diagnostic, ...]:
+    """What is too deep, too many or unreadable in the arguments; nothing of it is read then."""
+    found: list[Diagnostic] = []
+    waiting: list[Place] = [("", 0, given)]
+    seen = 0
+    while waiting:
+        path, depth, value = waiting.pop()
+        seen += 1
+        if depth > MOST_JSON_DEPTH:
+            return (codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_DEPTH} levels"),)
+        inside = list(_inside(path, depth, value))
+        if seen + len(waiting) + len(inside) > MOST_JSON_VALUES:
+            return (codes.ARGUMENTS_TOO_LARGE.at(most=f"{MOST_JSON_VALUES} values"),)
+        waiting.extend(reversed(inside))
+        what = _unreadable(value)
+        if what and len(found) < _MOST_TOLD:
+            found.append(codes.UNREADABLE_ARGUMENT.at(argument=path, what=what))
+    return tuple(found)
+
+
+def _inside(path: str, depth: int, value: object) -> Iterator[Place]:
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            short = name[:_MOST_OF_A_NAME]
+            place = f"{path}.{short}" if path else short
+            yield place, depth + 1, each
+            if _unreadable(name):
+                yield place, depth + 1, name
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield f"{path}[{number}]", depth + 1, each
+
+
+def _unreadable(value: object) -> str | None:
+    if isinstance(value, float):
+        return None if math.isfinite(value) else "a number that is not finite"
+    if not isinstance(value, str):
+        return None
+    if _NUL in value:
+        return "a NUL character"
+    return None if value.isascii() or _is_whole(value) else "half of a character (a lone surrogate)"
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _LARGEST = 2**63 - 1  # what a store can keep
 _VERSION = re.compile(r"\s*+[vV](?=[0-9])", re.ASCII)
 _MOST_SHOWN = 40
-_MOST_TOLD = 20  # faults of one call
+_ARGUMENTS_MOST_TOLD = 20  # faults of one call
 
 _SCHEMAS: dict[Kind, dict[str, object]] = {
     Kind.TEXT: {"type": "string"},
@@ -101,10 +193,10 @@ def read_arguments(
 
 def _first(faults: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """The first ones; the last of them says how many more there are."""
-    more = len(faults) - _MOST_TOLD
+    more = len(faults) - _ARGUMENTS_MOST_TOLD
     if more <= 0:
         return faults
-    *first, last = faults[:_MOST_TOLD]
+    *first, last = faults[:_ARGUMENTS_MOST_TOLD]
     return *first, last._replace(message=f"{last.message} And {more} more are wrong.")
 
 
@@ -259,3 +351,112 @@ _READERS: dict[Kind, Callable[[object], object]] = {
     Kind.NUMBERS: lambda given: _listed(given, _number),
     Kind.DELTAS: _as_given,
 }
+
+
+# Which resource an address means, and what it says: `resource://inbox/BlueLake?limit=5`.
+#
+# A template names what stands in the path, `{agent}` for one segment and `{thread_id*}` for one or
+# more, and what may stand in the query, `{?project,limit}`. Everything is percent-decoded once; a
+# plus sign is a plus sign, as times have them.
+
+
+_PLACE = re.compile(r"\{(\w+)(\*?)\}")
+_QUERY = re.compile(r"\{\?([\w,]*)\}$")
+_HIDDEN = re.compile(r"(.*)\?(\w+=[^?]*)", re.DOTALL)
+_SCHEME = "resource://"
+
+
+class Form(NamedTuple):
+    """A template, taken apart."""
+
+    pattern: re.Pattern[str]
+    places: tuple[str, ...]
+    query: tuple[str, ...]
+
+
+class Found(NamedTuple):
+    """The resource of an address, what the address says, and what is wrong with that."""
+
+    resource: Resource
+    arguments: Mapping[str, object]
+    faults: tuple[Diagnostic, ...] = ()
+
+
+def find(resources: Iterable[Resource], uri: str) -> Found | None:
+    """The first resource that the address fits."""
+    for resource in resources:
+        form = form_of(resource.template)
+        said = _said(form, uri)
+        if said is not None:
+            where = plain(resource.template)
+            path, query = (
+                read_arguments(where, [Argument(name, default="") for name in names], given)
+                for names, given in zip((form.places, form.query), said, strict=True)
+            )
+            arguments = {**query.arguments, **path.arguments}
+            return Found(resource, arguments, path.faults + query.faults)
+    return None
+
+
+def unknown(resources: Sequence[Resource], uri: str) -> Diagnostic:
+    """That there is no such resource, and which one was probably meant."""
+    forms = {_head(each.template): plain(each.template) for each in resources}
+    meant = nearest(_head(uri), forms)
+    known = ", ".join(f"`{head}`" for head in forms) or "none"
+    suggestion = perhaps(forms[meant] if meant else None)
+    return codes.UNKNOWN_RESOURCE.at(uri=uri, known=known, suggestion=suggestion)
+
+
+def plain(template: str) -> str:
+    """The template without its query, as it is shown."""
+    return _QUERY.sub("", template)
+
+
+@lru_cache(maxsize=256)
+def form_of(template: str) -> Form:
+    """The template, taken apart."""
+    query = _QUERY.search(template)
+    pieces = _PLACE.split(plain(template))
+    # The pieces come in threes: what stands between places, a place's name, its asterisk.
+    between = [re.escape(each) for each in pieces[::3]]
+    places = ["(.+)" if asterisk else "([^/]+)" for asterisk in pieces[2::3]]
+    pattern = "".join(a + b for a, b in zip(between, [*places, ""], strict=True))
+    named = tuple(filter(None, query[1].split(","))) if query else ()
+    return Form(re.compile(pattern, re.DOTALL), tuple(pieces[1::3]), named)
+
+
+def _said(form: Form, uri: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """What the path and the query say by name; None where the address does not fit."""
+    path, _, query = uri.partition("?")
+    fits = form.pattern.fullmatch(path)
+    if not fits:
+        return None
+    try:
+        values = [unquote(each, errors="strict") for each in fits.groups()]
+        hidden = _take_hidden(form, values)
+        return dict(zip(form.places, values, strict=True)), _pairs(hidden) | _pairs(query)
+    except UnicodeDecodeError:
+        return None
+
+
+def _take_hidden(form: Form, values: list[str]) -> str:
+    """The query that stands in the last value, which loses it.
+
+    Clients put it there for servers whose templates declare no query. It is one only if it has a
+    key that the template names: else it belongs to the value.
+    """
+    fits = _HIDDEN.fullmatch(values[-1]) if values else None
+    if not fits or not fits[1] or _pairs(fits[2]).keys().isdisjoint(form.query):
+        return ""
+    values[-1] = fits[1]
+    return fits[2]
+
+
+def _pairs(query: str) -> dict[str, str]:
+    pairs = (each.partition("=") for each in query.split("&") if each)
+    return {unquote(key): unquote(value, errors="strict") for key, _, value in pairs}
+
+
+def _head(address: str) -> str:
+    """The first segment, which tells what kind of resource it is."""
+    return re.split(r"[/?{]", address.removeprefix(_SCHEME), maxsplit=1)[0]

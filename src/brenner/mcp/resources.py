@@ -9,11 +9,19 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Reservation, Stored
 from brenner.mail.rules import order
 from brenner.mail.search import Query
-from brenner.mcp import directory, pages, project_key
-from brenner.mcp.directory import written
-from brenner.mcp.inboxes import InboxWish, inbox, since_time
-from brenner.mcp.room import Room
-from brenner.mcp.shapes import Shape, message_shape, payload_shape
+from brenner.mcp import agent_mail_format as directory
+from brenner.mcp import agent_mail_format as pages
+from brenner.mcp import agent_mail_format as project_key
+from brenner.mcp.agent_mail_format import (
+    InboxWish,
+    Room,
+    Shape,
+    inbox,
+    message_shape,
+    payload_shape,
+    since_time,
+    written,
+)
 from brenner.mcp.tool import Call, Resource
 
 _MOST, _LONGEST_NUMBER = 20, 18

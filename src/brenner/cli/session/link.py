@@ -13,11 +13,11 @@ from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.sentences import advise
 from brenner.cli.serve_url import VARIABLE, pages_url
 from brenner.protocol.messages import exact
-from brenner.server.tokens import read_token
+from brenner.server.settings import read_token
 from brenner.services.identity import OURS, THEIRS, TOKEN, who_listens
 from brenner.services.sessions import load_status
 from brenner.web import links
-from brenner.web.guests import link as signed
+from brenner.web.request import link as signed
 
 _DAYS, _MOST_DAYS = 7, 366
 _SECONDS = 2.0

@@ -1,8 +1,9 @@
-"""The addresses of the lab. They exist only where the server was started with it."""
+"""All actions of the lab."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from http import HTTPStatus
+from shlex import quote
 from types import MappingProxyType
 from urllib.parse import urlencode
 
@@ -13,20 +14,344 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes import web as codes
-from brenner.diagnostics.model import BrennerError, Refused, Unavailable
+from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
+from brenner.diagnostics.model import Altered, BrennerError, Diagnostic, Refused, Unavailable
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
-from brenner.web.forms import JSON, read_form, read_json
-from brenner.web.lab import acting, entering
-from brenner.web.lab.action import Action, Done
-from brenner.web.lab.actions import ACTIONS
-from brenner.web.page import Answer, Page, Redirect
-from brenner.web.refused import diagnostic_page, refusal_page
-from brenner.web.responding import respond, wants_json
-from brenner.web.site import Site
-from brenner.web.tries import seconds_to_wait, wait_header
-from brenner.web.visit import Visit
-from brenner.web.visiting import visit_of
+from brenner.web.auth import WaitError, seconds_to_wait, wait_header
+from brenner.web.lab import compile as compiling
+from brenner.web.lab import compile as persisting
+from brenner.web.lab import messages as acknowledge
+from brenner.web.lab import messages as critique
+from brenner.web.lab import messages as reply
+from brenner.web.lab import start
+from brenner.web.lab import start as next_round
+from brenner.web.lab.actions import (
+    DRY_RUN,
+    Action,
+    Done,
+    Once,
+    is_dry_run,
+    is_marked,
+    request_faults,
+    would_be_refused,
+)
+from brenner.web.lab.login import Door
+from brenner.web.request import (
+    JSON,
+    ONCE,
+    Answer,
+    Cookie,
+    Document,
+    Form,
+    Page,
+    Redirect,
+    Site,
+    Visit,
+    content_of,
+    read_form,
+    read_json,
+    visit_of,
+)
+from brenner.web.responses import diagnostic_page, refusal_page, respond, wants_json
+
+ACTIONS = (
+    *(start.ACTION, compiling.COMPILE, persisting.ACTION, reply.ACTION),
+    *(
+        acknowledge.ACKNOWLEDGE_ACTION,
+        critique.CRITIQUE_ACTION,
+        next_round.NEXT_ROUND_ACTION,
+        compiling.COMPLETE,
+    ),
+)
+
+
+# From the form of an action to what came of it.
+#
+# GET shows the form. POST does it, once for each form, and leads to the page that says what came of
+# it. Where nothing was done the form comes back with everything that was typed, and the words.
+
+
+_MOST_OF_A_KEY = 200
+
+
+def shown(action: Action, visit: Visit) -> Page:
+    """The form of an action."""
+    return dressed(action.form(visit), action, visit)
+
+
+def acted(action: Action, visit: Visit) -> Done | Page:
+    """Do what the form says, or say what it has done already."""
+    once, key = _once(visit), visit.form.get(ONCE, "")
+    faults = _request_faults(action, visit)
+    if faults:
+        return _refused(action, visit, faults)
+    if action.takes and is_dry_run(visit):
+        return _tried(action, visit)
+
+    def do() -> Done | Page:
+        try:
+            return action.do(visit)
+        except Altered as altered:  # it is stored, and stays: to send it again would be wrong
+            found = altered.diagnostic
+            return Done(is_done=True, says=found.message, document=_faults(found))
+
+    try:
+        answer = once.act(key, f"{visit.path} {_content(visit)}", do)
+    except (Refused, Unavailable) as error:
+        return again(action, visit, error)
+    return dressed(answer, action, visit) if isinstance(answer, Page) else answer
+
+
+def previewed(action: Action, visit: Visit, *, is_part: bool) -> Page:
+    """What would be done: alone, for a script of ours on the page, or within the whole form."""
+    if action.preview is None:
+        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+    if is_part:
+        part = action.preview(visit)
+        return part._replace(document={"preview": part.document}, is_live=False)
+    faults = _request_faults(action, visit)
+    if faults:
+        return _refused(action, visit, faults)
+    try:
+        document = action.preview(visit).document
+    except (Refused, Unavailable) as error:
+        return again(action, visit, error)
+    page = dressed(action.form(visit), action, visit)
+    return page._replace(document={**page.document, "preview": document})
+
+
+def again(action: Action, visit: Visit, error: BrennerError) -> Page:
+    """The form with everything that was typed, and why nothing was done, or that nobody knows."""
+    status = (
+        HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, Unavailable) else HTTPStatus.CONFLICT
+    )
+    try:
+        page = action.form(visit)
+    except BrennerError:  # not even the form can be shown as things stand
+        page = kept_page(visit, can_send=True)
+    return dressed(page, action, visit, error.diagnostic)._replace(status=status)
+
+
+def kept_page(visit: Visit, *, can_send: bool) -> Page:
+    """Only what was typed: nobody has to write it again."""
+    typed = visit.form.typed if isinstance(visit.form, Form) else tuple(visit.form.items())
+    fields = [{"name": name, "value": value} for name, value in typed]
+    document = {"typed": fields, "can_send": can_send}
+    return Page("lab/kept.html", "Nothing was lost", document, is_live=False)
+
+
+def dressed(page: Page, action: Action, visit: Visit, fault: Diagnostic | None = None) -> Page:
+    """The page of a form with what every form has: where it goes, its key, and what went wrong.
+
+    A form that comes back keeps its key, as long as it is good. With another guard it is another
+    form: under the old key only the same could be sent again, and that is not there any more. So
+    is one whose words were changed after it was sent.
+    """
+    once, key = _once(visit), visit.form.get(ONCE, "")
+    is_other = fault is not None and fault.code is codes.FORM_CHANGED
+    is_same = once.is_open(key) and not is_other and not _looks_anew(page, action, visit)
+    frame: Document = {
+        "to": visit.path.partition("?")[0].removesuffix("/preview"),
+        "once": key if is_same else once.key(),
+        "fault": fault.to_json() if fault else page.document.get("fault"),
+        "earlier": links.lab(f"done/{key}") if is_other and once.is_done(key) else None,
+        "verified": is_marked(visit),
+        "has_preview": action.preview is not None,
+        "preview": page.document.get("preview"),
+    }
+    return page._replace(document={**page.document, **frame}, is_live=False)
+
+
+def _looks_anew(page: Page, action: Action, visit: Visit) -> bool:
+    """Whether the form that comes back is of another state of the thread than the one sent."""
+    seen = page.document.get("preview")
+    if action.guard is None or not isinstance(seen, Mapping):
+        return False
+    shown = action.guard.of(seen)
+    return shown is not None and visit.form.get(action.guard.field) != str(shown)
+
+
+# Requests of scripts
+
+
+def _request_faults(action: Action, visit: Visit) -> tuple[Diagnostic, ...]:
+    if visit.sent is None or action.takes is None:
+        return ()
+    return request_faults(visit, action.takes)
+
+
+def _refused(action: Action, visit: Visit, faults: tuple[Diagnostic, ...]) -> Page:
+    """A request that says something that nobody reads: nothing was done."""
+    page = kept_page(visit, can_send=False)
+    document = {**page.document, "violations": [each.to_json() for each in faults], "valid": False}
+    page = page._replace(document=document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    return dressed(page, action, visit, faults[0])
+
+
+def _tried(action: Action, visit: Visit) -> Page:
+    """What would be done, and whether anything is in the way."""
+    foresee = action.tried or action.preview
+    if foresee is None:
+        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+    try:
+        page = foresee(visit)
+    except (Refused, Unavailable) as error:
+        return again(action, visit, error)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if would_be_refused(page.document) else page.status
+    document = {**page.document, DRY_RUN: True, "done": False}
+    return page._replace(document=document, status=status, is_live=False)
+
+
+def _content(visit: Visit) -> str:
+    if isinstance(visit.sent, Mapping):
+        return content_of(visit.sent)
+    return visit.form.content if isinstance(visit.form, Form) else ""
+
+
+def with_key(visit: Visit, *, is_script: bool) -> Visit:
+    """The visit of a form whose key is known. A script chooses its own, or has none."""
+    form = visit.form if isinstance(visit.form, Form) else Form(visit.form.items())
+    once, key = _once(visit), form.get(ONCE, "")
+    if not is_script:
+        return visit
+    if len(key) > _MOST_OF_A_KEY:
+        reason = f"its key is longer than {_MOST_OF_A_KEY} characters"
+        raise Refused(codes.FORM_UNREADABLE.at(reason=reason))
+    if key:
+        once.expect(key)
+    return visit._replace(form=form.including(ONCE, key or once.key()))
+
+
+def done_page(visit: Visit) -> Page:
+    """What came of a form."""
+    done = _once(visit).done(visit.named["key"])
+    title = str(done.document.get("title") or ("Done" if done.is_done else "Not done"))
+    return Page(done.template, title, done_json(done), is_live=False)
+
+
+def done_redirect(visit: Visit) -> Redirect:
+    """Where to see it: reloading that page does nothing again."""
+    return Redirect(links.lab(f"done/{visit.form[ONCE]}"))
+
+
+def done_json(done: Done) -> Document:
+    """What scripts get."""
+    to = [{"address": address, "words": words} for address, words in done.to]
+    return {**done.document, "done": done.is_done, "says": done.says, "to": to}
+
+
+def done_status(done: Done) -> int:
+    """How a script is told at a glance."""
+    return HTTPStatus.OK if done.is_done else HTTPStatus.CONFLICT
+
+
+def _once(visit: Visit) -> Once:
+    if visit.login is None:
+        raise Refused(codes.NOT_LOGGED_IN.at(operator=visit.site.desk.project.operator))
+    return visit.login.once
+
+
+def _faults(found: Diagnostic) -> Document:
+    return {"violations": [found.to_json()]}
+
+
+# The pages at the door of the lab: to log in, to log out, and what waits inside.
+
+
+_MOST_OWED = 100
+
+
+def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
+    """The form that asks for the secret. Nothing that was shown comes back."""
+    door = door_of(visit)
+    fault = error.diagnostic.to_json() if error else None
+    document = {
+        "operator": door.operator,
+        "next": _next(visit),
+        "fault": fault,
+        "wait": seconds_to_wait(error),
+        "logged_in": visit.login is not None,
+        "command": f"brenner agent secret {quote(door.operator)}",
+    }
+    return Page("lab/login.html", "Log in to the lab", document, _status(error), is_live=False)
+
+
+def log_in(visit: Visit, address: str) -> Page | Redirect:
+    """Look at the secret. The right one ends the login that the browser had before; a wrong one
+    ends nothing, so that nobody can log out the operator by it.
+    """
+    door = door_of(visit)
+    try:
+        cookie = door.enter(visit.form.get("secret", ""), address)
+    except BrennerError as error:
+        return login_page(visit, error)
+    door.leave(visit.cookies)
+    return Redirect(_next(visit), (_cookie(door, cookie),))
+
+
+def log_out(visit: Visit) -> Redirect:
+    """The login is over, here and in the browser."""
+    door = door_of(visit)
+    door.leave(visit.cookies)
+    return Redirect(links.HOME, (_cookie(door, ""),))
+
+
+def home_page(visit: Visit) -> Page:
+    """What the operator owes, and what can be begun."""
+    desk = visit.site.desk
+    operator = desk.project.operator
+    owed = [each for each in desk.pending() if each.debt.debtor == operator]
+    document = {
+        "operator": operator,
+        "verified": is_marked(visit),
+        "owed": [
+            {
+                "message_id": each.debt.first.id,
+                "thread_id": each.debt.first.message.thread_id,
+                "from": each.debt.first.message.sender,
+                "subject": each.debt.first.message.subject,
+                "type": each.debt.first.type,
+                "since": each.debt.first.at.isoformat(),
+                "is_overdue": each.is_overdue,
+            }
+            for each in owed[:_MOST_OWED]
+        ],
+        "owed_in_all": len(owed),
+    }
+    return Page("lab/home.html", "The lab", document, is_live=False)
+
+
+def door_of(visit: Visit) -> Door:
+    """The door; these pages exist only where there is one."""
+    if visit.site.door is None:
+        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+    return visit.site.door
+
+
+def _next(visit: Visit) -> str:
+    given = visit.form.get("next") or visit.asked.get("next") or links.LAB
+    return links.own_path(given)
+
+
+def _cookie(door: Door, value: str) -> Cookie:
+    return Cookie(door.cookie, value, seconds=None, is_strict=True)
+
+
+def _status(error: BrennerError | None) -> int:
+    if error is None:
+        return HTTPStatus.OK
+    if isinstance(error, WaitError):
+        return HTTPStatus.TOO_MANY_REQUESTS
+    return (
+        HTTPStatus.SERVICE_UNAVAILABLE
+        if isinstance(error, Unavailable)
+        else HTTPStatus.UNAUTHORIZED
+    )
+
+
+# The addresses of the lab. They exist only where the server was started with it.
+
 
 _MOST_AT_ONCE = 8  # of its own: who waits for an action keeps nobody from reading
 _LOGIN = links.lab("login")
@@ -50,15 +375,15 @@ def lab_routes(site: Site) -> list[BaseRoute]:
     """All of them."""
     lab = Lab(site)
     found: list[BaseRoute] = [
-        Route(links.LAB, lab.get(entering.home_page)),
+        Route(links.LAB, lab.get(home_page)),
         Route(_LOGIN, lab.endpoint(lab.login), methods=["GET", "POST"]),
         Route(links.lab("logout"), lab.endpoint(lab.logout), methods=["POST"]),
-        Route(links.lab("done/{key}"), lab.get(acting.done_page)),
+        Route(links.lab("done/{key}"), lab.get(done_page)),
     ]
     for action in ACTIONS:
         of_session = f"{links.LAB}/sessions/{{thread}}/{action.name}"
         path = of_session if action.is_of_session else f"{links.LAB}/{action.name}"
-        found.append(Route(path, lab.get(partial(acting.shown, action)), methods=["GET"]))
+        found.append(Route(path, lab.get(partial(shown, action)), methods=["GET"]))
         found.append(Route(path, lab.endpoint(partial(lab.act, action)), methods=["POST"]))
         if action.preview is not None:
             work = partial(lab.preview, action)
@@ -98,33 +423,33 @@ class Lab:
     def login(self, request: Request, visit: Visit) -> Answer:
         """Log in, or show how."""
         if request.method == "POST":
-            return entering.log_in(visit, _address(request))
-        return entering.login_page(visit)
+            return log_in(visit, _address(request))
+        return login_page(visit)
 
     def logout(self, request: Request, visit: Visit) -> Answer:
         """Log out; no other page can do that to somebody."""
         _admit(request, visit)
-        return entering.log_out(visit)
+        return log_out(visit)
 
     def act(self, action: Action, request: Request, visit: Visit) -> Answer | Done:
         """Do it once; a browser is led to what came of it."""
         try:
             _admit(request, visit)
         except Unavailable as error:
-            return acting.again(action, visit, error)
-        visit = acting.with_key(visit, is_script=_is_script(request))
-        answer = acting.acted(action, visit)
+            return again(action, visit, error)
+        visit = with_key(visit, is_script=_is_script(request))
+        answer = acted(action, visit)
         if isinstance(answer, Page) and visit.sent is not None:
             return answer._replace(document={"done": False, **answer.document})
         if isinstance(answer, Page) or _is_script(request):
             return answer
-        return acting.done_redirect(visit)
+        return done_redirect(visit)
 
     def preview(self, action: Action, request: Request, visit: Visit) -> Answer:
         """What would be done."""
         _admit(request, visit)
-        visit = acting.with_key(visit, is_script=_is_script(request))
-        return acting.previewed(action, visit, is_part=_HTMX in request.headers)
+        visit = with_key(visit, is_script=_is_script(request))
+        return previewed(action, visit, is_part=_HTMX in request.headers)
 
     def _answer(self, work: _Work, request: Request, body: bytes) -> Response:
         """Nothing of it is kept by anybody on the way, nor by the browser; but for a form that
@@ -144,7 +469,7 @@ class Lab:
         except BrennerError as error:
             return _turned_away(request, visit, error)
         if isinstance(answer, Done):
-            return JSONResponse(acting.done_json(answer), acting.done_status(answer))
+            return JSONResponse(done_json(answer), done_status(answer))
         if isinstance(answer, Page) and _is_script(request):
             return JSONResponse(answer.document, answer.status)
         response = respond(answer, request, visit)
@@ -166,7 +491,7 @@ def _with_sent(request: Request, visit: Visit, body: bytes) -> Visit:
 
 def _known(request: Request, visit: Visit) -> Visit:
     """The visit with who is logged in, if anybody is."""
-    door = entering.door_of(visit)
+    door = door_of(visit)
     if _is_script(request):
         return visit._replace(login=door.script(request.headers[SECRET_HEADER], _address(request)))
     return visit._replace(login=door.login_to_read(visit.cookies))
@@ -178,7 +503,7 @@ def _admit(request: Request, visit: Visit) -> None:
         raise _nobody(visit)
     if _is_script(request):
         return
-    door = entering.door_of(visit)
+    door = door_of(visit)
     door.check_form(visit.login, visit.form)
     if door.login(visit.cookies) is not visit.login:
         raise _nobody(visit)
@@ -190,7 +515,7 @@ def _turned_away(request: Request, visit: Visit, error: BrennerError) -> Respons
     page = refusal_page(error) if not status else diagnostic_page(error.diagnostic, status)
     if request.method == "POST" and visit.form and not wants_json(request):
         fault = {"fault": error.diagnostic.to_json(), "to": visit.path}
-        kept = acting.kept_page(visit, can_send=False)
+        kept = kept_page(visit, can_send=False)
         page = kept._replace(document={**kept.document, **fault}, status=page.status)
     headers = wait_header(seconds_to_wait(error))
     if _is_script(request):

@@ -1,0 +1,404 @@
+"""How an agent is told that something was not done: what is wrong, where, and how to mend it.
+
+The words are those of the catalogue, but for fixes that need a command line (`mcp/fixes.py`).
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from string import Formatter
+from typing import NamedTuple
+
+from brenner.diagnostics.catalogue import CATALOGUE
+from brenner.diagnostics.codes import artifacts as artifacts_codes
+from brenner.diagnostics.codes import mail as mail_codes
+from brenner.diagnostics.codes import merging as merging_codes
+from brenner.diagnostics.codes import messages as messages_codes
+from brenner.diagnostics.codes import publishing as publishing_codes
+from brenner.diagnostics.codes import serving as serving_codes
+from brenner.diagnostics.codes import stores as stores_codes
+from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
+from brenner.diagnostics.codes.deltas import INVALID_SECTION
+from brenner.diagnostics.codes.messages import (
+    ACK_MISMATCH,
+    INVALID_BEAD_ID,
+    INVALID_COORD_THREAD_ID,
+    INVALID_RS_THREAD_ID,
+    MB_009,
+    MB_010,
+    MB_011,
+    MB_012,
+    TEMPLATE_NOT_FILLED_IN,
+    THREAD_ID_TOO_LONG,
+)
+from brenner.diagnostics.model import BrennerError, Code, Diagnostic, Summary, worst_first
+from brenner.mcp.framing import Foreign
+from brenner.mcp.tool import Answer
+from brenner.protocol.delta.schema import SECTIONS, Operation
+from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
+from brenner.protocol.thread_ids import is_valid
+from brenner.text import perhaps
+
+# How to mend something with tools: who calls them has no command line.
+#
+# The catalogue's fixes are for everybody. Where one names a command, an option or a header, it stands
+# here in the words of the tools. What only a command can mend is for the operator to be told of.
+
+
+_COMMAND = re.compile(r"`brenner |(?<![\w-])--[a-z]|\b(?:[Rr]un|[Rr]epeat) the (?:same )?command\b")
+_TOLD = re.compile(r"\bthe operator\b", re.IGNORECASE)
+_WHO = "`resource://agents` lists who is known."
+_IDS = "`fetch_inbox` and `resource://thread/{id}` give the ids."
+_ACK = "Acknowledge with `acknowledge_message`, which names the message. `brenner_task` lists what "
+_LATER = "Nothing was done. Call again in a moment; if that does not help, tell the operator."
+_BROKEN = (
+    "Nothing was done. Tell the operator, who can look with `brenner doctor`; then call again."
+)
+_COMPILES = "The operator compiles versions: contribute with `brenner_post` instead."
+IN_TOOLS: dict[Code, str] = {
+    mail_codes.UNKNOWN_SENDER: "Correct `sender_name`, or register it first: `register_agent`.",
+    mail_codes.UNKNOWN_RECIPIENT: f"Correct the name in `to` or `cc`. {_WHO}",
+    mail_codes.NO_SUCH_AGENT: "Correct the name. If it is your own and new, register it first: "
+    f"`register_agent`. {_WHO}",
+    mail_codes.SENT_TO_NOBODY: f"Name at least one recipient in `to`. {_WHO}",
+    mail_codes.UNKNOWN_MESSAGE: f"Check the number: {_IDS}",
+    mail_codes.UNKNOWN_THREAD: "Check the ID: the messages in `fetch_inbox` have it as `thread_id`.",
+    mail_codes.NOT_IN_THREAD: f"Name a message of this thread: {_IDS}",
+    mail_codes.NOT_A_RECIPIENT: "Name a message that you received: `fetch_inbox` lists them.",
+    mail_codes.THREAD_MOVED: "Read what is new: `resource://thread/{id}`. If yours still holds, call "
+    "again.",
+    mail_codes.KEY_REUSED: "Give each of your messages its own `key`, and use it again only to repeat "
+    "the very same call. `resource://message/{id}` shows what was sent under it.",
+    mail_codes.REPLY_ELSEWHERE: "Send the answer to that thread, or leave `reply_to` out and name the "
+    "message in the text.",
+    **dict.fromkeys(
+        (mail_codes.ACK_NAMES_NOTHING, mail_codes.ACK_OF_UNKNOWN, mail_codes.ACK_BY_OTHER),
+        f"{_ACK}you owe.",
+    ),
+    **dict.fromkeys(
+        (ACK_MISMATCH, MB_009, MB_010, MB_011, MB_012),
+        "Leave `ack_required` out: the type of the message decides.",
+    ),
+    TEMPLATE_NOT_FILLED_IN: "Replace each with your own words, or remove its section if it is "
+    "optional.",
+    # What a message file would have as headers, a call has as arguments.
+    **dict.fromkeys(
+        (messages_codes.MISSING_HEADER, messages_codes.EMPTY_MESSAGE),
+        "Give `sender_name`, `to`, `subject`, `thread_id` and `body_md`, none of them empty.",
+    ),
+    messages_codes.NO_RECIPIENT: f"Name at least one recipient in `to`. {_WHO}",
+    mail_codes.EMPTY_QUERY: 'Give words, a "phrase", or a filter such as `type:DELTA`. `fetch_inbox` '
+    "gives all that you received.",
+    mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` gives what you received.",
+    # Artifacts
+    merging_codes.CONFLICTING_EDIT: "Compare both values: `brenner_artifact` shows the one that stands. "
+    "Then post an EDIT of the field, on the version that has the conflict; the value that stands "
+    "closes it, too.",
+    merging_codes.KILL_OVER_UNSEEN_EDITS: "Read what was edited: `brenner_artifact` with `since`. If it "
+    "answers the reason for the KILL, post the item again, as improved, with an ADD.",
+    publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`; "
+    "`brenner_artifact` says which one is the latest.",
+    **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
+    artifacts_codes.NO_VERSION_YET: "Contribute with `brenner_post`: once deltas are in, the operator "
+    "compiles the first version.",
+    artifacts_codes.UNKNOWN_VERSION: "Give the number of a version that is there: `brenner_artifact` says "
+    "which one is the latest.",
+    NO_SUCH_ITEM: "Give the ID of an item that is there: `brenner_artifact` shows all of them.",
+    # The store, and a server of Agent Mail behind ours
+    **dict.fromkeys(
+        (stores_codes.STORE_BUSY, stores_codes.SERVER_TIMEOUT, stores_codes.SERVER_LOST), _LATER
+    ),
+    **dict.fromkeys(
+        (
+            *(
+                stores_codes.STORE_UNUSABLE,
+                stores_codes.STORE_FULL,
+                stores_codes.STORE_READ_ONLY,
+                stores_codes.STORE_CORRUPT,
+            ),
+            *(stores_codes.STORE_FOREIGN, stores_codes.SERVER_NONSENSE, stores_codes.SERVER_FAILED),
+        ),
+        _BROKEN,
+    ),
+    stores_codes.OUTCOME_UNKNOWN: "Look before you call again: `resource://thread/{id}` shows what is "
+    "there. A `brenner_post` with a `key` can be repeated at once: nothing is posted twice.",
+    stores_codes.MESSAGE_ALTERED: "It is stored: read it with `resource://message/{id}`. Only if it no "
+    "longer says what it should, send it again, with a shorter subject and a plain thread ID.",
+    stores_codes.NAME_ELSEWHERE: "Register another name, or none: then you get a new one. If it is you, "
+    "tell the operator, who can take the name over.",
+    stores_codes.HOME_CANNOT: "Do without it: the place where the operator keeps the mail cannot do it.",
+}
+
+
+def in_words_of_tools(code: Code, fix: str) -> str:
+    """The fix for who calls tools. What only a command can do is the operator's to do."""
+    if code in IN_TOOLS:
+        return IN_TOOLS[code]
+    if not names_command(fix) or _TOLD.search(fix):
+        return fix
+    return f"No tool does it. Tell the operator: {fix}"
+
+
+def names_command(fix: str) -> bool:
+    """Whether a fix needs a command line."""
+    return _COMMAND.search(fix) is not None
+
+
+def in_tools(found: Diagnostic) -> Diagnostic:
+    """The same with a fix that names tools instead of commands, or the operator."""
+    fix = in_words_of_tools(found.code, found.fix)
+    if fix == found.fix:
+        return found
+    is_said = found.suggestion and found.suggestion in fix
+    return found._replace(fix=fix if is_said else f"{fix}{perhaps(found.suggestion)}")
+
+
+def refused(
+    violations: Iterable[Diagnostic], corrected: Mapping[str, object] | None = None
+) -> Answer:
+    """The answer that nothing was done, and why; `corrected` are arguments to call again with."""
+    found = sorted(map(in_tools, violations), key=worst_first)
+    lines = [line_of(each) for each in found]
+    if corrected is not None:
+        lines += ["Corrected, ready to send:", json.dumps(corrected, ensure_ascii=False)]
+    return Answer(document(found, corrected), "\n".join(lines), is_error=True)
+
+
+def failed(error: BrennerError) -> Answer:
+    """The answer to a request that cannot be granted, or to one that the world is in the way of."""
+    answer = refused([error.diagnostic])
+    if not error.details:
+        return answer
+    return answer._replace(text="\n\n".join((answer.text or "", *error.details)))
+
+
+def document(
+    violations: Iterable[Diagnostic], corrected: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """The structured form of an error; keys are only ever added."""
+    found = list(violations)
+    return {
+        "error": found[0].to_json() if found else None,
+        "violations": [each.to_json() for each in found],
+        "summary": Summary.of(found)._asdict(),
+        "corrected": corrected,
+    }
+
+
+def line_of(found: Diagnostic) -> str:
+    """One violation in one line. Lines count in `body_md`."""
+    place = f" line {found.line}" if found.line else ""
+    return f"{found.id}{place}: {found.message} Fix: {found.fix}"
+
+
+# Our own sentences without what others have put into them.
+#
+# A sentence of the catalogue is filled in with IDs and numbers, but also with titles and claims. In a
+# frame all of it would look like somebody's opinion. So it is said outside with every word of others
+# left out; the place of a word is found by the words of ours around it. Should others have imitated
+# those, a place is found wrongly, and still nothing stands there that is not a number, an ID or ours.
+
+
+_LEFT_OUT = "…"
+_KNOWN = frozenset(
+    (
+        *Operation,
+        *SECTIONS,
+        *(name for section in SECTIONS.values() for name in section.fields),
+        *("target_id", "section", "operation", "payload", "rationale", "local_id"),
+        "is not in the artifact that the message goes by",
+    )
+)
+# What we say of numbers, where a message is filled in with a whole sentence
+_SAID = re.compile(
+    r"""(?x)
+    [0-9]{1,18}
+  | the\ operator\ declared\ v[0-9]+\ void
+  | it\ is\ built\ on\ message\ [0-9]+,\ which\ is\ void
+  | it\ adopts\ another\ message,\ and\ only\ the\ operator\ can\ do\ that
+  | message\ [0-9]+\ is\ v[0-9]+\ already
+  | it\ says\ v[0-9]+,\ and\ the\ next\ version\ is\ v[0-9]+
+    """,
+    re.ASCII,
+)
+_PERHAPS = re.compile(r" Perhaps `([^`]*+)`\.")
+_WHERE = re.compile(r"Delta [0-9]+(?: \(`[a-z_]+`\))?: ")
+
+
+def our_message(found: Diagnostic) -> str:
+    """What is wrong, in our words alone."""
+    where = _WHERE.match(found.message)
+    start = where[0] if where else ""
+    return start + _ours(found.code.message, found.message[len(start) :], _cause(found, "message"))
+
+
+def our_fix(found: Diagnostic) -> str:
+    """How to mend it, in our words alone."""
+    return _ours(found.code.fix, found.fix, _cause(found, "fix"))
+
+
+def _cause(found: Diagnostic, part: str) -> str | None:
+    """The template of the sentence that is told within another one, if there is one."""
+    cause: Code | None = CATALOGUE.get(found.also[0]) if len(found.also) == 1 else None
+    return None if cause is None else cause.message if part == "message" else cause.fix
+
+
+def _ours(template: str, text: str, cause: str | None = None) -> str:
+    """The text as the template has it, with what was filled in where that is ours."""
+    parts = list(Formatter().parse(template))
+    shown, rest = [parts[0][0]] if parts else [], text
+    if parts and not rest.startswith(parts[0][0]):
+        return ""
+    rest = rest[len(shown[0]) :] if shown else rest
+    for number, (_, name, _, _) in enumerate(parts):
+        if name is None:
+            break
+        following = parts[number + 1][0] if number + 1 < len(parts) else ""
+        is_last = number + 1 == len(parts) or parts[number + 1][1] is None
+        at = len(rest) - len(following) if is_last else rest.find(following)
+        if at < 0 or not rest.startswith(following, at):
+            return ""
+        shown += [_word(name, rest[:at], cause), following]
+        rest = rest[at + len(following) :]
+    return "".join(shown)
+
+
+def _word(name: str, word: str, cause: str | None) -> str:
+    """What fills a place, if it can be nothing but ours."""
+    if cause and name in ("reason", "fix"):
+        return _ours(cause, word) or _LEFT_OUT
+    if name == "suggestion":
+        meant = _PERHAPS.fullmatch(word)
+        return word if not word or (meant and _is_plain(meant[1])) else ""
+    is_name = name == "name" and AGENT_NAME.fullmatch(word)
+    return word if is_name or _is_plain(word) else _LEFT_OUT
+
+
+def _is_plain(word: str) -> bool:
+    forms = (ITEM_ID, VERSION, _SAID)
+    return word in _KNOWN or any(form.fullmatch(word) for form in forms) or is_valid(word)
+
+
+# Violations in the answers of our own tools.
+#
+# What is wrong with the caller's own text is told in plain words. What follows from the mail may
+# quote the work of others, and is framed: so is whatever is not known to be the caller's own.
+
+
+# Codes that quote nothing but what the caller has given, numbers, and the word that is suggested.
+_OWN = frozenset(
+    {
+        *serving_codes.CONTRIBUTING_CODES,
+        *serving_codes.IDENTITY_CODES,
+        *(
+            mail_codes.UNKNOWN_SENDER,
+            mail_codes.UNKNOWN_RECIPIENT,
+            mail_codes.NO_SUCH_AGENT,
+            mail_codes.SENT_TO_NOBODY,
+        ),
+        *(mail_codes.UNKNOWN_THREAD, mail_codes.UNKNOWN_MESSAGE, mail_codes.KEY_REUSED),
+        *(INVALID_BEAD_ID, INVALID_COORD_THREAD_ID, INVALID_RS_THREAD_ID, THREAD_ID_TOO_LONG),
+        *(serving_codes.NO_THREAD_NAMED, serving_codes.NOT_COMPILED, serving_codes.NO_SESSION_YET),
+        *(serving_codes.UNUSABLE_THREAD_ID, TEMPLATE_NOT_FILLED_IN),
+        *(artifacts_codes.UNKNOWN_VERSION, NO_SUCH_ITEM, INVALID_SECTION),
+    }
+)
+# A name, an ID, a section: no sentence. What is suggested is often what somebody else has chosen.
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}", re.ASCII)
+_QUOTING = frozenset({"repaired", "readings", "suggestion", "item", "field"})
+
+
+def is_own(found: Diagnostic, known: Collection[Diagnostic] = ()) -> bool:
+    """Whether it holds only words of ours and the caller's; `known` are those of a check alone."""
+    return found in known or (found.code in _OWN and _violations_is_plain(found.suggestion))
+
+
+def told_json(found: Diagnostic, known: Collection[Diagnostic] = ()) -> dict[str, object]:
+    """A violation, framed unless it is the caller's own."""
+    return in_tools(found).to_json() if is_own(found, known) else thread_json(found)
+
+
+def thread_json(found: Diagnostic) -> dict[str, object]:
+    """A violation that the mail tells of."""
+    document = in_tools(found).to_json()
+    message, fix = _message(found), _fix(found)
+    quoted = {"message_in_full": message.in_full, "fix_in_full": fix.in_full}
+    return {
+        **document,
+        "message": message.ours,
+        "fix": fix.ours,
+        **{name: text for name, text in quoted.items() if text},
+        **{name: _foreign(document[name]) for name in _QUOTING & document.keys()},
+    }
+
+
+def refusal(
+    violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
+) -> dict[str, object]:
+    """The structured form of an error, as other tools have it."""
+    found = sorted(violations, key=worst_first)
+    documents = [told_json(each, known) for each in found]
+    return {
+        "error": documents[0] if documents else None,
+        "violations": documents,
+        "summary": Summary.of(found)._asdict(),
+        "corrected": None,
+    }
+
+
+def told_lines(
+    violations: Iterable[Diagnostic], known: Collection[Diagnostic] = ()
+) -> Iterator[str | Foreign]:
+    """Each as other tools have it, framed unless it is the caller's own."""
+    for found in violations:
+        if is_own(found, known):
+            yield f"- {found.severity.value} {line_of(in_tools(found))}"
+        else:
+            yield from thread_lines(found)
+
+
+def thread_lines(found: Diagnostic) -> Iterator[str | Foreign]:
+    """The same for one that the mail tells of."""
+    message, fix = _message(found), _fix(found)
+    yield f"- {found.severity.value} {found.id}: {message.ours} Fix: {fix.ours}"
+    yield from (each.in_full for each in (message, fix) if each.in_full)
+
+
+def in_delta(found: Diagnostic) -> Diagnostic:
+    """A violation in a composed message, told by the number of the delta instead of a line."""
+    if found.block is None:
+        return found._replace(line=None)
+    where = f" (`{found.field}`)" if found.field else ""
+    said = f"Delta {found.block}{where}: {found.message}"
+    return found._replace(line=None, message=said, repaired=None)
+
+
+class _Said(NamedTuple):
+    """A sentence in our words; and whole, where it has words of others in it."""
+
+    ours: str
+    in_full: Foreign | None = None
+
+
+def _message(found: Diagnostic) -> _Said:
+    """What is wrong; the title of the code where no word of the sentence is surely ours."""
+    ours = our_message(found) or f"{found.code.title}."
+    return _Said(ours, None if ours == found.message else Foreign(found.message))
+
+
+def _fix(found: Diagnostic) -> _Said:
+    fix = in_tools(found).fix
+    if found.code in IN_TOOLS and _violations_is_plain(found.suggestion):
+        return _Said(fix)
+    ours = in_words_of_tools(found.code, our_fix(found))
+    return _Said(ours or "see below.", None if ours == fix else Foreign(fix))
+
+
+def _violations_is_plain(suggestion: str | None) -> bool:
+    return suggestion is None or _WORD.fullmatch(suggestion) is not None
+
+
+def _foreign(value: object) -> object:
+    if isinstance(value, list):
+        return [Foreign(str(each)) for each in value]
+    return Foreign(str(value))

@@ -1,0 +1,267 @@
+"""`brenner_post`: a contribution with its deltas as structured arguments."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from brenner.artifact.merge.resolve import stated_base
+from brenner.artifact.state import Entry, Outcome
+from brenner.diagnostics.codes.deltas import INVALID_TARGET
+from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
+from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
+from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
+from brenner.diagnostics.codes.serving import NO_DELTAS
+from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.truncate import of_message
+from brenner.mail.model import Envelope, Sent, Stored, Trust
+from brenner.markdown.blocks import blocks
+from brenner.mcp.agent_mail_format import AGENT, TOKEN, acting, agent_of, last_fetched
+from brenner.mcp.errors import in_delta, refusal, told_json, told_lines
+from brenner.mcp.framing import answered, word
+from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
+from brenner.protocol.delta.parse import read_deltas
+from brenner.protocol.grammar import AGENT_NAME
+from brenner.services.contribute import (
+    Contribution,
+    Expected,
+    Prepared,
+    expected,
+    prepare,
+    sent_before,
+)
+from brenner.services.receive import UNKNOWN_MODEL, Letter, Receipt, receive
+from brenner.services.send import trouble
+
+EXAMPLE = (
+    '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
+    '"claim":"…","mechanism":"…","anchors":["§1"]},"rationale":"…"}'
+)
+_NO_ITEM = (INVALID_TARGET, UNKNOWN_ITEM, TARGET_KILLED)
+_NO_ITEMS = "There is no active item yet: ADD one."
+_MOST_IDS = 60
+_NOT_KNOWN = "it is not known what a compile would make of it, nor what you still owe"
+_YOUR_MODEL = "Call `register_agent` with your name, model and program, which tell the shorthand."
+
+
+def run(call: Call) -> Answer:
+    """Post it whole, or refuse it whole."""
+    given = call.arguments.get("deltas")
+    deltas = tuple(given) if isinstance(given, list) else ()
+    if not deltas:
+        raise Refused(NO_DELTAS.at(example=EXAMPLE))
+    agent = agent_of(call)
+    trust = acting(call, agent, call.text(TOKEN.name))
+    thread_id = call.text("thread_id").strip()
+    base = call.number("base")
+    if base is None:
+        base = last_fetched(call, agent, trust, thread_id)
+    wanted = Contribution(thread_id, agent, deltas, call.text("summary"), call.texts("to"), base)
+    prepared = prepare(call.desk, wanted)
+    if not prepared.is_ready:
+        return _refused(prepared, prepared.violations, deltas)
+    receipt = _receive(call, prepared, trust)
+    if receipt.sent is None:
+        return _refused(prepared, receipt.violations, deltas)
+    return _posted(call, prepared, receipt, receipt.sent)
+
+
+def _receive(call: Call, prepared: Prepared, trust: Trust) -> Receipt:
+    key = call.text("key") or None
+    letter = Letter(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
+    try:
+        return receive(call.desk, letter)
+    except Refused as refusal:
+        before = sent_before(call.desk.mailbox, prepared, refusal) if key else None
+        if before is None:
+            raise
+        return Receipt(Sent(before, is_new=False))
+
+
+# What is answered
+
+
+def _told(found: Diagnostic, sender: str) -> Diagnostic:
+    """A violation as who gives arguments can act on it."""
+    told = in_delta(found)
+    if found.code is not UNKNOWN_ROLE_SHORTHAND:
+        return told
+    if f"`{UNKNOWN_MODEL}`" in told.message:  # which she has not written
+        told = told._replace(message=f"`{sender}` has not registered with a model.")
+    return told._replace(fix=_YOUR_MODEL)
+
+
+def _all_told(
+    prepared: Prepared, found: Iterable[Diagnostic]
+) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The violations as they are shown, and those of them that are about her own text alone."""
+    sender = prepared.message.sender
+    own = [_told(each, sender) for each in prepared.violations]
+    return [_told(each, sender) if each in prepared.violations else each for each in found], own
+
+
+def _refused(prepared: Prepared, found: Iterable[Diagnostic], given: Sequence[object]) -> Answer:
+    """Nothing was sent: every violation, and the deltas with all corrections that are certain."""
+    shown, own = _all_told(prepared, found)
+    wrong = list(prepared.wrong)
+    value = {
+        **refusal(shown, own),
+        "corrections": [each._asdict() for each in prepared.corrections],
+        "deltas": list(prepared.deltas),
+        "still_wrong": wrong,
+    }
+    numbers = ", ".join(map(str, wrong))
+    rest = f"number {numbers} still has to be mended" if wrong else "post them if that is meant"
+    corrected = (
+        f"The deltas with every correction that can be made ({rest}):",
+        json.dumps(value["deltas"], ensure_ascii=False),
+    )
+    lines = (
+        "Nothing was posted.",
+        *told_lines(sorted(shown, key=worst_first), own),
+        *_corrected_lines(prepared),
+        *(corrected if list(prepared.deltas) != list(given) else ()),
+    )
+    return answered(value, lines, is_error=True)
+
+
+def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Answer:
+    stored = sent.stored
+    outcome, owed, failed = _looked_up(call, stored)
+    entries = outcome.entries if outcome else None
+    found = (*of_message((*receipt.violations, *_warnings(entries or ()))), *failed)
+    said, own = _all_told(prepared, found)
+    own += failed  # the words of the store, not of others
+    message = stored.message
+    trust = stored.envelope.trust
+    value = {
+        "message_id": stored.id,
+        "is_new": sent.is_new,
+        "thread_id": message.thread_id,
+        "subject": message.subject,
+        "from": message.sender,
+        "to": [word(name, AGENT_NAME) for name in message.recipients],
+        "base": stated_base(blocks(message.body)),
+        "trust": trust.value if trust else None,
+        "expected": None if entries is None else [_entry_json(each) for each in entries],
+        "corrections": [each._asdict() for each in prepared.corrections],
+        "violations": [told_json(each, own) for each in said],
+        "owed_acks": owed,
+    }
+    lines = (
+        *_first_lines(value, outcome),
+        *told_lines([each for each in said if each.code is WOULD_BE_REFUSED], own),
+        *(_there_is(outcome) if outcome else ()),
+        *_posted_lines(value, entries),
+        *_corrected_lines(prepared),
+        *told_lines([each for each in said if each.code is not WOULD_BE_REFUSED], own),
+        *([_owed(owed)] if owed else ()),
+    )
+    return answered(value, lines)
+
+
+def _looked_up(call: Call, stored: Stored) -> tuple[Expected | None, list[int], list[Diagnostic]]:
+    """What becomes of the blocks, which ACKs are owed, and what of that cannot be said.
+
+    The message is posted: what fails now must not look like a failure to post it.
+    """
+    mailbox, message = call.desk.mailbox, stored.message
+    try:
+        outcome = expected(mailbox, stored, call.desk.project.operator)
+        debts = mailbox.debts(message.sender, message.thread_id)
+    except BrennerError as error:
+        return None, [], [trouble(stored.id, _NOT_KNOWN, error)]
+    return outcome, [each.last.id for each in debts], []
+
+
+def _warnings(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
+    """What a block that would be applied has to be told of: a refused one is told of already."""
+    for entry in entries:
+        if entry.state is not Outcome.REFUSED:
+            yield from (found for found in entry.diagnostics if found.severity is WARNING)
+
+
+def _entry_json(entry: Entry) -> dict[str, object]:
+    return {
+        "delta": entry.block,
+        "operation": entry.operation,
+        "section": entry.section,
+        "state": entry.state.value,
+        "item": entry.assigned_id or entry.item_id,
+        "rewritten": [each._asdict() for each in entry.rewrites],
+        **({"readings": readings} if (readings := _readings(entry)) else {}),
+    }
+
+
+def _readings(entry: Entry) -> list[object]:
+    """The caller's own delta in each of the ways in which it can be read: one is to be sent."""
+    texts = [text for found in entry.diagnostics for text in found.readings]
+    return [block.value for text in texts for block in read_deltas(text)]
+
+
+def _first_lines(value: dict[str, object], outcome: Expected | None) -> Iterator[str]:
+    """That it is posted, and at once if that is of no use."""
+    again = "" if value["is_new"] else " It was posted before; nothing was sent twice."
+    base = f" on v{value['base']}" if value["base"] is not None else ""
+    posted = f"Posted message {value['message_id']} to {value['thread_id']}{base}"
+    entries = outcome.entries if outcome else ()
+    refused = sum(each.state is Outcome.REFUSED for each in entries)
+    if not refused:
+        yield f"{posted}.{again}"
+        return
+    many = f"{refused} of {len(entries)} deltas"
+    yield f"{posted}, but {many} would be refused as the thread stands. Post those anew:{again}"
+
+
+def _there_is(outcome: Expected) -> Iterator[str]:
+    """Which items there are to speak of, where somebody spoke of one that there is not."""
+    wrong = [each for each in outcome.entries if each.state is Outcome.REFUSED]
+    if any(found.code in _NO_ITEM for each in wrong for found in each.diagnostics):
+        ids = [name for names in outcome.active.values() for name in names if name != "RT"]
+        more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
+        yield f"Active items are {', '.join(ids[:_MOST_IDS])}{more}." if ids else _NO_ITEMS
+
+
+def _posted_lines(value: dict[str, object], entries: tuple[Entry, ...] | None) -> Iterator[str]:
+    if value["trust"] == Trust.UNVERIFIED:
+        who = "you have" if value["is_new"] else "whoever posted it had"
+        yield f"It is marked as unverified: {who} not shown the secret of your name."
+    if entries is None:
+        yield "What becomes of its deltas is known once the thread is compiled, or was already."
+        return
+    yield "As the thread stands, a compile would make of it:"
+    for each in entries:
+        item = each.assigned_id or each.item_id
+        yield f"- delta {each.block}: {each.state.value}{f' as {item}' if item else ''}"
+        for reading in _readings(each):
+            yield f"  It can be read as {json.dumps(reading, ensure_ascii=False)}"
+
+
+def _corrected_lines(prepared: Prepared) -> Iterator[str]:
+    if prepared.corrections:
+        yield "Taken otherwise than given:"
+    for each in prepared.corrections:
+        yield f"- delta {each.delta}: {each.what} ({each.code})"
+
+
+def _owed(owed: Sequence[int]) -> str:
+    numbers = ", ".join(map(str, owed))
+    return f"You still owe an ACK for message {numbers}: `acknowledge_message`."
+
+
+TOOL = Tool(
+    "brenner_post",
+    "Contribute to a thread's artifact. Each delta is one ADD, EDIT or KILL; EDIT and KILL need "
+    'target_id, KILL a payload {"reason"}. What you add has no number yet: name it by local_id, '
+    "then refer to it as @name. All are posted or none; the answer says what they become.",
+    (
+        Argument("thread_id", required=True),
+        Argument("deltas", Kind.DELTAS, f"e.g. {EXAMPLE}", required=True),
+        Argument("summary", about="what you add and why, for the others"),
+        AGENT,
+        Argument("to", Kind.TEXTS),
+        Argument("base", Kind.VERSION, "version you go by; default: the one fetched last"),
+        Argument("reply_to", Kind.NUMBER),
+        Argument("key", about="the same key again posts nothing twice"),
+        TOKEN,
+    ),
+    run,
+)
