@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from brenner.cli.roster_options import roster_options
+from brenner.cli.roster import roster_options
 from brenner.config import find_project
 from brenner.diagnostics.model import ERROR, Diagnostic, Refused
 from brenner.markdown.blocks import blocks

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.folding import UNLIMITED, Piece, columns, lines_of
+from brenner.cli.terminal import UNLIMITED, Piece, columns, lines_of
 from brenner.text import visible
 from strategies import any_text
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from brenner.cli.serve_url import DEFAULT
+from brenner.cli.serve import DEFAULT
 from brenner.server.settings import HOST, PORT
 from brenner.services.identity import CLIENTS
 from mail_shell import Done, Shell

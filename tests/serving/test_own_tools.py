@@ -10,8 +10,8 @@ from brenner.artifact.diff import diff
 from brenner.artifact.model import ITEM_SECTIONS
 from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.artifact.state import empty_state
-from brenner.cli.artifact.json_document import item_document
-from brenner.cli.artifact.targets import Loaded
+from brenner.cli.artifact.common import Loaded
+from brenner.cli.artifact.show import item_document
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer

@@ -47,8 +47,8 @@ def test_clients() -> None:
     [
         ("brenner.cli.serve", "command", SERVING),
         ("brenner.cli.mcp", "command", SERVING),
-        ("brenner.cli.agent.secret", "secret", SERVING),
-        ("brenner.cli.agent.config", "config", AGENTS),
+        ("brenner.cli.agent", "secret", SERVING),
+        ("brenner.cli.agent", "config", AGENTS),
         ("brenner.cli.doctor", "command", SERVING),
     ],
 )

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from brenner.cli.mail import desk as sitting
+from brenner.cli import workspace as sitting
 from brenner.cli.session import start as starting
 from brenner.mail import open as opening
 from brenner.mail.mailbox import Mailbox

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from brenner.cli.compile_report import report
+from brenner.cli.compile import report
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.model import Profile

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli import progress
+from brenner.cli import output as progress
 from brenner.config import Project
 from brenner.mail.model import Record
 from brenner.mail.open import store_of

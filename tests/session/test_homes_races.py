@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.compile_report import report
+from brenner.cli.compile import report
 from brenner.diagnostics.codes.stores import MESSAGE_ALTERED
 from brenner.diagnostics.model import BrennerError, Refused, Uncertain
 from brenner.mail.model import Stored

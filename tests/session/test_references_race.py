@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.cli.compile_report import report
+from brenner.cli.compile import report
 from brenner.diagnostics.model import Refused
 from brenner.services import compile as compiling
 from brenner.services import publish as publishing

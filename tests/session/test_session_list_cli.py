@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.folding import columns
+from brenner.cli.terminal import columns
 from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.compile import CompileOptions, compile_thread

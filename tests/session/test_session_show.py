@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from brenner.cli.folding import columns
+from brenner.cli.terminal import columns
 from mail_shell import Done, Shell
 from parts import need
 from session.busy_session import ANN, ROLES, Stage, busy

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.folding import columns
+from brenner.cli.terminal import columns
 from mail_shell import Shell
 from session.busy_session import ANN, GIL, Stage, busy
 from session.desks import THREAD, add, edit

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.session.watch_view import View
+from brenner.cli.session.watch import View
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message

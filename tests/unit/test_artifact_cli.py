@@ -16,7 +16,7 @@ from brenner.artifact.model import ITEM_SECTIONS, Artifact, Item, Killed, Metada
 from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import artifact_json, diff_json
 from brenner.artifact.text_diff import unified
-from brenner.cli.folding import columns
+from brenner.cli.terminal import columns
 from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.session.start_report import report
+from brenner.cli.session.start import report
 from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE
 from brenner.diagnostics.codes.stores import STORE_FULL
 from brenner.diagnostics.model import Unavailable

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from archived import record
-from brenner.cli.whole_file import write_whole
+from brenner.cli.io import write_whole
 from brenner.diagnostics.model import Unavailable
 from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell

@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.folding import Piece, columns
-from brenner.cli.mail.excerpt import excerpt
-from brenner.cli.mail.table import cut
-from brenner.cli.marks import STYLE_OF_TYPE, agent_piece, subject_pieces
-from brenner.cli.sentences import joined, thread_argument
+from brenner.cli.mail.search import excerpt
+from brenner.cli.table import cut
+from brenner.cli.terminal import (
+    STYLE_OF_TYPE,
+    Piece,
+    agent_piece,
+    columns,
+    joined,
+    subject_pieces,
+    thread_argument,
+)
 from brenner.mail.search import words_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import ago, span

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.cli import mail
-from brenner.cli.folding import columns
+from brenner.cli.terminal import columns
 from mail_shell import HOSTILE, THREAD, letter, posted
 from terminal import at_terminal, in_terminal
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.state import empty_state
-from brenner.cli.session.watch_words import what_follows
+from brenner.cli.session.watch import what_follows
 from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta

@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rounds
-from brenner.cli.folding import columns
-from brenner.cli.session.status_line import line
-from brenner.cli.session.status_view import Screen, lines
-from brenner.cli.session.status_words import turn_pieces
+from brenner.cli.session.status import Screen, line, lines, turn_pieces
+from brenner.cli.terminal import columns
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
 from brenner.integrations.programs import Bead
 from brenner.protocol.thread_ids import ThreadKind

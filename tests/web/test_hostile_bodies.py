@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brenner.cli.compile_report import report
+from brenner.cli.compile import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
 from brenner.services.compile import Compiled, CompileOptions, compiled_json
 from brenner.web.views import thread

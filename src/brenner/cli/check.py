@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import click
 
+from brenner.cli.io import STANDARD_INPUT, read_message
 from brenner.cli.options import Settings, common_options, operator_of
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
-from brenner.cli.reading import STANDARD_INPUT, read_message
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.validate import Report, check_message

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Sequence
 
-from brenner.cli.mail.desk import CONTENT, FINE, desk
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
+from brenner.cli.workspace import CONTENT, FINE, desk
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.validate import Report
 from brenner.services.blame import CheckedMessage, check_thread

@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 import click
 
-from brenner.cli.folding import Piece, Style, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
-from brenner.cli.serve_url import serve_url
+from brenner.cli.serve import serve_url
+from brenner.cli.terminal import Piece, Style, fold
 from brenner.config import look_at_project
 from brenner.services.doctor.checks import examine, is_fine
 from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, Status

@@ -7,10 +7,10 @@ from shlex import quote
 
 import click
 
-from brenner.cli.failures import place_of
-from brenner.cli.folding import Piece, fold
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
+from brenner.cli.terminal import Piece, fold
+from brenner.cli.workspace import place_of
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import Refused, Summary
 from brenner.mail.open import SqliteStore, store_of

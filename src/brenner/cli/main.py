@@ -10,8 +10,7 @@ import sys
 import click
 
 from brenner import __version__
-from brenner.cli.groups import Command, Commands
-from brenner.cli.options import group_options
+from brenner.cli.options import Command, Commands, group_options
 from brenner.cli.output import failure, is_done, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 
@@ -127,7 +126,7 @@ def _hint(error: click.ClickException, arguments: list[str]) -> str:
     """That a thread ID which begins with a hyphen was taken for options."""
     if not isinstance(error, click.NoSuchOption):
         return ""
-    from brenner.cli.sentences import thread_argument
+    from brenner.cli.terminal import thread_argument
     from brenner.protocol.thread_ids import is_valid
 
     alike = (each for each in arguments if each.startswith(error.option_name))

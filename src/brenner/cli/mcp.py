@@ -5,11 +5,10 @@ import sys
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import desk
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_diagnostics
-from brenner.cli.sentences import say
+from brenner.cli.terminal import say
+from brenner.cli.workspace import desk
 from brenner.config import find_project
 from brenner.services.identity import SECRET
 from brenner.services.init_project import new_mailbox

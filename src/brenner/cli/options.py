@@ -2,14 +2,15 @@
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
 from brenner.diagnostics.model import BrennerError
 from brenner.limits import MOST_NUMBER_DIGITS
-from brenner.text import visible
+from brenner.text import nearest, visible
 
 _OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
@@ -66,7 +67,7 @@ def common_options(function: Callable[..., int]) -> Callable[..., int]:
         try:
             return function(settings, *args, **options)
         except BrennerError as error:
-            from brenner.cli.failures import write_failure  # only a failure pays
+            from brenner.cli.workspace import write_failure  # only a failure pays
 
             return write_failure(error, as_json=settings.as_json)
 
@@ -137,3 +138,53 @@ def _taken(options: dict[str, object]) -> Settings:
 def _is_said(value: object) -> bool:
     """An empty text is said too: `--store ""` is a mistake, not the default."""
     return value is not None and value is not False
+
+
+# Groups of commands that import a command only to run it, not to list it.
+
+
+class Command(NamedTuple):
+    """Where a command lives, and what the help of its group says of it."""
+
+    module: str
+    name: str
+    about: str
+
+
+class Commands(click.Group):
+    """A group with a table of commands."""
+
+    def __init__(self, *, table: Mapping[str, Command], **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self.table = table
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in self.table:
+            return None
+        place = self.table[cmd_name]
+        command: click.Command = getattr(import_module(place.module), place.name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.table and not args[0].startswith("-"):
+            near = nearest(args[0], self.table)
+            hint = f" Did you mean `{near}`?" if near else ""
+            ctx.fail(f"There is no command `{args[0]}`.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.about) for name, place in self.table.items()])
+
+
+# The end of a command's help: how one calls it.
+
+
+def examples(*commands: str) -> str:
+    """Commands as they are typed, one on a line; click must not fold them."""
+    return "\b\n" + "\n".join(["Examples:", *(f"  {command}" for command in commands)])

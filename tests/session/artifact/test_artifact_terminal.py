@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from brenner.cli.folding import columns
 from brenner.cli.main import run
+from brenner.cli.terminal import columns
 from played import Played, play
 from terminal import at_terminal, in_terminal
 

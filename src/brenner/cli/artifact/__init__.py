@@ -2,9 +2,7 @@
 
 import click
 
-from brenner.cli.groups import Command, Commands
-from brenner.cli.help_text import examples
-from brenner.cli.options import group_options
+from brenner.cli.options import Command, Commands, examples, group_options
 
 COMMANDS = {
     "show": Command("brenner.cli.artifact.show", "show", "Print an artifact, also as JSON."),

@@ -7,24 +7,39 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from brenner.artifact.diff import label_of, value_text
-from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
-from brenner.cli.artifact.targets import Loaded, Reader, notes_json
-from brenner.cli.artifact.values import BOLD, DIM, INDENT, STRUCK
-from brenner.cli.folding import Piece, fold
-from brenner.cli.help_text import examples
-from brenner.cli.mail.table import Cell, Column, table
-from brenner.cli.mail.table import Row as TableRow
-from brenner.cli.marks import ATTENTION, agent_piece
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import (
+    BOLD,
+    CONTENT,
+    DIM,
+    FINE,
+    INDENT,
+    STRUCK,
+    Loaded,
+    Reader,
+    notes_json,
+    write_unreadable,
+)
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_diagnostics, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, thread_argument
+from brenner.cli.table import Cell, Column, table
+from brenner.cli.table import Row as TableRow
+from brenner.cli.terminal import (
+    ATTENTION,
+    Piece,
+    advice,
+    agent_piece,
+    fold,
+    pager_option,
+    thread_argument,
+    write_lines,
+)
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.model import Trust
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Change
     from brenner.services.blame import Row
+
 
 _COLUMNS = (
     Column("Field", least=18),
@@ -64,7 +79,7 @@ def blame(
     item or field, the mail does not know the file, or a message that set one of the fields was
     altered in the store.
     """
-    from brenner.cli.artifact.known import with_authors
+    from brenner.cli.artifact.common import with_authors
     from brenner.services.blame import row_json
     from brenner.services.identity import trusts
 
@@ -96,7 +111,7 @@ def _has_altered(row: "Row") -> bool:
 
 def _found(loaded: Loaded, place: str | None) -> "list[Row]":
     """The rows that were asked for; that there are none is refused."""
-    from brenner.cli.artifact.items import find_item, no_such
+    from brenner.cli.artifact.common import find_item, no_such
     from brenner.services.blame import asked_for, item_rows, rows
 
     state = loaded.version.state if loaded.version else None

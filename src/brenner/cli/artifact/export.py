@@ -5,15 +5,12 @@ import sys
 
 import click
 
-from brenner.cli.artifact.files import FINE, write_unreadable
-from brenner.cli.artifact.targets import Loaded, Reader, notes_json
-from brenner.cli.help_text import examples
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import FINE, Loaded, Reader, notes_json, write_unreadable
+from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
+from brenner.cli.io import check_free, write_whole
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
-from brenner.cli.paging import write_exact
-from brenner.cli.reading import STANDARD_INPUT as STANDARD_OUTPUT
-from brenner.cli.sentences import advise, say
-from brenner.cli.whole_file import check_free, write_whole
+from brenner.cli.terminal import advise, say, write_exact
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import visible
 
@@ -88,14 +85,14 @@ def _form_of(file: str) -> str:
 def _text(reader: Reader, loaded: Loaded, form: str) -> str:
     if form == MARKDOWN:
         return loaded.text
-    from brenner.cli.artifact.linting import project_source, report_of, verdict_of
+    from brenner.cli.artifact.common import project_source, report_of, verdict_of
 
     report = report_of(loaded, project_source(reader, loaded))
     if form == HTML:
         from brenner.artifact.html import html_form
 
         return html_form(loaded.artifact, loaded.conflicts, verdict_of(report))
-    from brenner.cli.artifact.json_document import artifact_document
+    from brenner.cli.artifact.show import artifact_document
 
     document = artifact_document(loaded, report)
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

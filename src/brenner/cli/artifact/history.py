@@ -6,21 +6,27 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import click
 
-from brenner.cli.artifact.files import FINE
-from brenner.cli.artifact.targets import Reader, thread_of
-from brenner.cli.artifact.values import BOLD, DIM
-from brenner.cli.folding import PLAIN, Piece, Style, fold
-from brenner.cli.help_text import examples
-from brenner.cli.marks import ATTENTION, STYLE_OF_TYPE
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import BOLD, DIM, FINE, Reader, thread_of
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, thread_argument
+from brenner.cli.terminal import (
+    ATTENTION,
+    PLAIN,
+    STYLE_OF_TYPE,
+    Piece,
+    Style,
+    advice,
+    fold,
+    pager_option,
+    thread_argument,
+    write_lines,
+)
 from brenner.diagnostics.model import Diagnostic
 from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.services.versions import History, ListedVersion
+
 
 _BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
 _SHORT_HASH = 12

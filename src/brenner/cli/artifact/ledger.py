@@ -8,17 +8,32 @@ import click
 
 from brenner.artifact.diff import block_words, duplicate_words
 from brenner.artifact.state import Entry, Outcome, counts, is_listed
-from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
-from brenner.cli.artifact.targets import Loaded, Reader, notes_json, target_of
-from brenner.cli.artifact.values import BOLD, DIM, INDENT
-from brenner.cli.folding import PLAIN, Piece, Style, fold
-from brenner.cli.help_text import examples
-from brenner.cli.mail.table import Cell, Column, Row, table
-from brenner.cli.marks import ATTENTION, agent_piece
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import (
+    BOLD,
+    CONTENT,
+    DIM,
+    FINE,
+    INDENT,
+    Loaded,
+    Reader,
+    notes_json,
+    target_of,
+    write_unreadable,
+)
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_diagnostics, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice
+from brenner.cli.table import Cell, Column, Row, table
+from brenner.cli.terminal import (
+    ATTENTION,
+    PLAIN,
+    Piece,
+    Style,
+    advice,
+    agent_piece,
+    fold,
+    pager_option,
+    write_lines,
+)
 from brenner.diagnostics.codes.merging import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.mail.model import Trust
@@ -26,6 +41,7 @@ from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.services.version_store import VersionLedger
+
 
 _BELOW = "      "
 _COLUMNS = (
@@ -100,7 +116,7 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
         read = reader.read(target, with_state=True)
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
-        from brenner.cli.artifact.known import with_authors
+        from brenner.cli.artifact.common import with_authors
         from brenner.services.identity import trusts
 
         loaded = with_authors(reader, read)

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import click
 
 from brenner import __version__
-from brenner.cli.artifact.files import UNREADABLE, read_file, shown_name, write_unreadable
-from brenner.cli.artifact.linting import Source, project_source, report_of
-from brenner.cli.artifact.targets import Loaded, Reader
-from brenner.cli.help_text import examples
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import (
+    UNREADABLE,
+    Loaded,
+    Reader,
+    Source,
+    project_source,
+    read_file,
+    report_of,
+    shown_name,
+    write_unreadable,
+)
+from brenner.cli.io import STANDARD_INPUT
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.reading import STANDARD_INPUT
+from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Refused
 from brenner.lint.linter import LintReport
@@ -23,6 +30,7 @@ from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.lint.context import SourceText
+
 
 FINE, CONTENT = 0, 1
 _ALWAYS: dict[str, object] = {

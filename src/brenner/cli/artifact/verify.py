@@ -9,17 +9,29 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from brenner.cli.artifact.files import CONTENT, FINE, write_unreadable
-from brenner.cli.artifact.targets import Reader, target_of
-from brenner.cli.artifact.values import BOLD, DIM, INDENT, POSITIVE
-from brenner.cli.folding import Piece, fold
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import desk_without_mail
-from brenner.cli.marks import ATTENTION
-from brenner.cli.options import Settings, common_options
+from brenner.cli.artifact.common import (
+    BOLD,
+    CONTENT,
+    DIM,
+    FINE,
+    INDENT,
+    POSITIVE,
+    Reader,
+    target_of,
+    write_unreadable,
+)
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_diagnostics, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, thread_argument
+from brenner.cli.terminal import (
+    ATTENTION,
+    Piece,
+    advice,
+    fold,
+    pager_option,
+    thread_argument,
+    write_lines,
+)
+from brenner.cli.workspace import desk_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
@@ -30,6 +42,7 @@ from brenner.text import visible
 if TYPE_CHECKING:
     from brenner.services.versions import Target, Verification, VerifiedVersion
     from brenner.services.workspace import Desk
+
 
 _PATIENCE = 1.0  # seconds without a word
 _SHOWN_HASH = 12

@@ -2,9 +2,7 @@
 
 import click
 
-from brenner.cli.groups import Command, Commands
-from brenner.cli.help_text import examples
-from brenner.cli.options import group_options
+from brenner.cli.options import Command, Commands, examples, group_options
 
 COMMANDS = {
     "inbox": Command("brenner.cli.mail.inbox", "inbox", "List what was sent to you."),
@@ -12,13 +10,13 @@ COMMANDS = {
     "show": Command("brenner.cli.mail.show", "show", "Read one message whole."),
     "send": Command("brenner.cli.mail.send", "send", "Check a message and send it."),
     "ack": Command("brenner.cli.mail.ack", "ack", "Acknowledge messages."),
-    "mark": Command("brenner.cli.mail.mark", "mark", "Mark messages as read or unread."),
+    "mark": Command("brenner.cli.mail.ack", "mark", "Mark messages as read or unread."),
     "pending": Command("brenner.cli.mail.pending", "command", "Say who owes an ACK for what."),
     "search": Command("brenner.cli.mail.search", "search", "Find messages by words and filters."),
     "agents": Command("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
-    "register": Command("brenner.cli.mail.register", "register", "Register a name for mail."),
-    "export": Command("brenner.cli.mail.export", "export", "Write all mail to an archive."),
-    "import": Command("brenner.cli.mail.take", "take", "Take mail over from an archive."),
+    "register": Command("brenner.cli.mail.agents", "register", "Register a name for mail."),
+    "export": Command("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
+    "import": Command("brenner.cli.mail.archive", "take", "Take mail over from an archive."),
     "copy": Command("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
 }
 

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.failures import exit_code, place_of
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import CONTENT, FINE
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import Reporting, failure, note_done, write_diagnostics, write_json
-from brenner.cli.progress import Progress
-from brenner.cli.sentences import advise, joined, say
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import (
+    Progress,
+    Reporting,
+    failure,
+    note_done,
+    write_diagnostics,
+    write_json,
+)
+from brenner.cli.terminal import advise, joined, say
+from brenner.cli.workspace import CONTENT, FINE, exit_code, place_of
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
 from brenner.mail.mailbox import Ability
@@ -22,6 +26,7 @@ from brenner.text import grouped
 
 if TYPE_CHECKING:
     from brenner.services.copy_mail import Amount, Copied
+
 
 _MOST_NUMBERS = 8
 _MOST_VERSIONS = 8

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.rows import (
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import write_json
+from brenner.cli.table import (
     COLUMNS,
     OWED,
     UNREAD,
@@ -18,12 +18,10 @@ from brenner.cli.mail.rows import (
     limit_option,
     row,
     standing_marks,
+    table,
 )
-from brenner.cli.mail.table import table
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, as_option, sentence
+from brenner.cli.terminal import advice, as_option, pager_option, sentence, write_lines
+from brenner.cli.workspace import FINE, desk
 from brenner.config import Project
 from brenner.mail.model import InboxFilter, InboxPage, Received, next_before, received_json
 from brenner.mail.open import store_of

@@ -6,17 +6,34 @@ from datetime import UTC, datetime
 
 import click
 
-from brenner.cli.folding import Piece
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk, desk_to_try
-from brenner.cli.mail.rows import FROM, ID, SUBJECT, THREAD, WIDE
-from brenner.cli.mail.standing import is_unverified, trust_pieces
-from brenner.cli.mail.table import Column, Row, table
-from brenner.cli.marks import ATTENTION, QUIET, agent_piece, subject_pieces
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, joined, say, sentence
+from brenner.cli.table import (
+    FROM,
+    ID,
+    SUBJECT,
+    THREAD,
+    WIDE,
+    Column,
+    Row,
+    is_unverified,
+    table,
+    trust_pieces,
+)
+from brenner.cli.terminal import (
+    ATTENTION,
+    QUIET,
+    Piece,
+    advice,
+    agent_piece,
+    joined,
+    pager_option,
+    say,
+    sentence,
+    subject_pieces,
+    write_lines,
+)
+from brenner.cli.workspace import FINE, desk, desk_to_try
 from brenner.mail.model import Sent, stored_json
 from brenner.protocol.messages import exact, iso, span
 from brenner.services.acknowledge import Pending, escalate, pending, resend

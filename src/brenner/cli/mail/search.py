@@ -1,30 +1,53 @@
 """`brenner mail search`: messages by words, phrases and filters."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+from typing import TextIO
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import CONTENT, FINE, desk
-from brenner.cli.mail.excerpt import excerpt
-from brenner.cli.mail.rows import (
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import is_terminal, write_diagnostics, write_json
+from brenner.cli.table import (
     COLUMNS,
     before_option,
     legend,
     limit_option,
     row,
     standing_marks,
+    table,
 )
-from brenner.cli.mail.table import table
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import write_diagnostics, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.sentences import advice, sentence
+from brenner.cli.terminal import QUIET, Piece, Style, advice, pager_option, sentence, write_lines
+from brenner.cli.workspace import CONTENT, FINE, desk
 from brenner.diagnostics.model import Diagnostic, Summary
+from brenner.mail import search as excerpts
 from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import Query, parse_query
 from brenner.services.workspace import Desk
+
+# An excerpt as a terminal has it: the found words underlined, or between signs in a pipe.
+
+
+_INDENT = "      "
+# Underlined, so that it is no matter of colour; between signs where there are no styles
+_FOUND: Style = MappingProxyType({"bold": True, "underline": True})
+_OPEN, _CLOSE = "«", "»"
+
+
+def excerpt(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[Piece]:
+    """The line, or nothing where none of the words stands in the body (or far down in it)."""
+    parts = excerpts.excerpt(body, phrases)
+    if not parts:
+        return []
+    first, *others = (_piece(part, out) for part in parts)
+    return [first._replace(text=_INDENT + first.text), *others]
+
+
+def _piece(part: excerpts.Part, out: TextIO) -> Piece:
+    if not part.is_found:
+        return Piece(part.text, QUIET)
+    return Piece(part.text, _FOUND) if is_terminal(out) else Piece(f"{_OPEN}{part.text}{_CLOSE}")
 
 
 @click.command(

@@ -6,16 +6,24 @@ from typing import NamedTuple
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.mail.message import head, is_sent_again, message_lines
-from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options
+from brenner.cli.mail.show import head, is_sent_again, message_lines
+from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
 from brenner.cli.output import write_json
-from brenner.cli.paging import pager_option, write_exact, write_lines
-from brenner.cli.sentences import sentence, thread_argument
-from brenner.mail.model import Delivery, Stored, ThreadPage, delivered_json
+from brenner.cli.table import THREAD, Column, Row, table, when
+from brenner.cli.terminal import (
+    QUIET,
+    Piece,
+    advice,
+    pager_option,
+    sentence,
+    thread_argument,
+    write_exact,
+    write_lines,
+)
+from brenner.cli.workspace import FINE, desk
+from brenner.mail.model import Delivery, Stored, ThreadPage, ThreadSummary, delivered_json
 from brenner.mail.rules import unknown_thread
-from brenner.protocol.messages import render_message_file
+from brenner.protocol.messages import iso, render_message_file
 from brenner.services.workspace import Desk
 from brenner.text import visible
 
@@ -93,7 +101,6 @@ def thread(  # noqa: PLR0913  (one parameter per option)
 
 
 def _list(settings: Settings, *, pager: bool) -> int:
-    from brenner.cli.mail.threads import document, lines
 
     with desk(settings) as here:
         threads = here.mailbox.threads()
@@ -162,3 +169,47 @@ def _lines(read: _Read, limit: int | None, *, full: bool) -> Iterator[str]:
 def _ended(text: str) -> str:
     """A message that does not end its last line must not run into the next one."""
     return text if text.endswith("\n") else text + "\n"
+
+
+# The threads of a mailbox as a list, the one with the newest message first.
+
+
+_COLUMNS = (THREAD, Column("Messages", is_right=True), Column("First"), Column("Last"))
+
+
+def document(threads: Sequence[ThreadSummary]) -> dict[str, object]:
+    """The stable form; `position` is how many messages a thread has."""
+    return {
+        "threads": [
+            {
+                "thread_id": each.thread_id,
+                "position": each.position,
+                "first_at": iso(each.first_at),
+                "last_at": iso(each.last_at),
+            }
+            for each in threads
+        ]
+    }
+
+
+def lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
+    """A row for each, or how that sender begins one."""
+    if not threads:
+        begins = "Each begins with the first message that names it:"
+        yield sentence(f"There are no threads yet. {begins}", sys.stdout)
+        new = f"`brenner new KICKOFF --as {visible(sender)} --to NAME > message.md`"
+        yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
+        return
+    yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
+
+
+def _row(thread: ThreadSummary) -> Row:
+    out = sys.stdout
+    return Row(
+        (
+            [Piece(thread.thread_id)],
+            [Piece(str(thread.position))],
+            [Piece(when(thread.first_at, out), QUIET)],
+            [Piece(when(thread.last_at, out), QUIET)],
+        )
+    )

@@ -2,8 +2,7 @@
 
 import click
 
-from brenner.cli.groups import Command, Commands
-from brenner.cli.options import group_options
+from brenner.cli.options import Command, Commands, group_options
 
 START = Command("brenner.cli.session.start", "start", "Send the kickoffs of a session.")
 COMMANDS = {
@@ -14,10 +13,10 @@ COMMANDS = {
     "link": Command("brenner.cli.session.link", "link", "Print a link for somebody who reads."),
     "watch": Command("brenner.cli.session.watch", "watch", "Follow sessions live."),
     "round": Command("brenner.cli.session.round", "round_", "Send the kickoffs of the next round."),
-    "dismiss": Command("brenner.cli.session.dismiss", "dismiss", "Let a refused block be."),
-    "complete": Command("brenner.cli.session.complete", "complete", "Publish the last version."),
-    "void": Command("brenner.cli.session.void", "void", "Declare a version void."),
-    "adopt": Command("brenner.cli.session.adopt", "adopt", "Take over another program's thread."),
+    "dismiss": Command("brenner.cli.session.manage", "dismiss", "Let a refused block be."),
+    "complete": Command("brenner.cli.session.manage", "complete", "Publish the last version."),
+    "void": Command("brenner.cli.session.manage", "void", "Declare a version void."),
+    "adopt": Command("brenner.cli.session.manage", "adopt", "Take over another program's thread."),
 }
 
 

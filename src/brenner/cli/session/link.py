@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_diagnostics, write_json
-from brenner.cli.sentences import advise
-from brenner.cli.serve_url import VARIABLE, pages_url
+from brenner.cli.serve import VARIABLE, pages_url
+from brenner.cli.terminal import advise
+from brenner.cli.workspace import FINE, desk
 from brenner.protocol.messages import exact
 from brenner.server.settings import read_token
 from brenner.services.identity import OURS, THEIRS, TOKEN, who_listens

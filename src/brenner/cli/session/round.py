@@ -4,14 +4,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import desk, is_trial, real_desk
-from brenner.cli.options import Settings, common_options
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, note_done
-from brenner.cli.paging import pager_option
-from brenner.cli.roster_options import roster_options
-from brenner.cli.session.option_texts import FILE, Unreadable, read_texts, report_unreadable
-from brenner.cli.session.spawn_options import neighbour_options
+from brenner.cli.roster import roster_options
+from brenner.cli.session.start import (
+    FILE,
+    Unreadable,
+    neighbour_options,
+    read_texts,
+    report_unreadable,
+)
+from brenner.cli.terminal import pager_option
+from brenner.cli.workspace import desk, is_trial, real_desk
 from brenner.diagnostics.model import Summary
 from brenner.mail.mailbox import Ability
 
@@ -89,7 +93,7 @@ def round_(
     texts = _texts(words)
     if isinstance(texts, Unreadable):
         return report_unreadable(texts, settings)
-    from brenner.cli.session.start_report import report
+    from brenner.cli.session.start import report
     from brenner.services.next_round import RoundOptions
 
     options = RoundOptions(

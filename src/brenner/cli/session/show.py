@@ -1,16 +1,235 @@
 """`brenner session show`: where everything of a session is, in every system."""
 
 import sys
+from collections.abc import Iterator, Sequence
+from typing import TextIO
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import FINE, desk
-from brenner.cli.options import Settings, common_options
+from brenner.cli.mail.show import both_times, labelled
+from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_json
-from brenner.cli.paging import pager_option, write_lines
-from brenner.cli.session.show_view import document, lines
-from brenner.services.genealogy import whereabouts
+from brenner.cli.terminal import (
+    ATTENTION,
+    PLAIN,
+    QUIET,
+    STRONG,
+    Piece,
+    Style,
+    agent_piece,
+    columns,
+    fold,
+    pager_option,
+    thread_argument,
+    write_lines,
+)
+from brenner.cli.workspace import FINE, desk
+from brenner.diagnostics.model import Summary
+from brenner.integrations.programs import Bead
+from brenner.persist.git import Persistence
+from brenner.protocol.messages import iso
+from brenner.services.genealogy import ArtifactFile, MailThread, Whereabouts, whereabouts
+from brenner.services.spawn_agents import NTM, TMUX, Terminal
+from brenner.text import counted, visible
+
+# Where a session is, for people and as JSON.
+
+
+_SHORT_HASH = 12
+_STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
+Field = tuple[str, Sequence[Piece]]
+
+
+# As JSON
+
+
+def document(found: Whereabouts) -> dict[str, object]:
+    """The stable form; keys are only ever added."""
+    problems = [found.file.problem] if found.file.problem else []
+    return {
+        "thread_id": found.names.thread_id,
+        "kind": str(found.names.kind),
+        "mail": _mail_json(found.mail) if found.mail else None,
+        "artifact": _file_json(found),
+        "archive": found.file.archive,
+        "terminal": _terminal_json(found),
+        "bead": _bead_json(found),
+        "roster": [{"agent": name, "role": role} for name, role in found.roster],
+        "violations": [each.to_json() for each in problems],
+        "summary": Summary.of(problems)._asdict(),
+    }
+
+
+def _mail_json(mail: MailThread) -> dict[str, object]:
+    times = {"first_at": iso(mail.first_at), "last_at": iso(mail.last_at)}
+    return mail._asdict() | times
+
+
+def _file_json(found: Whereabouts) -> dict[str, object]:
+    file = found.file
+    return {
+        "path": file.path,
+        "exists": file.is_there,
+        "version": file.metadata.version,
+        "session_id": file.metadata.session_id,
+        "front_matter": found.names.front_matter,
+        "edited": file.is_edited,
+        "persistence": file.persistence._asdict() if file.persistence else None,
+    }
+
+
+def _terminal_json(found: Whereabouts) -> dict[str, object]:
+    """The names are always the same; `program` is the one that is there, if any."""
+    terminal = found.terminal
+    return {
+        "ntm_session": found.names.ntm_session,
+        "tmux_session": found.names.tmux_session,
+        "program": terminal.program if terminal else None,
+        "running": terminal.is_running if terminal else None,
+        "windows": terminal.windows if terminal else 0,
+        "panes": terminal.panes if terminal else 0,
+        "agents": list(terminal.agents) if terminal else [],
+        "attach": terminal.attach if terminal else None,
+        "problem": terminal.problem or None if terminal else None,
+    }
+
+
+def _bead_json(found: Whereabouts) -> dict[str, object] | None:
+    """The bead of engineering work, whether or not there is a bd to tell of it."""
+    if found.names.bead is None:
+        return None
+    told = bead_json(found.bead or Bead(found.names.bead))
+    return {"command": f"bd show {thread_argument(found.names.bead)}", **(told or {})}
+
+
+def bead_json(bead: Bead | None) -> dict[str, object] | None:
+    """What bd told; `problem` is why it told nothing."""
+    return bead._asdict() | {"problem": bead.problem or None} if bead else None
+
+
+# For people
+
+
+def lines(found: Whereabouts, out: TextIO) -> Iterator[str]:
+    """One field for each system, in the order of the contract; then who takes part."""
+    title = [Piece(visible(found.names.thread_id), STRONG), Piece(f"  {found.names.kind}", QUIET)]
+    yield fold([], title, "  ", out)
+    yield from labelled([*_mail(found), *_file(found), *_beside(found), *_roster(found)], out)
+
+
+def _mail(found: Whereabouts) -> Iterator[Field]:
+    mail, thread = found.mail, thread_argument(found.names.thread_id)
+    if mail is None:
+        yield "Mail thread", [Piece("none in this store", QUIET)]
+        return
+    count = counted(mail.messages, "message")
+    yield "Mail thread", [Piece(f"{count} in "), Piece(visible(mail.store), is_solid=True)]
+    yield "", [_command(f"brenner mail thread {thread}")]
+    yield "First, last", [Piece(both_times(mail.first_at)), Piece("\n" + both_times(mail.last_at))]
+    if mail.version is None:
+        yield "Latest", [Piece("no version yet", QUIET)]
+    else:
+        yield "Latest", [Piece(f"v{mail.version}", STRONG), Piece(f", message {mail.message_id}")]
+
+
+def _file(found: Whereabouts) -> Iterator[Field]:
+    file = found.file
+    yield "Artifact file", [Piece(visible(file.path), is_solid=True), *_state(file)]
+    if file.persistence:
+        yield "", [*_persistence(found, file.persistence)]
+    yield "Front matter", [Piece(found.names.front_matter, is_solid=True), *_stated(file)]
+    if file.archive:
+        yield "Archive", [Piece(visible(file.archive), is_solid=True)]
+
+
+def _state(file: ArtifactFile) -> Iterator[Piece]:
+    """Which version is in it."""
+    number = file.metadata.version
+    if file.problem:
+        yield Piece(f"  {file.problem.message}", ATTENTION)
+    elif not file.is_there:
+        yield Piece("  not written", QUIET)
+    else:
+        yield Piece(f"  v{number}" if number is not None else "  without a version", STRONG)
+    if file.is_edited:
+        yield Piece(", changed by hand since", ATTENTION)
+
+
+def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Piece]:
+    """`v3 is Persisted, commit 0123456789ab`; where the mail has no version, of the file's."""
+    latest = found.mail.version if found.mail else None
+    number = found.file.metadata.version if latest is None else latest
+    yield Piece(f"v{number} is " if number is not None else "")
+    yield Piece(persistence.status, _STATES.get(persistence.status, PLAIN))
+    if persistence.commit:
+        yield Piece(f", commit {visible(persistence.commit[:_SHORT_HASH])}")
+
+
+def _stated(file: ArtifactFile) -> Iterator[Piece]:
+    """What the file itself says, where that is something else."""
+    if file.is_there and not file.problem and file.metadata.session_id is None:
+        yield Piece("  which the file does not say", ATTENTION)
+
+
+def _beside(found: Whereabouts) -> Iterator[Field]:
+    """The programs beside ours; one that is not installed has nothing to say."""
+    names, terminal = found.names, found.terminal
+    program = terminal.program if terminal else None
+    ntm: list[Piece] = [Piece(names.ntm_session, is_solid=True)]
+    tmux: list[Piece] = [Piece(names.tmux_session, is_solid=True)]
+    if terminal:
+        (ntm if program == NTM else tmux).extend(_running(terminal))
+    yield "ntm session", ntm
+    if program == TMUX or names.tmux_session != names.ntm_session:
+        yield "tmux session", tmux
+    if terminal and terminal.is_running:
+        yield "", [_command(terminal.attach)]
+    if names.bead is not None:
+        yield "Bead", [_command(f"bd show {thread_argument(names.bead)}")]
+    if found.bead:
+        yield "", bead_pieces(found.bead)
+
+
+def _running(terminal: Terminal) -> Iterator[Piece]:
+    if terminal.is_running is None:
+        yield Piece(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
+    elif terminal.is_running:
+        yield Piece(f"  running, {counted(terminal.windows, 'window')}", STRONG)
+    else:
+        yield Piece("  not running", QUIET)
+
+
+def bead_pieces(bead: Bead) -> list[Piece]:
+    """`in_progress  Prove the conventions (BlueLake)`; or why bd says nothing."""
+    if bead.problem:
+        return [Piece(f"bd does not say more: {visible(bead.problem)}", QUIET)]
+    pieces = [Piece(visible(bead.status or "no status"), STRONG)]
+    if bead.title:
+        pieces.append(Piece(f"  {visible(bead.title)}"))
+    if bead.assignee:
+        pieces += [Piece("  "), agent_piece(bead.assignee)]
+    return pieces
+
+
+def _roster(found: Whereabouts) -> Iterator[Field]:
+    if not found.roster:
+        yield "Roster", [Piece("none", QUIET)]
+        return
+    widest = max(columns(visible(name)) for name, _ in found.roster)
+    pieces: list[Piece] = []
+    for number, (name, role) in enumerate(found.roster):
+        gap = " " * (widest - columns(visible(name)) + 2)
+        role_piece = Piece(f"{gap}{role or ''}", QUIET, is_solid=True)
+        pieces += [Piece("\n" * (number > 0)), agent_piece(name), role_piece]
+    yield "Roster", pieces
+
+
+def _command(words: str) -> Piece:
+    """What one copies, in one piece."""
+    return Piece(f"`{words}`", is_solid=True)
+
+
+__all__ = ["bead_json", "bead_pieces", "document", "lines"]
 
 
 @click.command(

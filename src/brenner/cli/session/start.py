@@ -1,35 +1,147 @@
 """`brenner session start`: the kickoffs of a session."""
 
+import functools
 import os
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from shlex import quote
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import desk, desk_to_try, is_trial, real_desk
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import Reporting, note_done
-from brenner.cli.paging import pager_option
-from brenner.cli.roster_options import roster_options
-from brenner.cli.session.option_texts import (
-    FILE,
-    Unreadable,
-    read_texts,
-    report_unreadable,
+from brenner.cli.io import STANDARD_INPUT, read_text
+from brenner.cli.mail.show import INDENT, body_lines, names
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import Reporting, counted, failure, note_done, write_diagnostics, write_json
+from brenner.cli.roster import roster_options
+from brenner.cli.terminal import (
+    QUIET,
+    STRONG,
+    Piece,
+    advice,
+    advise,
+    fold,
+    joined,
+    pager_option,
+    say,
+    sentence,
+    subject_pieces,
+    thread_argument,
+    write_lines,
 )
-from brenner.cli.session.spawn_options import neighbour_options
+from brenner.cli.workspace import (
+    CONTENT,
+    FINE,
+    UNREADABLE,
+    desk,
+    desk_to_try,
+    exit_code,
+    indented,
+    is_trial,
+    real_desk,
+)
 from brenner.config import find_project
-from brenner.diagnostics.model import Summary
+from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
+from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.mailbox import Ability
 from brenner.mail.open import Store, store_of
+from brenner.services.spawn_agents import Attended, Spawned, Told, started_json, what_became
+from brenner.services.start_session import Addressed, Started, State, Status
+from brenner.text import visible
 
 if TYPE_CHECKING:
     from brenner.services.rosters import RosterWish
-    from brenner.services.spawn_agents import Attended, NeighbourWish
-    from brenner.services.start_session import Started, StartOptions
+    from brenner.services.spawn_agents import NeighbourWish
+    from brenner.services.start_session import StartOptions
     from brenner.services.workspace import Desk
 
     _Done = tuple[Started, Attended | None]
+
+# Options that hold a text for a kickoff: as it is, `@FILE`, or `-` for the standard input.
+
+
+FILE = "excerpt_file"  # its value is always a file
+
+
+class Unreadable(NamedTuple):
+    """What is wrong with the file that an option names."""
+
+    option: str
+    found: Diagnostic
+
+
+def read_texts(
+    said: Mapping[str, str | None], names: Iterable[str]
+) -> "dict[str, str] | Unreadable":
+    """What the options say, by name; empty where one was not given."""
+    names = list(names)
+    if [said[name] for name in names].count(STANDARD_INPUT) > 1:
+        message = "The standard input can be read only once."
+        raise click.UsageError(message)
+    texts: dict[str, str] = {}
+    for name in names:
+        text = _text(name, said[name])
+        if isinstance(text, Diagnostic):
+            return Unreadable(option_of(name), text)
+        texts[name] = text
+    return texts
+
+
+def option_of(name: str) -> str:
+    """How an option is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _text(name: str, value: str | None) -> str | Diagnostic:
+    """What an option says, or the file that it names."""
+    if value is None:
+        return ""
+    if name == FILE or value == STANDARD_INPUT:
+        return read_text(value)
+    return read_text(value[1:]) if value.startswith("@") else value
+
+
+def report_unreadable(wrong: Unreadable, settings: Settings) -> int:
+    """Say it; the exit code."""
+    if settings.as_json:
+        write_json(failure(wrong.found, click.get_current_context()))
+    else:
+        write_diagnostics([wrong.found], wrong.option, sys.stderr)
+    return UNREADABLE
+
+
+# `--spawn` and `--broadcast`: the options of commands that send kickoffs.
+
+
+_OPTIONS = (
+    click.option(
+        "--spawn", is_flag=True, help="Then open the agents' programs, with ntm or else tmux."
+    ),
+    click.option(
+        "--broadcast", is_flag=True, help="Then tell the agents' panes to read their mail."
+    ),
+)
+
+
+def neighbour_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which gets what they say as its argument `neighbours`.
+
+    A command with `dry_run` gets that in it as well.
+    """
+
+    @functools.wraps(function)
+    def command(*args: object, **options: Any) -> Any:
+        from brenner.services.spawn_agents import NeighbourWish  # help needs no workflows
+
+        wish = NeighbourWish(
+            options.pop("spawn"), options.pop("broadcast"), bool(options.get("dry_run"))
+        )
+        return function(*args, neighbours=wish, **options)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
 
 _ALWAYS: dict[str, object] = {
     "thread_id": None,
@@ -109,7 +221,6 @@ def start(
     if isinstance(texts, Unreadable):
         return report_unreadable(texts, settings)
     _check_asked(texts)
-    from brenner.cli.session.start_report import report
     from brenner.services.start_session import StartOptions
 
     options = StartOptions(
@@ -214,3 +325,146 @@ def _check_asked(texts: dict[str, str]) -> None:
     if not texts["question"].strip():
         message = "--question needs a text: one sentence that could turn out false."
         raise click.UsageError(message)
+
+
+# What became of the agents in a terminal, for people.
+
+
+def write_attended(done: Attended) -> None:
+    """Say it: what went wrong on the standard error, the rest on the output."""
+    write_diagnostics(done.diagnostics, done.program, sys.stderr)
+    for line in attended_lines(done, sys.stdout):
+        sys.stdout.write(line)
+
+
+def attended_lines(done: Attended, out: TextIO) -> Iterator[str]:
+    """Who was opened and told, or would be; then how to see them."""
+    if done.is_skipped:
+        yield sentence("Nobody was opened or told, as not all have got their mail.", out)
+        return
+    lines = [
+        *(_spawned(done, done.spawned) if done.spawned else ()),
+        *(_told(done, done.told) if done.told else ()),
+    ]
+    for line in lines:
+        yield sentence(line, out)
+    if lines and not done.wish.dry_run:
+        yield advice(f"`{visible(done.attach, len(done.attach))}` shows them.", out)
+
+
+def _spawned(done: Attended, spawned: Spawned) -> Iterator[str]:
+    session = visible(done.session)
+    if spawned.opened:
+        verb = "Would open" if done.wish.dry_run else "Opened"
+        agents = joined(
+            f"{each.agent} ({_spawn_report_run(done, each.command)})" for each in spawned.opened
+        )
+        yield f"{verb} {agents} in {session}, with {done.program}."
+    if spawned.before:
+        yield f"Open before in {session}: {joined(spawned.before)}."
+    if spawned.is_untouched:
+        yield f"The session {session} is open already, and was left as it is."
+
+
+def _spawn_report_run(done: Attended, command: tuple[str, ...]) -> str:
+    """Ntm has commands of its own."""
+    return command[0] if done.program == "ntm" else " ".join(command)
+
+
+def _told(done: Attended, told: Told) -> Iterator[str]:
+    if not told.names:
+        return
+    verb = "Would tell" if done.wish.dry_run else "Told"
+    whom = f"all panes of {visible(done.session)}" if told.is_to_all_panes else joined(told.names)
+    whose = "the" if told.is_to_all_panes else "its" if len(told.names) == 1 else "their"
+    yield f"{verb} {whom} to read {whose} mail."
+
+
+# What became of the kickoffs of a session, for people and as JSON.
+
+
+def report(done: Started, attended: Attended | None = None, *, as_json: bool, pager: bool) -> int:
+    """Show it, and what became of the agents in a terminal; the exit code."""
+    summary = Summary.of(done.diagnostics)
+    if as_json:
+        write_json(started_json(done, attended))
+    else:
+        # A kickoff has no file: what is wrong has its line in the body.
+        write_diagnostics(done.diagnostics, "kickoff", sys.stderr)
+        for block in filter(None, (each.repaired for each in done.diagnostics)):
+            sys.stderr.write(indented(block))
+        if done.status is Status.DRY_RUN:
+            write_lines(_dry_run(done, summary, sys.stdout), pager=pager)
+        else:
+            _write(done, summary)
+        if attended:
+            write_attended(attended)
+        if done.status in (Status.SENT, Status.NOTHING):
+            advise(_what_next(done))
+    for failed in (done.failed, attended.failed if attended else None):
+        if failed:
+            return exit_code(failed)
+    return CONTENT if summary.errors else FINE
+
+
+# For people
+
+
+def _write(done: Started, summary: Summary) -> None:
+    if done.status is Status.REFUSED:
+        say(f"Nothing was sent: {counted(summary)}.", sys.stderr)
+        return
+    if done.registered:
+        say(f"Registered {joined(done.registered)}.")
+    for each in done.kickoffs:
+        say(what_became(done, each))
+    if done.status is Status.INCOMPLETE:
+        advise("The same command again sends what is missing.")
+        return
+    if done.status is Status.NOTHING:
+        say(f"Nothing was left to send in {visible(done.thread_id or '')}.")
+
+
+def _what_next(done: Started) -> str:
+    thread = done.thread_id or ""
+    reopen = " --reopen" * any(each.code is ROUND_OF_CLOSED_SESSION for each in done.diagnostics)
+    if done.round:
+        return (
+            f"`brenner session status {thread_argument(thread)}` shows whose turn it is; once "
+            f"deltas are in, `brenner compile{reopen} {thread_argument(thread)}` publishes "
+            f"v{done.round}."
+        )
+    return (
+        f"`brenner mail pending --thread {quote(visible(thread))}` shows who owes an ACK; once "
+        f"deltas are in, `brenner compile {thread_argument(thread)}` publishes a version."
+    )
+
+
+def _dry_run(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
+    """Every kickoff whole, then what would have happened."""
+    to_send = [each for each in done.kickoffs if each.state is not State.SENT_BEFORE]
+    for number, each in enumerate(to_send, 1):
+        head = [Piece(f"{number} of {len(to_send)}", STRONG), Piece("  to "), *_heads(each)]
+        yield fold([], head, INDENT, out)
+        yield fold([Piece(INDENT)], subject_pieces(each.message.subject), INDENT, out)
+        yield "\n"
+        yield from body_lines(each.message.body, out)
+        yield "\n"
+    for each in done.kickoffs:
+        if each.state is State.SENT_BEFORE:
+            yield sentence(what_became(done, each), out)
+    count = f"{len(to_send)} kickoff{'s' * (len(to_send) != 1)}"
+    if summary.errors:
+        yield sentence(f"Nothing would be sent: {counted(summary)}.", out)
+        return
+    yield sentence(
+        f"{count} would go out in {visible(done.thread_id or '')}; nothing was sent.", out
+    )
+    if done.registered:
+        yield advice(f"Would be registered: {joined(done.registered)}.", out)
+
+
+def _heads(each: Addressed) -> Iterator[Piece]:
+    yield from names(each.message.recipients)
+    if each.role:
+        yield Piece(f"  {each.role}", QUIET)

@@ -1,4 +1,4 @@
-"""`brenner mail import`: take mail over from an archive."""
+"""`brenner mail export`: all mail of a project as an archive."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -8,14 +8,13 @@ from typing import IO, get_args
 
 import click
 
-from brenner.cli.artifact.files import shown_name
-from brenner.cli.help_text import examples
-from brenner.cli.mail.desk import CONTENT, FINE, UNREADABLE, desk
-from brenner.cli.options import Settings, common_options
-from brenner.cli.output import counted, failure, note_done, write_diagnostics, write_json
-from brenner.cli.progress import watched
-from brenner.cli.reading import STANDARD_INPUT
-from brenner.cli.sentences import advise, joined, say
+from brenner.cli.artifact.common import shown_name
+from brenner.cli.io import STANDARD_INPUT, check_free, write_whole
+from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import counted, failure, note_done, watched, write_diagnostics, write_json
+from brenner.cli.terminal import advise, joined, say, write_exact
+from brenner.cli.workspace import CONTENT, FINE, UNREADABLE, desk
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.jsonl import HOPELESS
@@ -26,8 +25,86 @@ from brenner.services.archive import (
     ImportOptions,
     archive_lines,
     begins_archive,
+    export_archive,
     import_archive,
 )
+from brenner.text import visible
+
+_FORM_OF_ENDING: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
+
+
+@click.command(
+    "export",
+    epilog=examples(
+        "brenner mail export mail.jsonl",
+        "brenner mail export mail.mbox --force",
+        "brenner mail export | gzip > mail.jsonl.gz",
+    ),
+)
+@click.argument("file", default=STANDARD_OUTPUT, metavar="[FILE|-]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(get_args(Form)),
+    help="JSON lines or mbox; else as the ending of FILE says, and jsonl without one.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@common_options
+def export(settings: Settings, file: str, form: Form | None, force: bool) -> int:
+    """Write all mail of the project to FILE, or to the standard output.
+
+    `brenner mail import` takes it in again, with its ids, times and hashes. The file is written
+    whole or not at all. In a terminal control characters are spelled out, so redirect it.
+    """
+    chosen = form or _form_of(file)
+    if file == STANDARD_OUTPUT and settings.as_json:
+        message = "With --json give a FILE: the standard output is for the document."
+        raise click.UsageError(message)
+    if file != STANDARD_OUTPUT:
+        check_free(file, replace=force)
+    with desk(settings) as here:
+        outgoing = export_archive(here.mailbox, chosen)
+        portions = watched(outgoing, "Exporting")
+        if file == STANDARD_OUTPUT:
+            _write_out(portions)
+            size = 0
+        else:
+            size = write_whole(file, portions, replace=force)
+            note_done()
+    count = outgoing.messages
+    if settings.as_json:
+        amounts = {"messages": count, "bytes": size, "empty": not count}
+        write_json({"file": file, "format": chosen} | amounts)
+        return FINE
+    if file != STANDARD_OUTPUT:
+        messages = f"{count:,} message{'s' * (count != 1)}"
+        say(f"Wrote {visible(file)}: {messages}, {size:,} bytes of {chosen}.")
+        advise(f"`brenner mail import {visible(file)}` takes it in, in any project.")
+    if not count:
+        say("There is no mail in this project: `brenner doctor` says which it is.", sys.stderr)
+    return FINE
+
+
+def _form_of(file: str) -> Form:
+    for ending, form in _FORM_OF_ENDING.items():
+        if file.lower().endswith(ending):
+            return form
+    return "jsonl"
+
+
+def _write_out(portions: Iterable[bytes]) -> None:
+    if sys.stdout.isatty():
+        for portion in portions:
+            write_exact(portion.decode(errors="backslashreplace"), sys.stdout)
+        return
+    sys.stdout.flush()
+    for portion in portions:
+        sys.stdout.buffer.write(portion)
+    sys.stdout.buffer.flush()
+
+
+# `brenner mail import`: take mail over from an archive.
+
 
 _MOST_NUMBERS = 8
 _KEPT_IN_MEMORY = 8 * 1024 * 1024
@@ -67,7 +144,7 @@ def take(settings: Settings, file: str, form: Form | None, accept_decisions: boo
     with source, desk(settings, create=True) as here:
         try:
             with _at_hand(source) as archive:
-                form = form or _form_of(archive)
+                form = form or _take_form_of(archive)
                 lines = watched(archive_lines(archive), "Importing")
                 options = ImportOptions(
                     store_of(here.project).shown,
@@ -133,7 +210,7 @@ def _copy(source: IO[bytes], copy: IO[bytes]) -> None:
                 return
 
 
-def _form_of(archive: IO[bytes]) -> Form:
+def _take_form_of(archive: IO[bytes]) -> Form:
     """An mbox begins with `From `, JSON lines with a brace."""
     start = archive.tell()
     first = archive.read(1)

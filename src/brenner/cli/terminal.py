@@ -3,12 +3,17 @@
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import groupby
+from itertools import chain, cycle, groupby
 from types import MappingProxyType
 from typing import NamedTuple, TextIO
+from zlib import crc32
+
+import click
 
 from brenner.cli.output import styled, width_of
-from brenner.text import visible
+from brenner.protocol.message_types import TYPES, ColourRole
+from brenner.protocol.subjects import parse_subject
+from brenner.text import as_option, joined, thread_argument, visible, visible_lines
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
@@ -147,3 +152,134 @@ def shown_line(line: list[Piece], stream: TextIO) -> str:
         text = "".join(piece.text for piece in pieces)
         parts.append(styled(text, stream, **style) if style else text)
     return "".join(parts).rstrip(" ")
+
+
+# Colour roles in the terminal: of message types and of agents, each always beside its word.
+
+
+QUIET: Style = MappingProxyType({"dim": True})
+STRONG: Style = MappingProxyType({"bold": True})
+_ACCENT: Style = MappingProxyType({"fg": "cyan", "bold": True})
+_POSITIVE: Style = MappingProxyType({"fg": "green", "bold": True})
+ATTENTION: Style = MappingProxyType({"fg": "magenta", "bold": True})
+_NOTICE: Style = MappingProxyType({"fg": "yellow"})
+
+# Green and yellow look alike to some: they differ in weight as well.
+_STYLES: dict[ColourRole, Style] = {
+    "accent": _ACCENT,
+    "strong": STRONG,
+    "positive": _POSITIVE,
+    "attention": ATTENTION,
+    "notice": _NOTICE,
+    "quiet": QUIET,
+}
+STYLE_OF_TYPE: dict[str, Style] = {row.name: _STYLES[row.colour] for row in TYPES.values()}
+# Of the 256 colours some that have a contrast of at least 4 on black and on white
+_TINTS = (30, 31, 62, 97, 130, 132)
+
+
+def subject_pieces(subject: str) -> tuple[Piece, ...]:
+    """A subject with its type's word in the role's style; a quiet one is quiet all through.
+
+    It is one line, whatever somebody has imported.
+    """
+    subject = visible(subject, len(subject) + 1)
+    parsed = parse_subject(subject)
+    if parsed is None:
+        return (Piece(subject),)
+    style = STYLE_OF_TYPE[parsed.type]
+    word, rest = parsed.prefix, subject[len(parsed.prefix) :]
+    return (Piece(word, style), Piece(rest, QUIET if style is QUIET else PLAIN))
+
+
+def agent_piece(name: str) -> Piece:
+    """An agent's name in the tint that is always hers."""
+    tint = _TINTS[crc32(name.encode(errors="replace")) % len(_TINTS)]
+    return Piece(visible(name), MappingProxyType({"fg": tint}))
+
+
+# What is longer than the screen goes through the reader's pager; what is exact, out unchanged.
+
+
+def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:
+    """Write lines for people: by the pager where there are more than the screen has."""
+    out = sys.stdout
+    if not pager or not _is_watched(out):
+        out.writelines(lines)
+        return
+    from shutil import get_terminal_size  # not needed in a pipe
+
+    screen, rows = get_terminal_size().lines, 0
+    following = iter(lines)
+    first = []
+    for line in following:
+        first.append(line)
+        rows += line.count("\n")
+        if rows >= screen:
+            click.echo_via_pager(chain(first, following))
+            return
+    out.writelines(first)
+
+
+def write_exact(text: str, out: TextIO) -> None:
+    """Every byte as it is into a pipe or a file; in a terminal nothing of it is obeyed."""
+    out.write(visible_lines(text) if out.isatty() else text)
+
+
+def _is_watched(out: TextIO) -> bool:
+    """Whether somebody is there to turn the pages."""
+    return out.isatty() and sys.stdin is not None and sys.stdin.isatty()
+
+
+pager_option = click.option(
+    "--no-pager", "pager", flag_value=False, default=True, help="Never page; write it all at once."
+)
+
+
+# What a command says in words: what it did, then what to do next, folded to the terminal.
+
+
+__all__ = [
+    "advice",
+    "advise",
+    "as_option",
+    "joined",
+    "pieces",
+    "say",
+    "sentence",
+    "thread_argument",
+]
+
+
+def sentence(text: str, out: TextIO) -> str:
+    """What was done or found."""
+    return fold([], pieces(text), "", out)
+
+
+def advice(text: str, out: TextIO) -> str:
+    """What to do next, or what else there is to know."""
+    return fold([Piece("  ")], pieces(text), "  ", out)
+
+
+def pieces(text: str, style: Style = PLAIN) -> list[Piece]:
+    """The text, in which a command between backticks is never folded: one copies it whole."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick that stands for itself
+        return [Piece(text, style)]
+    return [
+        Piece(f"`{part}`", style, is_solid=True) if is_code else Piece(part, style)
+        for part, is_code in zip(parts, cycle((False, True)), strict=False)
+        if part
+    ]
+
+
+def say(text: str, out: TextIO | None = None) -> None:
+    """Write what was done or found, to the standard output unless said otherwise."""
+    out = out or sys.stdout
+    out.write(sentence(text, out))
+
+
+def advise(text: str, out: TextIO | None = None) -> None:
+    """Write what to do next."""
+    out = out or sys.stdout
+    out.write(advice(text, out))

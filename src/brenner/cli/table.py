@@ -3,12 +3,28 @@
 Into a pipe everything goes uncut and without styles.
 """
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple, TextIO
 
-from brenner.cli.folding import Piece, columns, shown_line
-from brenner.cli.marks import QUIET
+import click
+
+from brenner.cli.options import MESSAGE_ID, Number
 from brenner.cli.output import width_of
+from brenner.cli.terminal import (
+    ATTENTION,
+    QUIET,
+    STRONG,
+    Piece,
+    agent_piece,
+    columns,
+    sentence,
+    shown_line,
+    subject_pieces,
+)
+from brenner.mail.model import Importance, Stored, Trust
+from brenner.protocol.messages import ago, exact
 from brenner.text import visible
 
 GAP = "  "
@@ -122,3 +138,110 @@ def _without_end(pieces: list[Piece]) -> list[Piece]:
     while pieces and not pieces[-1].text.strip(" "):
         pieces.pop()
     return pieces
+
+
+# What stands on a message, in words: how its sender is known, and how urgent it is said to be.
+#
+# What is as usual is not said: mail that was written here, of normal importance.
+
+
+_MOST_IDS = 8
+_PRESSING = (Importance.HIGH, Importance.URGENT)
+
+
+def trust_pieces(stored: Stored) -> list[Piece]:
+    """`unverified`, which stands out, or `verified`."""
+    trust = stored.envelope.trust
+    if trust is Trust.UNVERIFIED:
+        return [Piece(trust, ATTENTION)]
+    return [Piece(trust, QUIET)] if trust is Trust.VERIFIED else []
+
+
+def importance_pieces(stored: Stored) -> list[Piece]:
+    """`urgent`, `high` or `low`."""
+    importance = stored.envelope.importance
+    if importance is Importance.NORMAL:
+        return []
+    return [Piece(importance, ATTENTION if importance in _PRESSING else QUIET)]
+
+
+def is_unverified(stored: Stored) -> bool:
+    """Whether anybody may have sent it."""
+    return stored.envelope.trust is Trust.UNVERIFIED
+
+
+def some_ids(ids: Sequence[int]) -> str:
+    """`messages 12, 14 and 15`, the first ones of many."""
+    shown = [str(each) for each in ids[:_MOST_IDS]]
+    left = len(ids) - len(shown)
+    if left:
+        return f"messages {', '.join(shown)} and {left} more"
+    if len(shown) == 1:
+        return f"message {shown[0]}"
+    return f"messages {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+# Messages as rows: the table of the conventions document, with what a reader wants before it.
+
+
+UNREAD, OWED, UNVERIFIED = "•", "!", "?"
+_LEGEND = {
+    UNREAD: "unread (`brenner mail mark ID{actor}` marks it as read)",
+    OWED: "you owe an ACK (`brenner mail ack ID{actor}` sends it)",
+    UNVERIFIED: "unverified: anybody may have sent it",
+}
+WIDE = 100
+
+ID = Column("ID", is_right=True)
+FROM = Column("From", least=10)
+SUBJECT = Column("Subject", least=24)
+THREAD = Column("Thread", least=24)
+WHEN = Column("When", shown_from=WIDE)
+COLUMNS = (Column(""), ID, FROM, SUBJECT, THREAD, WHEN)
+
+limit_option = click.option(
+    "--limit", type=Number(1), default=50, metavar="N", help="How many at most (50)."
+)
+before_option = click.option(
+    "--before", type=MESSAGE_ID, metavar="ID", help="Only what is older than this message."
+)
+
+
+def row(stored: Stored, marks: str = "", below: Iterable[Cell] = ()) -> Row:
+    """One message. How urgent it is stands before the subject; `standing_marks` says more."""
+    message = stored.message
+    importance = [piece for each in importance_pieces(stored) for piece in (each, Piece(" "))]
+    cells = (
+        mark_cell(marks),
+        [Piece(str(stored.id))],
+        [agent_piece(message.sender)],
+        [*importance, *subject_pieces(message.subject)],
+        [Piece(message.thread_id)],
+        [Piece(when(stored.at, sys.stdout), QUIET)],
+    )
+    return Row(cells, tuple(below))
+
+
+def standing_marks(stored: Stored) -> str:
+    """What a row marks of a message, whoever looks at it."""
+    return UNVERIFIED * is_unverified(stored)
+
+
+def mark_cell(marks: str) -> Cell:
+    """The marks, each in its style; the legend has the words."""
+    return [Piece(mark, STRONG if mark == UNREAD else ATTENTION) for mark in marks]
+
+
+def when(at: datetime, out: TextIO) -> str:
+    """Relative where people look; exact in what is kept."""
+    return ago(at, datetime.now(UTC)) if out.isatty() else exact(at)
+
+
+def legend(marks: Iterable[str], actor: str) -> list[str]:
+    """The marks that are used, in words; `actor` is the option that says who acts."""
+    used = {mark for each in marks for mark in each}
+    return [
+        sentence(f"{mark} {words.format(actor=actor)}", sys.stdout)
+        for mark, words in _LEGEND.items()
+        if mark in used
+    ]

@@ -1,0 +1,219 @@
+"""`brenner session complete`: publish the last version of a session, and close it."""
+
+import re
+import sys
+
+import click
+
+from brenner.cli.compile import ALWAYS, compile_options, report
+from brenner.cli.options import Settings, common_options, examples
+from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
+from brenner.cli.terminal import advise, say, thread_argument
+from brenner.cli.workspace import FINE, desk, exit_code, write_error
+from brenner.diagnostics.model import Summary
+from brenner.mail.model import stored_json
+from brenner.services.compile import CompileOptions, compile_thread
+from brenner.services.decisions import Dismissed, adopt_thread, check_operator, void_version
+from brenner.services.decisions import dismiss as dismiss_blocks
+from brenner.services.versions import parse_target
+from brenner.text import visible
+
+
+@click.command(
+    "complete",
+    cls=Reporting,
+    always=ALWAYS,
+    epilog=examples(
+        "brenner session complete RS-20251230-cell-fate",
+        "brenner session complete RS-20251230-cell-fate --persist --commit --archive",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@compile_options
+@common_options
+def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
+    """Publish one last version of THREAD, with the status `closed`.
+
+    It has everything that no version has read so far. Later deltas are compiled only with
+    `brenner compile --reopen`. A session that is closed is left as it is, and persisted where
+    asked for. Exit code 1: there is no version to close.
+    """
+    with desk(settings) as here:
+        check_operator(here, "complete a session")
+        done = compile_thread(here, thread, options._replace(close=True))
+    if not options.dry_run:
+        note_done()
+    return report(done, as_json=settings.as_json)
+
+
+# `brenner session void`: the operator declares a version void.
+
+
+@click.command("void", epilog=examples("brenner session void RS-20251230-cell-fate@v3"))
+@click.argument("version", metavar="THREAD@vN")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who read the thread.")
+@common_options
+def void(settings: Settings, version: str, reason: str) -> int:
+    """Declare the latest version of a thread void, or one that does not rebuild.
+
+    Its number is given again. What only it had read counts as unread, and goes into the next
+    version. Other messages of that number, if there are any, stay void. The thread is told in an
+    INFO message. Only the operator can do it.
+    """
+    target = parse_target(version)
+    if target is None or target.version is None:
+        message = f"`{visible(version)}` is not THREAD@vN, such as RS-20251230-cell-fate@v3."
+        raise click.UsageError(message)
+    with desk(settings) as here:
+        done = void_version(here, target.thread_id, target.version, reason)
+    note_done()
+    found = [*done.notes, *([done.failed.diagnostic] if done.failed else [])]
+    if settings.as_json:
+        write_json(
+            {
+                "thread_id": target.thread_id,
+                "version": done.version,
+                "void_message_id": done.void_message_id,
+                "unread": None if done.failed else done.unread,
+                "latest_version": done.latest or None,
+                "message": stored_json(done.message),
+                "violations": [each.to_json() for each in found],
+                "summary": Summary.of(found)._asdict(),
+            }
+        )
+        return exit_code(done.failed) if done.failed else FINE
+    write_diagnostics(done.notes, "brenner", sys.stderr)
+    say(
+        f"v{done.version} (message {done.void_message_id}) is void; message {done.message.id} "
+        "says so."
+    )
+    if done.failed:
+        write_error(done.failed)
+        return exit_code(done.failed)
+    latest = f"The latest version is v{done.latest}" if done.latest else "There is no version now"
+    unread = f"{done.unread} message{'s' * (done.unread != 1)}" if done.unread else "nothing"
+    is_are = "is" if done.unread in (0, 1) else "are"
+    compiles = f": `brenner compile {thread_argument(target.thread_id)}`" if done.unread else ""
+    advise(f"{latest}, and {unread} {is_are} unread{compiles}.")
+    return FINE
+
+
+# `brenner session adopt`: take over a thread that another program has compiled.
+
+
+@click.command("adopt", epilog=examples("brenner session adopt RS-20251230-cell-fate"))
+@click.argument("thread", metavar="THREAD")
+@common_options
+def adopt(settings: Settings, thread: str) -> int:
+    """Publish the next version of THREAD from its latest COMPILED message that is no version.
+
+    The artifact in that message is taken as it is, and the deltas before it count as read. The
+    new version has a record that names the message. Only the operator can do it. Exit code 1:
+    there is no such message, or it holds no artifact that one could go on with.
+    """
+    with desk(settings) as here:
+        done = adopt_thread(here, thread)
+    note_done()
+    found = (*done.in_vain, *done.notes, *done.unresolved)
+    if settings.as_json:
+        write_json(
+            {
+                "thread_id": thread,
+                "version": done.version,
+                "adopted_message_id": done.adopted_message_id,
+                "adopted_version": done.adopted_version,
+                "taken_as_read": done.taken_as_read,
+                "message": stored_json(done.message),
+                "violations": [each.to_json() for each in found],
+                "summary": Summary.of(found)._asdict(),
+            }
+        )
+        return FINE
+    write_diagnostics(done.in_vain, "brenner", sys.stderr)
+    write_diagnostics(done.notes, f"message {done.adopted_message_id}", sys.stderr)
+    for each in done.unresolved:
+        write_diagnostics([each], f"{thread} {each.item or ''}".rstrip(), sys.stderr)
+    how = "as far as it could be read: see above" if done.notes else "as it is"
+    say(
+        f"Published v{done.version}, as message {done.message.id}: the artifact of message "
+        f"{done.adopted_message_id} (v{done.adopted_version}), {how}."
+    )
+    advise(
+        f"{done.taken_as_read} messages before it count as read. "
+        f"`brenner compile {thread_argument(thread)}` takes in what came after it."
+    )
+    return FINE
+
+
+# `brenner session dismiss`: the operator lets a refused block be.
+
+
+_WHICH = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?", re.ASCII)
+
+
+@click.command(
+    "dismiss",
+    epilog=examples(
+        "brenner session dismiss RS-20251230-cell-fate 7.2",
+        "brenner session dismiss RS-20251230-cell-fate 7 --reason 'H3 says it already'",
+    ),
+)
+@click.argument("thread", metavar="THREAD")
+@click.argument("which", metavar="MESSAGE[.BLOCK]")
+@click.option("--reason", default="", metavar="TEXT", help="Why, for those who read the thread.")
+@common_options
+def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
+    """Say that nobody has to correct a refused block: one, or all of a message.
+
+    A refused block is listed in the status until its author has sent a block with the same
+    operation on the same item that is applied, or until the operator dismisses it. The thread is
+    told in an INFO message; the artifact does not change. Only the operator can do it.
+    """
+    found = _WHICH.fullmatch(which)
+    if found is None:
+        message = f"`{visible(which)}` is not MESSAGE or MESSAGE.BLOCK, such as 7 or 7.2."
+        raise click.UsageError(message)
+    with desk(settings) as here:
+        block = int(found[2]) if found[2] else None
+        done = dismiss_blocks(here, thread, int(found[1]), block, reason)
+    if done.is_new:
+        note_done()
+    if settings.as_json:
+        write_json(_document(thread, done))
+    else:
+        _say(thread, done)
+    if done.failed and not settings.as_json:
+        write_error(done.failed)
+    return exit_code(done.failed) if done.failed else FINE
+
+
+def _document(thread: str, done: Dismissed) -> dict[str, object]:
+    found = [done.failed.diagnostic] if done.failed else []
+    return {
+        "thread_id": thread,
+        "message_id": done.message_id,
+        "blocks": list(done.blocks),
+        "new": done.is_new,
+        "message": stored_json(done.message),
+        "left": None if done.failed else done.left,
+        "violations": [each.to_json() for each in found],
+        "summary": Summary.of(found)._asdict(),
+    }
+
+
+def _say(thread: str, done: Dismissed) -> None:
+    numbers = ", ".join(map(str, done.blocks))
+    what, is_are = ("Block", "is") if len(done.blocks) == 1 else ("Blocks", "are")
+    already = "" if done.is_new else " already"
+    say(
+        f"{what} {numbers} of message {done.message_id} {is_are} dismissed{already}; message "
+        f"{done.message.id} says so."
+    )
+    if done.failed:
+        return
+    status = f"`brenner session status {thread_argument(thread)}`"
+    if done.left:
+        blocks = "1 refused block is" if done.left == 1 else f"{done.left} refused blocks are"
+        advise(f"{blocks} left: {status}.")
+    else:
+        advise(f"No refused block of the thread is open now: {status}.")
