@@ -15,8 +15,7 @@ import apsw
 import pytest
 
 from brenner.diagnostics.model import Unavailable, Uncertain
-from brenner.mail.agent_mail import mailbox as mailboxes
-from brenner.mail.agent_mail import mailbox as sending
+from brenner.mail.agent_mail import mailbox as mailbox_module
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import Profile
@@ -75,7 +74,7 @@ def scene(server: AgentMailServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     server.resume()
     if not server.is_running:
         server.start()
-    monkeypatch.setattr(sending, "_LOOK_FOR", 1.0)
+    monkeypatch.setattr(mailbox_module, "_LOOK_FOR", 1.0)
     with Proxy(server.port) as proxy:
         address = AgentMailAddress(f"http://127.0.0.1:{proxy.port}{PATH}", PROJECT)
         with AgentMailMailbox.open(address, TOKEN) as mailbox:
@@ -85,7 +84,7 @@ def scene(server: AgentMailServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for longer than three seconds."""
-    monkeypatch.setattr(mailboxes, "Client", partial(Client, seconds=3))
+    monkeypatch.setattr(mailbox_module, "Client", partial(Client, seconds=3))
 
 
 def letter() -> Message:

@@ -9,7 +9,6 @@ import pytest
 from brenner.config import find_project
 from brenner.diagnostics.model import Refused
 from brenner.integrations import programs
-from brenner.integrations import programs as beads
 from brenner.integrations.programs import Bead
 from brenner.services.spawn_agents import Terminal, bead_of, store_of_panes, terminal_of
 from neighbours.terminals import DOTTED, Terminals, asked, written
@@ -72,7 +71,7 @@ def test_beads_that_begin_with_a_hyphen(terminals: Terminals, thread_id: str) ->
 
 def test_a_bd_that_hangs(terminals: Terminals, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not waited for, and does not stay behind."""
-    monkeypatch.setattr(beads, "SECONDS", 1)
+    monkeypatch.setattr(programs, "SECONDS", 1)
     terminals.with_program("bd", seconds=1000)
     bead = bead_of(DOTTED, terminals.project)
     assert bead == Bead(DOTTED, problem="it had not ended after 1 seconds")

@@ -14,9 +14,7 @@ from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.diagnostics.model import Code, Diagnostic
 from brenner.mcp.errors import IN_TOOLS, in_tools, in_words_of_tools, names_command
 from brenner.mcp.server import OFFERS
-from brenner.services import acknowledge, contribute, receive, send
-from brenner.services import agent_task as my_task
-from brenner.services import agent_task as part_of_artifact
+from brenner.services import acknowledge, agent_task, contribute, receive, send
 from serving.calls import place
 
 # Commands alone give these.
@@ -27,7 +25,7 @@ SAID_THERE = {"NAME_TAKEN", "UNKNOWN_CODE"}
 
 def modules() -> Iterator[ModuleType]:
     """All that a call of a tool for mail or a contribution may come to."""
-    yield from (acknowledge, contribute, my_task, part_of_artifact, receive, send)
+    yield from (acknowledge, contribute, agent_task, agent_task, receive, send)
     for package in (protocol, mail, mcp):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_roster = found.name.startswith("brenner.protocol.roster")  # the operator's alone

@@ -9,8 +9,7 @@ import pytest
 from brenner.cli.main import COMMANDS
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
-from brenner.services import demo as folder
-from brenner.services import demo as steps
+from brenner.services import demo
 from brenner.services.demo import (
     STEPS,
     THREAD,
@@ -25,7 +24,7 @@ from brenner.services.demo import (
 from brenner.session.kickoff_text import excerpt_of
 from program import brenner, files
 
-FILES = Path(folder.__file__).parent / "demo_project"
+FILES = Path(demo.__file__).parent / "demo_project"
 MESSAGES = sorted((FILES / "outbox").glob("*.md"))
 FAULTS = {
     "1-red.md": ["JSON_SINGLE_QUOTES", "JSON_TRAILING_COMMA"],
@@ -138,7 +137,7 @@ def test_progress_that_cannot_be(tmp_path: Path, done: object) -> None:
 def test_a_demo_of_another_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cannot be gone on with: its steps have other numbers."""
     make_ready(tmp_path)
-    monkeypatch.setattr(folder, "STEPS", (*steps.STEPS, Step("One more.")))
+    monkeypatch.setattr(demo, "STEPS", (*demo.STEPS, Step("One more.")))
     assert look(tmp_path) == Found(State.OTHER)
 
 

@@ -15,10 +15,6 @@ from brenner.mail.agent_mail import http
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Ability
 from brenner.mail.postgres import connection
-from brenner.mail.postgres import connection as faults
-from brenner.mail.postgres import connection as migrating
-from brenner.mail.postgres import connection as pool
-from brenner.mail.postgres import connection as server
 from brenner.mail.postgres import mailbox as database
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -88,12 +84,12 @@ def test_limits_are_documented(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "figure"),
     [
-        ("CONNECT_SECONDS", server.CONNECT_SECONDS),
+        ("CONNECT_SECONDS", connection.CONNECT_SECONDS),
         ("SILENCE", connection.SILENCE),
-        ("LOCK_SECONDS", faults.LOCK_SECONDS),
+        ("LOCK_SECONDS", connection.LOCK_SECONDS),
         ("SETTLE_SECONDS", database.SETTLE_SECONDS),
-        ("MIGRATING_SECONDS", migrating.MIGRATING_SECONDS),
-        ("MOST", pool.MOST),
+        ("MIGRATING_SECONDS", connection.MIGRATING_SECONDS),
+        ("MOST", connection.MOST),
         ("MOST_BYTES", http.MOST_BYTES),
     ],
 )

@@ -10,9 +10,7 @@ from brenner.artifact.text_diff import columns
 from brenner.diagnostics.model import Refused
 from brenner.services.workspace import Desk
 from brenner.web.request import Download
-from brenner.web.views import versions as diff
-from brenner.web.views import versions as diff_items
-from brenner.web.views import versions as diff_text
+from brenner.web.views import versions
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, contribute
 from web.disputed import NEW, block, compiled, disputed, outcomes
@@ -28,7 +26,7 @@ def test_as_the_command_line_has_it(desk: Desk, monkeypatch: pytest.MonkeyPatch)
     """Each key of every item with the same value."""
     shell = Shell(Path(desk.project.folder), monkeypatch)
     told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--json").json
-    document, _ = shown(diff.diff_page, a_visit(desk, from_="1", to="3"))
+    document, _ = shown(versions.diff_page, a_visit(desk, from_="1", to="3"))
     items = [{key: each[key] for key in told["items"][0]} for each in document["items"]]
     assert items == told["items"]
     for key in ("old", "new", "sentence", "changes", "unchanged", "metadata"):
@@ -37,11 +35,11 @@ def test_as_the_command_line_has_it(desk: Desk, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_latest_against_the_one_before(desk: Desk) -> None:
     """Without a question; and the first one against nothing."""
-    document, page = shown(diff.diff_page, a_visit(desk))
+    document, page = shown(versions.diff_page, a_visit(desk))
     assert (document["from"], document["to"]) == (2, 3)
     assert "<s>Clock</s>" in page
     assert "It predicts nothing" in page
-    document, _ = shown(diff.diff_page, a_visit(desk, to="v1"))
+    document, _ = shown(versions.diff_page, a_visit(desk, to="v1"))
     assert (document["from"], document["to"]) == (0, 1)
     assert document["steps"]["earlier"] is None
     assert document["steps"]["later"].endswith("from=1&to=2")
@@ -49,7 +47,7 @@ def test_the_latest_against_the_one_before(desk: Desk) -> None:
 
 def test_words_are_marked_and_who_did_it_is_said(desk: Desk) -> None:
     """What came is underlined, what went struck through; the delta is one click away."""
-    document, page = shown(diff.diff_page, a_visit(desk, from_="1", to="2"))
+    document, page = shown(versions.diff_page, a_visit(desk, from_="1", to="2"))
     assert "<del>one substance</del><ins>two substances</ins>" in page
     (item,) = document["items"]
     assert item["kinds"] == ["modified"]
@@ -62,7 +60,7 @@ def test_words_are_marked_and_who_did_it_is_said(desk: Desk) -> None:
 
 def test_backwards(desk: Desk) -> None:
     """From a later version to an earlier one, which is said."""
-    document, page = shown(diff.diff_page, a_visit(desk, from_="3", to="1"))
+    document, page = shown(versions.diff_page, a_visit(desk, from_="3", to="1"))
     assert {each["id"]: each["kinds"] for each in document["items"]} == {
         "H1": ["modified"],
         "H3": ["revived"],
@@ -75,14 +73,14 @@ def test_backwards(desk: Desk) -> None:
 def test_a_version_that_is_not_there(desk: Desk, asked: str) -> None:
     """It says which there are."""
     with pytest.raises(Refused) as refused:
-        diff.diff_page(a_visit(desk, from_=asked))
+        versions.diff_page(a_visit(desk, from_=asked))
     assert refused.value.diagnostic.id == "UNKNOWN_VERSION"
     assert "there are v1 to v3" in refused.value.diagnostic.message
 
 
 def test_side_by_side(desk: Desk) -> None:
     """The line that changed stands beside itself, with its words marked."""
-    document, page = shown(diff.diff_page, a_visit(desk, from_="1", to="2", form="text"))
+    document, page = shown(versions.diff_page, a_visit(desk, from_="1", to="2", form="text"))
     changed = [row for row in document["rows"] if not row["same"] and "Claim" in str(row)]
     (row,) = changed
     assert [each["text"] for each in row["left"] if each["mark"] == "removed"] == ["one substance"]
@@ -98,11 +96,11 @@ def test_plain_text_is_what_the_command_prints(desk: Desk, monkeypatch: pytest.M
     shell = Shell(Path(desk.project.folder), monkeypatch)
     told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--text").out
     visit = a_visit(desk, from_="1", to="3", form="plain")
-    document, page = shown(diff.diff_page, visit)
+    document, page = shown(versions.diff_page, visit)
     assert document["text"] == told
     shown_text = page.partition('<pre class="unified" tabindex="0">')[2].partition("</pre>")[0]
     assert unescape(shown_text) == told
-    raw = diff.diff_page(a_visit(desk, from_="1", to="3", form="plain", raw="1"))
+    raw = versions.diff_page(a_visit(desk, from_="1", to="3", form="plain", raw="1"))
     assert isinstance(raw, Download)
     assert (raw.text, raw.media_type) == (told, "text/plain; charset=utf-8")
 
@@ -110,7 +108,7 @@ def test_plain_text_is_what_the_command_prints(desk: Desk, monkeypatch: pytest.M
 @pytest.mark.parametrize("form", ["items", "text", "plain"])
 def test_what_others_wrote_is_text(desk: Desk, form: str) -> None:
     """No tag, no attribute, nothing turned."""
-    _, page = shown(diff.diff_page, a_visit(desk, from_="0", to="3", form=form))
+    _, page = shown(versions.diff_page, a_visit(desk, from_="0", to="3", form=form))
     assert HOSTILE not in page
     assert "<b onclick" not in page
     assert "\u202e" not in page
@@ -119,20 +117,20 @@ def test_what_others_wrote_is_text(desk: Desk, form: str) -> None:
 
 def test_a_large_difference_a_part_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Items and lines, each with a link to the next."""
-    monkeypatch.setattr(diff_items, "_MOST", 2)
-    monkeypatch.setattr(diff_text, "_MOST_ROWS", 5)
-    monkeypatch.setattr(diff_text, "_MOST_LINES", 5)
-    whole, _ = shown(diff.diff_page, a_visit(desk, from_="0", to="3"))
+    monkeypatch.setattr(versions, "_MOST", 2)
+    monkeypatch.setattr(versions, "_MOST_ROWS", 5)
+    monkeypatch.setattr(versions, "_MOST_LINES", 5)
+    whole, _ = shown(versions.diff_page, a_visit(desk, from_="0", to="3"))
     assert len(whole["items"]) == 2
     assert whole["next"].endswith("page=2")
     assert len(whole["changes"]["added"]) == 3
     rows: list[Any] = []
     number, has_more = 1, True
     while has_more:
-        part, _ = shown(diff.diff_page, a_visit(desk, from_="0", form="text", page=str(number)))
+        part, _ = shown(versions.diff_page, a_visit(desk, from_="0", form="text", page=str(number)))
         rows, number, has_more = [*rows, *part["rows"]], number + 1, bool(part["next"])
     assert len(rows) == part["part"]["total"] > 5
-    plain, _ = shown(diff.diff_page, a_visit(desk, from_="0", form="plain"))
+    plain, _ = shown(versions.diff_page, a_visit(desk, from_="0", form="plain"))
     assert plain["text"].count("\n") == 5
     assert plain["next"] == plain["raw"]
 
@@ -148,19 +146,19 @@ def test_a_replacement_too_long_to_pair_is_shown_as_it_is() -> None:
 
 def test_a_field_in_conflict_says_whose_value_stands(tmp_path: Path) -> None:
     disputed_desk = disputed(tmp_path / "lab")
-    document, page = shown(diff.diff_page, a_visit(disputed_desk, from_="1", to="2"))
+    document, page = shown(versions.diff_page, a_visit(disputed_desk, from_="1", to="2"))
     (item,) = (each for each in document["items"] if each["id"] == "H1")
     (field,) = (each for each in item["marks"] if each["conflict"])
     found = field["conflict"]
     assert (field["label"], found["agent"], found["value"]) == ("Claim", BEA, NEW)
     assert [lost["agent"] for lost in found["displaced"]] == [ANN]
     assert page.count("In conflict</strong>") == 1
-    _, first = shown(diff.diff_page, a_visit(disputed_desk, from_="0", to="1"))
+    _, first = shown(versions.diff_page, a_visit(disputed_desk, from_="0", to="1"))
     assert "In conflict" not in first
 
 
 def test_who_killed_it_has_her_mark_and_the_time_is_one(tmp_path: Path) -> None:
-    _, page = shown(diff.diff_page, a_visit(disputed(tmp_path / "lab"), from_="1", to="2"))
+    _, page = shown(versions.diff_page, a_visit(disputed(tmp_path / "lab"), from_="1", to="2"))
     told = page.split("<dt>Killed by</dt>")[1].split("</dd>")[0]
     assert '<span class="initials" aria-hidden="true">RS</span> RedSky' in told
     assert "<time datetime=" in told
@@ -174,7 +172,7 @@ def test_what_only_follows_from_a_kill_is_folded(tmp_path: Path) -> None:
     kill = block("KILL", "hypothesis_slate", "H3", reason="Refuted")
     contribute(desk, ANN, kill, base="v3")
     compiled(desk)
-    _, page = shown(diff.diff_page, a_visit(desk, from_="3", to="4"))
+    _, page = shown(versions.diff_page, a_visit(desk, from_="3", to="4"))
     folded = page.split('<details class="folded">')[1].split("</details>")[0]
     assert "<summary>4 items changed only to N/A for H3</summary>" in folded
     assert folded.count('class="change modified"') == 4

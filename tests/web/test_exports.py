@@ -17,7 +17,6 @@ from brenner.services.versions import Target, load_version
 from brenner.services.workspace import Desk
 from brenner.web.request import Download
 from brenner.web.views import artifact, exports
-from brenner.web.views import exports as export_json
 from brenner.web.views import project as agents
 from session.desks import THREAD, a_desk, kickoff
 from web.browsing import THREAD as SHOWN
@@ -133,7 +132,7 @@ def test_json_has_everything(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Non
     bodies = [each.message.body for each in desk.mailbox.thread(THREAD).messages]
     assert [each["body"] for each in found["messages"]] == bodies
     assert found["has_bodies"] is True
-    monkeypatch.setattr(export_json, "_MOST_BODIES", 10)
+    monkeypatch.setattr(exports, "_MOST_BODIES", 10)
     found = json.loads(exported(desk, "json").text)
     assert found["has_bodies"] is False
     assert {each["body"] for each in found["messages"]} == {None}

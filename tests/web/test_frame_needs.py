@@ -15,11 +15,7 @@ from brenner.web.lab.login import Login
 from brenner.web.rendering import html
 from brenner.web.request import Visit
 from brenner.web.responses import refusal_page
-from brenner.web.views import artifact, versions
-from brenner.web.views import artifact as evidence
-from brenner.web.views import project as agents
-from brenner.web.views import project as help_sheet
-from brenner.web.views import versions as ledger
+from brenner.web.views import artifact, project, versions
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as SHOWN
@@ -100,7 +96,7 @@ def test_a_question_is_answered_in_a_form(desk: Desk) -> None:
 
 def test_no_command_where_there_is_nothing_to_do(begun: Desk) -> None:
     """The page is live, and there is nothing to compile."""
-    for page in (artifact.page, versions.page, evidence.evidence_page):
+    for page in (artifact.page, versions.page, artifact.evidence_page):
         text = looked(page, visit(begun))[1]
         assert "brenner session watch" not in text
         assert "brenner compile" not in text
@@ -113,9 +109,9 @@ def test_guests_are_told_of_no_command(desk: Desk, begun: Desk) -> None:
         for page in (
             artifact.page,
             versions.page,
-            evidence.evidence_page,
-            ledger.ledger_page,
-            agents.agents_page,
+            artifact.evidence_page,
+            versions.ledger_page,
+            project.agents_page,
         ):
             guest = visit(each)._replace(guest_of=frozenset({THREAD}))
             assert "brenner " not in looked(page, guest)[1].replace("brenner ledger", "")
@@ -123,7 +119,7 @@ def test_guests_are_told_of_no_command(desk: Desk, begun: Desk) -> None:
 
 def test_guests_are_offered_no_closed_page(desk: Desk) -> None:
     guest = visit(desk, "/help")._replace(guest_of=frozenset({THREAD}))
-    keys = [each["keys"] for each in looked(help_sheet.help_sheet_page, guest)[0]["keys"]]
+    keys = [each["keys"] for each in looked(project.help_sheet_page, guest)[0]["keys"]]
     assert ("/",) not in keys
     assert ("g", "h") not in keys
     assert ("?",) in keys
@@ -139,7 +135,7 @@ def test_how_to_dismiss_a_refused_block(desk: Desk) -> None:
     """All that is wrong with it is in its fold; the row says how much there is."""
     wrong = {**add("Three"), "section": "hypothesis", "target_id": "H1", "operation": "PUT"}
     number = contribute(desk, BEA, wrong).id
-    document, page = looked(ledger.ledger_page, visit(desk))
+    document, page = looked(versions.ledger_page, visit(desk))
     entry = document["groups"][0]["entries"][0]
     assert f"<code>brenner session dismiss {THREAD} {number}.1</code>" in page
     count = len(entry["violations"])
@@ -151,7 +147,7 @@ def test_how_to_dismiss_a_refused_block(desk: Desk) -> None:
 
 def test_a_phone_has_the_card_in_a_line_but_at_the_artifact(desk: Desk) -> None:
     assert '<aside id="card" class="card"' in looked(artifact.page, visit(desk))[1]
-    page = looked(ledger.ledger_page, visit(desk, f"{HERE}/ledger"))[1]
+    page = looked(versions.ledger_page, visit(desk, f"{HERE}/ledger"))[1]
     assert '<aside id="card" class="card in-a-line"' in page
     assert '<p class="glance">' in page
 

@@ -10,7 +10,6 @@ from brenner.cli.compile import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
 from brenner.services.compile import Compiled, CompileOptions, compiled_json
 from brenner.web.views import thread
-from brenner.web.views import thread as message
 from brenner.web.views import versions as ledger
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
 from web.mail_scene import ANN, THREAD, Scene, added
@@ -45,14 +44,14 @@ def test_pages_are_bounded(scene: Scene, body: HostileBody) -> None:
     """The page of the message, of its thread, of the ledger, and their JSON."""
     number = scene.send(ANN, body.subject, body.make(_SIZE))
     for page, named in (
-        (message.message_page, {"message": str(number)}),
+        (thread.message_page, {"message": str(number)}),
         (thread.page, {"thread": THREAD}),
         (ledger.ledger_page, {"thread": THREAD}),
     ):
         document, html = scene.look(page, named)
         assert len(json.dumps(document)) < 2_000_000
         assert len(html) < 2_000_000
-        if page is message.message_page:
+        if page is thread.message_page:
             shown = document["message"]
             assert len(shown["faults"]) <= _MOST
             found = [one for block in shown["blocks"] for one in block["violations"]]

@@ -13,12 +13,8 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
 from brenner.web.lab import compile as persisting
-from brenner.web.lab import messages as acknowledge
-from brenner.web.lab import messages as critique
-from brenner.web.lab import messages as reply
+from brenner.web.lab import messages, start
 from brenner.web.lab import routes as acting
-from brenner.web.lab import start
-from brenner.web.lab import start as next_round
 from brenner.web.lab.actions import Action, Done
 from brenner.web.lab.compile import COMPILE, COMPLETE
 from brenner.web.lab.routes import ACTIONS
@@ -114,10 +110,10 @@ GOOD: tuple[tuple[Action, Mapping[str, object]], ...] = (
     (COMPILE, {}),
     (COMPLETE, {}),
     (persisting.ACTION, {}),
-    (reply.ACTION, LETTER),
-    (acknowledge.ACKNOWLEDGE_ACTION, {"message": 5}),
-    (critique.CRITIQUE_ACTION, CRITIQUE),
-    (next_round.NEXT_ROUND_ACTION, ROWS),
+    (messages.ACTION, LETTER),
+    (messages.ACKNOWLEDGE_ACTION, {"message": 5}),
+    (messages.CRITIQUE_ACTION, CRITIQUE),
+    (start.NEXT_ROUND_ACTION, ROWS),
     (start.ACTION, {**START, "roster": ROSTER}),
 )
 
@@ -171,20 +167,20 @@ def test_what_nobody_reads_is_refused(
         (COMPLETE, {"position": "first"}),
         *((persisting.ACTION, {"version": each}) for each in ("7x", 1.0, None, "v1")),
         *((persisting.ACTION, {name: "no"}) for name in ("commit", "push", "archive", "force")),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": "1."}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "reopen": "no"}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "preset": "default-3-agent"}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.1.role": ["critic"]}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
-        (reply.ACTION, {**LETTER, "to": {"name": ANN}}),
-        (reply.ACTION, {**LETTER, "to": [1]}),
-        (reply.ACTION, {**LETTER, "message": "last"}),
-        (reply.ACTION, {**LETTER, "acknowledge": "no"}),
-        (reply.ACTION, {**LETTER, "ack": "never"}),
-        (critique.CRITIQUE_ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
-        (acknowledge.ACKNOWLEDGE_ACTION, {"message": [5, "x"]}),
-        (acknowledge.ACKNOWLEDGE_ACTION, {"message": 5.0}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "base": "1."}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "reopen": "no"}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "preset": "default-3-agent"}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "agent.1.role": ["critic"]}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "agent.4.name": "GreenDog"}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "agent.51.name": "GreenDog"}),
+        (messages.ACTION, {**LETTER, "to": {"name": ANN}}),
+        (messages.ACTION, {**LETTER, "to": [1]}),
+        (messages.ACTION, {**LETTER, "message": "last"}),
+        (messages.ACTION, {**LETTER, "acknowledge": "no"}),
+        (messages.ACTION, {**LETTER, "ack": "never"}),
+        (messages.CRITIQUE_ACTION, {**CRITIQUE, "attack": None, "evidence": 3}),
+        (messages.ACKNOWLEDGE_ACTION, {"message": [5, "x"]}),
+        (messages.ACKNOWLEDGE_ACTION, {"message": 5.0}),
     ],
 )
 def test_guards_and_boxes_that_cannot_be_read(
@@ -206,7 +202,7 @@ def test_guards_and_boxes_that_cannot_be_read(
         *((COMPILE, {"position": "5", "commit": each}) for each in ("no", "false", "on")),
         *((persisting.ACTION, {"version": each}) for each in ("7x", "", "v1")),
         (persisting.ACTION, {"version": "1", "push": "no"}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": "x"}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "base": "x"}),
     ],
 )
 def test_the_same_in_forms(operator: Operator, action: Action, said: Mapping[str, str]) -> None:
@@ -229,7 +225,7 @@ def test_numbers_as_text_are_understood(operator: Operator) -> None:
     [
         (COMPILE, {"position": 4}),
         (persisting.ACTION, {"version": 7}),
-        (next_round.NEXT_ROUND_ACTION, {**ROWS, "base": 7}),
+        (start.NEXT_ROUND_ACTION, {**ROWS, "base": 7}),
     ],
 )
 def test_a_dry_run_minds_the_guard(
@@ -251,7 +247,7 @@ def test_a_preview_minds_the_keys(operator: Operator) -> None:
 def test_false_says_that_no_ack_is_wanted(operator: Operator) -> None:
     question = {"subject": "QUESTION: Why?", "body": "## Question\nWhy?\n"}
     for said, wanted in ((False, False), (True, True), ("no", False)):
-        done = operator.request(reply.ACTION, {**LETTER, **question, "ack": said})
+        done = operator.request(messages.ACTION, {**LETTER, **question, "ack": said})
         assert isinstance(done, Done), done.document
         stored = operator.desk.mailbox.thread(THREAD).messages[-1]
         assert stored.message.ack_required is wanted
@@ -290,7 +286,7 @@ def away() -> Unavailable:
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [(next_round.NEXT_ROUND_ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
+    [(start.NEXT_ROUND_ACTION, ROWS), (start.ACTION, {**START, "roster": ROSTER})],
 )
 def test_what_is_sent_in_part_is_no_success(
     operator: Operator, action: Action, said: Mapping[str, object]
@@ -365,7 +361,7 @@ def test_unreadable_objects(body: bytes) -> None:
 def test_a_form_without_a_key(operator: Operator) -> None:
 
     visit = operator.visit()._replace(form=read_form(b"to=BlueLake&subject=INFO%3A+x&body=y"))
-    page = page_of(acting.acted(reply.ACTION, visit))
+    page = page_of(acting.acted(messages.ACTION, visit))
     assert cast("Json", page.document["fault"])["id"] == "FORM_UNKNOWN"
     assert page.status == CONFLICT
 
@@ -379,7 +375,7 @@ def test_registering_is_tried_too(operator: Operator) -> None:
         "register": True,
         "dry_run": True,
     }
-    page = page_of(operator.request(next_round.NEXT_ROUND_ACTION, said))
+    page = page_of(operator.request(start.NEXT_ROUND_ACTION, said))
     assert page.status == 200, page.document
     names = [each.name for each in operator.desk.mailbox.agents()]
     assert "GreenDog" not in names

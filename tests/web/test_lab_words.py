@@ -9,11 +9,9 @@ import pytest
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Desk
-from brenner.web.lab import compile as compiling
-from brenner.web.lab import compile as persisting
+from brenner.web.lab import compile as compile_forms
 from brenner.web.lab import messages as reply
 from brenner.web.lab import start
-from brenner.web.lab import start as next_round
 from brenner.web.lab.actions import Action
 from brenner.web.rendering import form_fix, in_form
 from brenner.web.request import Page
@@ -51,53 +49,53 @@ def would(operator: Operator, action: Action, **ticked: str) -> str:
 
 
 def test_everything_that_will_happen_is_said_before(operator: Operator) -> None:
-    said = would(operator, compiling.COMPLETE, persist="yes", commit="yes", notify="yes")
+    said = would(operator, compile_forms.COMPLETE, persist="yes", commit="yes", notify="yes")
     assert said == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session. Then it writes v2 to "
         f"{PATH}, commits that alone and says so in the thread, in an INFO message. "
         f"1 block will be refused; a message tells {BEA} what is wrong."
     )
     before = operator.desk.mailbox.position()
-    page = operator.form(compiling.COMPLETE)
+    page = operator.form(compile_forms.COMPLETE)
     fields = {"persist": "yes", "commit": "yes", "notify": "yes"}
     fields["position"] = str(cast("Json", page.document["preview"])["position"])
-    operator.done(compiling.COMPLETE, fields)
+    operator.done(compile_forms.COMPLETE, fields)
     sent = operator.desk.mailbox.position() - before
     assert sent == len(["the version", "the INFO message", "what is wrong"])
 
 
 def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
-    page = operator.form(compiling.COMPILE)
+    page = operator.form(compile_forms.COMPILE)
     assert "nobody" not in operator.html(page)
     compile_thread(operator.desk, THREAD, CompileOptions())
-    html = operator.html(operator.form(compiling.COMPLETE))
+    html = operator.html(operator.form(compile_forms.COMPLETE))
     assert "nobody: no new delta is in it" in html
     assert "opus 0" not in html
 
 
 def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
-    assert DISABLED not in operator.html(operator.form(compiling.COMPILE))
+    assert DISABLED not in operator.html(operator.form(compile_forms.COMPILE))
     compile_thread(operator.desk, THREAD, CompileOptions())
-    page = operator.form(compiling.COMPILE)
+    page = operator.form(compile_forms.COMPILE)
     assert DISABLED in operator.html(page)
     assert "Preview again" in operator.html(page)
     position = str(cast("Json", page.document["preview"])["position"])
-    again = operator.again(compiling.COMPILE, {"position": position})
+    again = operator.again(compile_forms.COMPILE, {"position": position})
     assert "Nothing was done." in operator.html(again)
-    ticked = operator.preview(compiling.COMPILE, {"persist": "yes"})
+    ticked = operator.preview(compile_forms.COMPILE, {"persist": "yes"})
     assert ticked["can_act"]  # the file is missing: that is something to do
-    assert DISABLED not in operator.html(operator.form(persisting.ACTION))
+    assert DISABLED not in operator.html(operator.form(compile_forms.ACTION))
     (operator.desk.project.folder / "artifacts").write_text("in the way", "utf-8")
-    assert DISABLED in operator.html(operator.form(persisting.ACTION))
+    assert DISABLED in operator.html(operator.form(compile_forms.ACTION))
 
 
 def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
-    forms = [operator.form(action) for action in (compiling.COMPILE, next_round.NEXT_ROUND_ACTION)]
+    forms = [operator.form(action) for action in (compile_forms.COMPILE, start.NEXT_ROUND_ACTION)]
     assert not any('id="reopen"' in operator.html(page) for page in forms)
     assert 'id="register"' not in operator.html(forms[1])
     compile_thread(operator.desk, THREAD, CompileOptions(close=True))
     contribute(operator.desk, ANN, add("Late"), base="v2")
-    for action in (compiling.COMPILE, next_round.NEXT_ROUND_ACTION):
+    for action in (compile_forms.COMPILE, start.NEXT_ROUND_ACTION):
         html = operator.html(operator.form(action))
         assert 'id="reopen"' in html
         assert "tick “Reopen”" in html
@@ -106,10 +104,10 @@ def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
 
 def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
     compile_thread(operator.desk, THREAD, CompileOptions())
-    operator.done(persisting.ACTION, {"version": "2", "commit": "yes"})
+    operator.done(compile_forms.ACTION, {"version": "2", "commit": "yes"})
     file = operator.desk.project.folder / PATH
     file.write_text(file.read_text("utf-8").replace("Gradient decides", "Gradients decide"))
-    page = operator.form(persisting.ACTION)
+    page = operator.form(compile_forms.ACTION)
     commit = git(operator.desk.project.folder, "rev-parse", "HEAD")[:10]
     html = operator.html(page)
     assert f"Commit <code>{commit}</code> has v2; the file was edited by hand since" in html
@@ -120,7 +118,7 @@ def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
     assert operator.preview(reply.ACTION, fields)["valid"]
     operator.done(reply.ACTION, fields)
     compile_thread(operator.desk, THREAD, CompileOptions())
-    assert cast("Json", operator.form(persisting.ACTION).document["preview"])["fault"] is None
+    assert cast("Json", operator.form(compile_forms.ACTION).document["preview"])["fault"] is None
 
 
 def test_a_form_that_was_changed_after_it_was_sent_is_a_new_one(operator: Operator) -> None:

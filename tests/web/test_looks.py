@@ -9,7 +9,6 @@ from brenner.services.workspace import Desk
 from brenner.web.compare import SITTING, Look, Moment, is_look, marked, seen
 from brenner.web.request import Redirect
 from brenner.web.views import versions
-from brenner.web.views import versions as diff
 from session.desks import THREAD
 from web.browsing import THREAD as SHOWN
 from web.browsing import Show, window
@@ -98,13 +97,13 @@ def test_in_words(desk: Desk) -> None:
     assert (document["look"]["version"], document["look"]["changed"]) == (1, 2)
     assert "2 items have changed" in page
     assert f'href="{document["look"]["link"]}"' in page
-    document, page = shown(diff.diff_page, a_visit(desk, cookie=old, since="look"))
+    document, page = shown(versions.diff_page, a_visit(desk, cookie=old, since="look"))
     assert (document["from"], document["to"]) == (1, 3)
     assert "Since you looked" in page
     new = old.replace(f"{at[1]}.", f"{at[3]}.")
     assert "nothing has changed." in shown(versions.page, a_visit(desk, cookie=new))[1]
     assert shown(versions.page, a_visit(desk))[0]["look"] is None
-    _, page = shown(diff.diff_page, a_visit(desk, since="look"))
+    _, page = shown(versions.diff_page, a_visit(desk, since="look"))
     assert "has not looked at the session before" in page
 
 
@@ -112,7 +111,7 @@ def test_a_version_is_marked_as_seen(desk: Desk) -> None:
     """Within a sitting; what came in after that version is still new."""
     at = positions(desk)
     old = f"{at[1]}.{int(START.timestamp())}.{at[1]}.{int(START.timestamp())}"
-    of_diff = shown(diff.diff_page, a_visit(desk, cookie=old, since="look"))[1]
+    of_diff = shown(versions.diff_page, a_visit(desk, cookie=old, since="look"))[1]
     for page in (shown(versions.page, a_visit(desk, cookie=old))[1], of_diff):
         assert f'href="/sessions/{THREAD}/versions?seen=3">Mark as seen</a>' in page
     for number, changed in ((3, 0), (2, 1)):

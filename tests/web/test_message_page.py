@@ -13,7 +13,6 @@ from brenner.mail.model import Envelope, delivered_json
 from brenner.protocol.messages import parse_message_file
 from brenner.web.request import Download
 from brenner.web.views import thread
-from brenner.web.views import thread as message
 from web.browsing import THREAD as DEMO
 from web.browsing import Show, Window
 from web.hostile import HOSTILE
@@ -32,14 +31,14 @@ def scene() -> Scene:
 
 def look(scene: Scene, number: int) -> tuple[dict[str, Any], str]:
     """The document and the page."""
-    document, page = scene.look(message.message_page, {"message": str(number)})
+    document, page = scene.look(thread.message_page, {"message": str(number)})
     assert json.loads(json.dumps(document)) == document
     return document, page
 
 
 def raw(scene: Scene, number: int) -> Download:
     """The text of it."""
-    answer, _ = scene.answer(message.raw, {"message": str(number)}, {})
+    answer, _ = scene.answer(thread.raw, {"message": str(number)}, {})
     assert isinstance(answer, Download)
     return answer
 
@@ -136,7 +135,7 @@ def test_enormous() -> None:
 
 def test_unknown(scene: Scene) -> None:
     """A number that nobody has is refused, as a page and as a text."""
-    for function in (message.message_page, message.raw):
+    for function in (thread.message_page, thread.raw):
         with pytest.raises(Refused) as refused:
             scene.answer(function, {"message": "99"}, {})
         assert refused.value.diagnostic.id == "UNKNOWN_MESSAGE"

@@ -16,9 +16,7 @@ from brenner.services.decisions import void_version
 from brenner.services.sessions import load_status
 from brenner.services.version_store import ledgers
 from brenner.services.workspace import Desk
-from brenner.web import sessions as kept_sessions
-from brenner.web import sessions as of_versions
-from brenner.web import sessions as reading_module
+from brenner.web import sessions
 from brenner.web.sessions import AWhile, Few, Place, Reading, once, place_of, read_place, worked_out
 from mail.letters import letter
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
@@ -104,7 +102,7 @@ def test_a_long_session_is_ready_before_anybody_looks(
     reading = Reading(desk)
     reading.begin().join(30)
     assert THREAD not in reading.kept
-    monkeypatch.setattr(reading_module, "_LONG", 2)
+    monkeypatch.setattr(sessions, "_LONG", 2)
     reading.begin().join(30)
     session = reading.session(THREAD)
     assert session.of_versions.has_ledgers
@@ -135,7 +133,7 @@ def test_an_unknown_session_is_refused_and_leaves_nothing(desk: Desk) -> None:
 
 def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were looked at last, by their messages."""
-    monkeypatch.setattr(kept_sessions, "MOST_MESSAGES", 5)
+    monkeypatch.setattr(sessions, "MOST_MESSAGES", 5)
     reading = Reading(desk)
     names = [f"RS-20250101-a{number}" for number in range(6)]
     for name in names:
@@ -147,7 +145,7 @@ def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_older_versions_do_not_pile_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were looked at last stay; whoever has one keeps it."""
-    monkeypatch.setattr(of_versions, "MOST_VERSIONS", 2)
+    monkeypatch.setattr(sessions, "MOST_VERSIONS", 2)
     for name in ("Gradient", "Lineage", "Clock"):
         contribute(desk, ANN, add(name))
         compile_thread(desk, THREAD, CompileOptions())

@@ -10,9 +10,7 @@ import anyio
 import pytest
 
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
-from brenner.web import cache as last_good
-from brenner.web import cache as written
-from brenner.web import links
+from brenner.web import cache, links
 from brenner.web.cache import LIFE, MOST_KEY, Asked, Key, LastGood, Text, Written, takes_packed
 from brenner.web.request import Page
 from brenner.web.sessions import Absence, Place
@@ -69,7 +67,7 @@ def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
 
 
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written, "_MOST_BYTES", 25_000)
+    monkeypatch.setattr(cache, "_MOST_BYTES", 25_000)
     clock = Clock()
     kept = Written(clock)
     names = ("one", "two", "three")
@@ -84,7 +82,7 @@ def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pages under long addresses, and very many of them; one that is too long is not kept."""
-    monkeypatch.setattr(written, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(cache, "_MOST_BYTES", 100_000)
     kept, text = Written(Clock()), Text.of("x", "text/html")
     for number in range(100):
         kept.keep(Key(f"/search?x={number}" + "y" * 1_900), HERE, text)
@@ -92,7 +90,7 @@ def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Key("/?" + "y" * MOST_KEY)
     kept.keep(long, HERE, text)
     assert kept.find(long, HERE) is None
-    monkeypatch.setattr(written, "_MOST_TEXTS", 3)
+    monkeypatch.setattr(cache, "_MOST_TEXTS", 3)
     for number in range(9):
         kept.keep(Key(f"/?{number}"), HERE, text)
     assert len(kept) == 3
@@ -109,10 +107,10 @@ def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
         kept.keep(Asked(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
     assert 2 < len(kept) < 15
     assert kept.find(Asked("/search?x=99" + "y" * 1_900), GONE)
-    long = Asked("/?" + "y" * last_good.MOST_ADDRESS)
+    long = Asked("/?" + "y" * cache.MOST_ADDRESS)
     kept.keep(long, page, now, HERE)
     assert kept.find(long, GONE) is None
-    monkeypatch.setattr(last_good, "MOST_PAGES", 3)
+    monkeypatch.setattr(cache, "MOST_PAGES", 3)
     for number in range(9):
         kept.keep(Asked(f"/?{number}"), page, now, HERE)
     assert len(kept) == 3

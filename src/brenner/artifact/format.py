@@ -45,9 +45,11 @@ from brenner.text import counted
 
 # The marks of a kill, as we write them and as others do, and what they say of who, when and why.
 #
-# Ours are `~~…~~` and `[KILLED]`. Others write `(KILLED)`, `[KILLED by RedCreek 2025-12-30: vague]`,
+# Ours are `~~…~~` and `[KILLED]`. Others write `(KILLED)`, `[KILLED by RedCreek 2025-12-30:
+# vague]`,
 # `— killed by RedCreek`, `<del>…</del>`, strike the ID or the name alone, or say `Killed by …` in a
-# line of its own. The word alone is no mark: `Killed cells re-enter the cycle` is a name. What would
+# line of its own. The word alone is no mark: `Killed cells re-enter the cycle` is a name. What
+# would
 # be a mark in a text of ours is escaped by the patterns below, so that it is read back as text.
 
 

@@ -50,7 +50,8 @@ from brenner.protocol.delta.schema import DISCRIMINATIVE_TESTS, RESEARCH_THREAD,
 # The memory of a state as text: who set what, and what each author has said.
 #
 # Of an item a round needs the latest change of each field, and of an author what she did on the
-# bases that are in use. So the text of each is parted by tabs, which JSON never holds unescaped, into
+# bases that are in use. So the text of each is parted by tabs, which JSON never holds unescaped,
+# into
 # what is read first and what stays text even then: the changes before the latest; the pages of her
 # blocks, what she says of each item.
 

@@ -187,7 +187,8 @@ def _whole(text: str) -> str:
 
 # The options with which a command is told who does what.
 #
-# Each `--role` belongs to the `--to` before it, so the order of the two matters; click keeps that of
+# Each `--role` belongs to the `--to` before it, so the order of the two matters; click keeps that
+# of
 # each option alone. What it found, and in which order, is noted where it parses.
 
 

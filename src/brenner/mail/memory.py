@@ -15,7 +15,6 @@ from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.model import Refused
 from brenner.mail import reservations as reserving
 from brenner.mail import rules
-from brenner.mail import rules as registering
 from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS, Lacks
 from brenner.mail.model import (
     PLAIN,
@@ -67,8 +66,8 @@ class MemoryAgents:
     def register(self, profile: Profile, *, update: bool = False) -> Registered:
         known = self._agents.get(profile.name)
         if known and not update:
-            registering.check_same_agent(profile, known, self._agents)
-        kept = registering.registration(profile, known, self._agents)
+            rules.check_same_agent(profile, known, self._agents)
+        kept = rules.registration(profile, known, self._agents)
         agent = Agent(*kept, known.registered_at if known else self._clock())
         self._agents[agent.name] = agent
         return Registered(agent, known)

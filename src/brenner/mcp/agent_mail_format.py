@@ -199,7 +199,8 @@ def backwards(mailbox: Mailbox, thread_id: str) -> Iterator[Stored]:
 
 # Messages as tools and resources answer them, in the form of Agent Mail.
 #
-# Each has `trust` besides: how it is known who sent it. Mail that began its own thread has the ID of
+# Each has `trust` besides: how it is known who sent it. Mail that began its own thread has the ID
+# of
 # that thread, where Agent Mail says null: whoever answers wants to know it.
 
 

@@ -41,7 +41,8 @@ from brenner.text import perhaps
 
 # How to mend something with tools: who calls them has no command line.
 #
-# The catalogue's fixes are for everybody. Where one names a command, an option or a header, it stands
+# The catalogue's fixes are for everybody. Where one names a command, an option or a header, it
+# stands
 # here in the words of the tools. What only a command can mend is for the operator to be told of.
 
 
@@ -62,15 +63,21 @@ IN_TOOLS: dict[Code, str] = {
     f"`register_agent`. {_WHO}",
     mail_codes.SENT_TO_NOBODY: f"Name at least one recipient in `to`. {_WHO}",
     mail_codes.UNKNOWN_MESSAGE: f"Check the number: {_IDS}",
-    mail_codes.UNKNOWN_THREAD: "Check the ID: the messages in `fetch_inbox` have it as `thread_id`.",
+    mail_codes.UNKNOWN_THREAD: (
+        "Check the ID: the messages in `fetch_inbox` have it as `thread_id`."
+    ),
     mail_codes.NOT_IN_THREAD: f"Name a message of this thread: {_IDS}",
     mail_codes.NOT_A_RECIPIENT: "Name a message that you received: `fetch_inbox` lists them.",
-    mail_codes.THREAD_MOVED: "Read what is new: `resource://thread/{id}`. If yours still holds, call "
-    "again.",
-    mail_codes.KEY_REUSED: "Give each of your messages its own `key`, and use it again only to repeat "
-    "the very same call. `resource://message/{id}` shows what was sent under it.",
-    mail_codes.REPLY_ELSEWHERE: "Send the answer to that thread, or leave `reply_to` out and name the "
-    "message in the text.",
+    mail_codes.THREAD_MOVED: (
+        "Read what is new: `resource://thread/{id}`. If yours still holds, call again."
+    ),
+    mail_codes.KEY_REUSED: (
+        "Give each of your messages its own `key`, and use it again only to repeat the very same "
+        "call. `resource://message/{id}` shows what was sent under it."
+    ),
+    mail_codes.REPLY_ELSEWHERE: (
+        "Send the answer to that thread, or leave `reply_to` out and name the message in the text."
+    ),
     **dict.fromkeys(
         (mail_codes.ACK_NAMES_NOTHING, mail_codes.ACK_OF_UNKNOWN, mail_codes.ACK_BY_OTHER),
         f"{_ACK}you owe.",
@@ -87,22 +94,31 @@ IN_TOOLS: dict[Code, str] = {
         "Give `sender_name`, `to`, `subject`, `thread_id` and `body_md`, none of them empty.",
     ),
     messages_codes.NO_RECIPIENT: f"Name at least one recipient in `to`. {_WHO}",
-    mail_codes.EMPTY_QUERY: 'Give words, a "phrase", or a filter such as `type:DELTA`. `fetch_inbox` '
-    "gives all that you received.",
+    mail_codes.EMPTY_QUERY: (
+        'Give words, a "phrase", or a filter such as `type:DELTA`. `fetch_inbox` gives all that '
+        "you received."
+    ),
     mail_codes.FILTER_NEEDS_READER: "Leave the filter out: `fetch_inbox` gives what you received.",
     # Artifacts
-    merging_codes.CONFLICTING_EDIT: "Compare both values: `brenner_artifact` shows the one that stands. "
-    "Then post an EDIT of the field, on the version that has the conflict; the value that stands "
-    "closes it, too.",
-    merging_codes.KILL_OVER_UNSEEN_EDITS: "Read what was edited: `brenner_artifact` with `since`. If it "
-    "answers the reason for the KILL, post the item again, as improved, with an ADD.",
+    merging_codes.CONFLICTING_EDIT: (
+        "Compare both values: `brenner_artifact` shows the one that stands. Then post an EDIT of "
+        "the field, on the version that has the conflict; the value that stands closes it, too."
+    ),
+    merging_codes.KILL_OVER_UNSEEN_EDITS: (
+        "Read what was edited: `brenner_artifact` with `since`. If it answers the reason for the "
+        "KILL, post the item again, as improved, with an ADD."
+    ),
     publishing_codes.AP_009: "Write the version that you have read, as in `**Base Version**: v2`; "
     "`brenner_artifact` says which one is the latest.",
     **dict.fromkeys((publishing_codes.AP_002, publishing_codes.AP_010), _COMPILES),
-    artifacts_codes.NO_VERSION_YET: "Contribute with `brenner_post`: once deltas are in, the operator "
-    "compiles the first version.",
-    artifacts_codes.UNKNOWN_VERSION: "Give the number of a version that is there: `brenner_artifact` says "
-    "which one is the latest.",
+    artifacts_codes.NO_VERSION_YET: (
+        "Contribute with `brenner_post`: once deltas are in, the operator compiles the first "
+        "version."
+    ),
+    artifacts_codes.UNKNOWN_VERSION: (
+        "Give the number of a version that is there: `brenner_artifact` says which one is the "
+        "latest."
+    ),
     NO_SUCH_ITEM: "Give the ID of an item that is there: `brenner_artifact` shows all of them.",
     # The store, and a server of Agent Mail behind ours
     **dict.fromkeys(
@@ -120,13 +136,21 @@ IN_TOOLS: dict[Code, str] = {
         ),
         _BROKEN,
     ),
-    stores_codes.OUTCOME_UNKNOWN: "Look before you call again: `resource://thread/{id}` shows what is "
-    "there. A `brenner_post` with a `key` can be repeated at once: nothing is posted twice.",
-    stores_codes.MESSAGE_ALTERED: "It is stored: read it with `resource://message/{id}`. Only if it no "
-    "longer says what it should, send it again, with a shorter subject and a plain thread ID.",
-    stores_codes.NAME_ELSEWHERE: "Register another name, or none: then you get a new one. If it is you, "
-    "tell the operator, who can take the name over.",
-    stores_codes.HOME_CANNOT: "Do without it: the place where the operator keeps the mail cannot do it.",
+    stores_codes.OUTCOME_UNKNOWN: (
+        "Look before you call again: `resource://thread/{id}` shows what is there. A "
+        "`brenner_post` with a `key` can be repeated at once: nothing is posted twice."
+    ),
+    stores_codes.MESSAGE_ALTERED: (
+        "It is stored: read it with `resource://message/{id}`. Only if it no longer says what it "
+        "should, send it again, with a shorter subject and a plain thread ID."
+    ),
+    stores_codes.NAME_ELSEWHERE: (
+        "Register another name, or none: then you get a new one. If it is you, tell the operator,"
+        " who can take the name over."
+    ),
+    stores_codes.HOME_CANNOT: (
+        "Do without it: the place where the operator keeps the mail cannot do it."
+    ),
 }
 
 
@@ -193,10 +217,13 @@ def line_of(found: Diagnostic) -> str:
 
 # Our own sentences without what others have put into them.
 #
-# A sentence of the catalogue is filled in with IDs and numbers, but also with titles and claims. In a
-# frame all of it would look like somebody's opinion. So it is said outside with every word of others
+# A sentence of the catalogue is filled in with IDs and numbers, but also with titles and claims.
+# In a
+# frame all of it would look like somebody's opinion. So it is said outside with every word of
+# others
 # left out; the place of a word is found by the words of ours around it. Should others have imitated
-# those, a place is found wrongly, and still nothing stands there that is not a number, an ID or ours.
+# those, a place is found wrongly, and still nothing stands there that is not a number, an ID or
+# ours.
 
 
 _LEFT_OUT = "…"

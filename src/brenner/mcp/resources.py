@@ -9,9 +9,7 @@ from brenner.diagnostics.model import Refused
 from brenner.mail.model import Reservation, Stored
 from brenner.mail.rules import order
 from brenner.mail.search import Query
-from brenner.mcp import agent_mail_format as directory
-from brenner.mcp import agent_mail_format as pages
-from brenner.mcp import agent_mail_format as project_key
+from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
     InboxWish,
     Room,
@@ -30,37 +28,39 @@ _NOTICE = "This server has one project: these are all its agents."
 
 
 def _project(call: Call) -> object:
-    project_key.check(call, call.text("slug"))
-    return project_key.shape(call) | {"agents": directory.everybody(call.desk.mailbox)}
+    agent_mail_format.check(call, call.text("slug"))
+    return agent_mail_format.shape(call) | {
+        "agents": agent_mail_format.everybody(call.desk.mailbox)
+    }
 
 
 def _projects(call: Call) -> object:
-    return [project_key.shape(call)]
+    return [agent_mail_format.shape(call)]
 
 
 def _agents(call: Call) -> object:
     """The agents of a project, and how many messages there are: who has looked before sees at once
     whether there is anything new.
     """
-    project_key.check(call, call.text("project_key"))
-    project = project_key.shape(call)
+    agent_mail_format.check(call, call.text("project_key"))
+    project = agent_mail_format.shape(call)
     return {
         "_notice": _NOTICE,
         "project": {name: project[name] for name in ("slug", "human_key")},
-        "agents": directory.everybody(call.desk.mailbox, with_unread=True),
+        "agents": agent_mail_format.everybody(call.desk.mailbox, with_unread=True),
         "messages_so_far": call.desk.mailbox.position(),
     }
 
 
 def _all_agents(call: Call) -> object:
-    project = project_key.shape(call)
+    project = agent_mail_format.shape(call)
     home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
-    everybody = directory.everybody(call.desk.mailbox, with_unread=True)
+    everybody = agent_mail_format.everybody(call.desk.mailbox, with_unread=True)
     return {"agents": [agent | home for agent in everybody], "total": len(everybody)}
 
 
 def _inbox(call: Call) -> object:
-    project_key.check(call, call.text("project"))
+    agent_mail_format.check(call, call.text("project"))
     name = call.text("agent")
     wish = InboxWish(
         name,
@@ -74,9 +74,9 @@ def _inbox(call: Call) -> object:
 
 def _outbox(call: Call) -> object:
     """What somebody sent. Where not all bodies have room, it says before which message to go on."""
-    project_key.check(call, call.text("project"))
+    agent_mail_format.check(call, call.text("project"))
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
-    known, room = directory.numbers(call.desk.mailbox.agents()), Room()
+    known, room = agent_mail_format.numbers(call.desk.mailbox.agents()), Room()
     shapes = [
         (order(each), room.fitted(payload_shape(each, known, with_body=bodies) | {"commit": None}))
         for each in _sent(call, name)
@@ -92,14 +92,14 @@ def _sent(call: Call, name: str) -> Iterator[Stored]:
     before = _number(call, "before") if call.text("before") else None
     mailbox.agent(name)
     query = Query(senders=(name,), after=since)
-    for each in pages.found(mailbox, query, _limit(call), before):
+    for each in agent_mail_format.found(mailbox, query, _limit(call), before):
         if since is None or each.at > since:
             yield each
 
 
 def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
     return {
-        "project": project_key.key_of(call.desk.project),
+        "project": agent_mail_format.key_of(call.desk.project),
         "agent": name,
         "count": len(messages),
         "messages": messages,
@@ -108,36 +108,38 @@ def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
 
 def _thread(call: Call) -> object:
     """A thread by its ID and nothing else: a number there is no message's."""
-    project_key.check(call, call.text("project"))
+    agent_mail_format.check(call, call.text("project"))
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
     mailbox = call.desk.mailbox
-    known = directory.numbers(mailbox.agents())
+    known = agent_mail_format.numbers(mailbox.agents())
     room = Room()
     shapes = [
         room.fitted(message_shape(each, known, with_body=bodies))
-        for each in pages.backwards(mailbox, thread_id)
+        for each in agent_mail_format.backwards(mailbox, thread_id)
     ]
     return {
-        "project": project_key.key_of(call.desk.project),
+        "project": agent_mail_format.key_of(call.desk.project),
         "thread_id": thread_id,
         "messages": shapes[::-1],
     }
 
 
 def _message(call: Call) -> object:
-    project_key.check(call, call.text("project"))
+    agent_mail_format.check(call, call.text("project"))
     mailbox = call.desk.mailbox
     stored = mailbox.message(_number(call, "message_id"))
-    return payload_shape(stored, directory.numbers(mailbox.agents()))
+    return payload_shape(stored, agent_mail_format.numbers(mailbox.agents()))
 
 
 def _reservations(call: Call) -> object:
     """Those that hold now. What has ended is not kept, so `active_only` changes nothing."""
-    project_key.check(call, call.text("slug"))
+    agent_mail_format.check(call, call.text("slug"))
     _flag(call, "active_only")
     mailbox = call.desk.mailbox
     held = mailbox.reservations()
-    sent = {name: directory.last_sent(mailbox, name) for name in {each.agent for each in held}}
+    sent = {
+        name: agent_mail_format.last_sent(mailbox, name) for name in {each.agent for each in held}
+    }
     return [_reservation(each, sent[each.agent]) for each in held]
 
 

@@ -27,9 +27,7 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mcp import errors as told
-from brenner.mcp import resources
-from brenner.mcp import tools_agents as agent_tools
-from brenner.mcp import tools_agents as reservation_tools
+from brenner.mcp import resources, tools_agents
 from brenner.mcp import tools_mail as mail_tools
 from brenner.mcp import tools_session as own_tools
 from brenner.mcp.arguments import find, read_arguments, schema, unknown
@@ -114,7 +112,8 @@ def fault(where: str, exception: Exception) -> Diagnostic:
 
 # Answers as the protocol has them.
 #
-# A tool's answer has its value twice, as the real Agent Mail server gives it: as JSON text for those
+# A tool's answer has its value twice, as the real Agent Mail server gives it: as JSON text for
+# those
 # who read, and as structured content for programs. What must not be missed is a text behind it. A
 # resource is one JSON text.
 
@@ -217,9 +216,9 @@ class Offers(NamedTuple):
 OFFERS = Offers(
     (
         *own_tools.TOOLS,
-        *agent_tools.AGENT_TOOLS_TOOLS,
+        *tools_agents.AGENT_TOOLS_TOOLS,
         *mail_tools.TOOLS,
-        *reservation_tools.TOOLS,
+        *tools_agents.TOOLS,
     ),
     resources.RESOURCES,
 )

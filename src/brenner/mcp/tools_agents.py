@@ -17,8 +17,7 @@ from brenner.mail.model import Agent, Profile, Reservation, Reserved, Trust, Wis
 from brenner.mail.reservations import checked
 from brenner.mail.rules import check_same_agent, fresh_name, name_refusal, registration, suggestions
 from brenner.mail.search import Query
-from brenner.mcp import agent_mail_format as directory
-from brenner.mcp import agent_mail_format as project_key
+from brenner.mcp import agent_mail_format
 from brenner.mcp.agent_mail_format import (
     InboxWish,
     Shape,
@@ -261,7 +260,7 @@ def _holder(one: Reservation) -> Shape:
 
 
 def _reserve(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     name = call.text("agent_name")
     acting(call, name, call.text("registration_token"))
     seconds = call.number("ttl_seconds")
@@ -276,7 +275,7 @@ def _reserve(call: Call) -> Answer:
 
 def _release(call: Call) -> Answer:
     """Those named by their paths or ids; all of one's own where neither is given."""
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     name = call.text("agent_name")
     acting(call, name, call.text("registration_token"))
     released = call.desk.mailbox.release(
@@ -385,7 +384,7 @@ def _health(call: Call) -> Answer:
             "status": "ok",
             "environment": "brenner",
             "version": __version__,
-            "project": project_key.key_of(call.desk.project),
+            "project": agent_mail_format.key_of(call.desk.project),
             "messages": call.desk.mailbox.position(),
             "identity": "strict" if call.caller.is_strict else "open",
         }
@@ -393,13 +392,13 @@ def _health(call: Call) -> Answer:
 
 
 def _ensure_project(call: Call) -> Answer:
-    project_key.check(call, call.text("human_key"))
-    return Answer(project_key.shape(call))
+    agent_mail_format.check(call, call.text("human_key"))
+    return Answer(agent_mail_format.shape(call))
 
 
 def _register(call: Call) -> Answer:
     """What is wrong in the call is refused before a name is claimed: else its secret is lost."""
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     since = since_time(call.text("inbox_since_ts"), "inbox_since_ts")
     registered = register(call, _profile(call, "name"), call.text("registration_token"))
     agent = _agent_tools_shape(call, registered, was_named=bool(call.text("name")))
@@ -421,14 +420,14 @@ def _register(call: Call) -> Answer:
 
 
 def _create_identity(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     return Answer(_agent_tools_shape(call, register_new(call, _profile(call, "name_hint"))))
 
 
 def _whois(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     mailbox = call.desk.mailbox
-    shape = directory.one(mailbox, mailbox.agent(call.text("agent_name")))
+    shape = agent_mail_format.one(mailbox, mailbox.agent(call.text("agent_name")))
     return Answer(shape | {"recent_commits": []})
 
 
@@ -438,7 +437,7 @@ def _start_session(call: Call) -> Answer:
     Once the name is registered there is an answer, whatever becomes of the rest: a secret that is
     not told is lost.
     """
-    project_key.check(call, call.text("human_key"))
+    agent_mail_format.check(call, call.text("human_key"))
     files = Wish(
         call.texts("file_reservation_paths"),
         _number(call, "file_reservation_ttl_seconds", _AGENT_TOOLS_AN_HOUR),
@@ -446,7 +445,7 @@ def _start_session(call: Call) -> Answer:
     )
     if files.patterns:
         checked(files)
-    project = project_key.shape(call)
+    project = agent_mail_format.shape(call)
     registered = register(call, _profile(call, "agent_name"), call.text("registration_token"))
     name = registered.agent.name
     value: Shape = {
@@ -479,9 +478,9 @@ def _agent_tools_shape(call: Call, registered: Registration, *, was_named: bool 
     """
     agent, failed = registered.agent, registered.failed
     try:
-        shape = directory.one(call.desk.mailbox, agent)
+        shape = agent_mail_format.one(call.desk.mailbox, agent)
     except BrennerError as error:
-        shape, failed = directory.agent_shape(agent), failed or error
+        shape, failed = agent_mail_format.agent_shape(agent), failed or error
     shape["verified"] = registered.is_verified
     if registered.secret is not None:
         shape["registration_token"] = registered.secret

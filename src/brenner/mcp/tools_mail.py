@@ -11,8 +11,7 @@ from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.model import Agent, Envelope, Importance, Stored
 from brenner.mail.rules import unknown_sender, unknown_thread
 from brenner.mail.search import Query, parse_query, query_too_long
-from brenner.mcp import agent_mail_format as identity
-from brenner.mcp import agent_mail_format as project_key
+from brenner.mcp import agent_mail_format
 from brenner.mcp import errors as told
 from brenner.mcp.agent_mail_format import (
     InboxWish,
@@ -97,7 +96,7 @@ class _Kept(NamedTuple):
 
 def send_message(call: Call) -> Answer:
     """Send a message to somebody."""
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     call = _with_single_names(call)
     message = Message(
         thread_id=call.text("thread_id"),
@@ -116,7 +115,7 @@ def send_message(call: Call) -> Answer:
 
 def reply_message(call: Call) -> Answer:
     """Answer a message, in its thread."""
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     call = _with_single_names(call)
     original = call.desk.mailbox.message(call.number("message_id") or 0)
     subject = _answering(original, call.text("subject_prefix"))
@@ -176,10 +175,10 @@ def _send(
     faults = _not_offered(call) or _stranger(call, message.sender, agents)
     if faults:
         return _not_sent(told.refused(faults))
-    trust = identity.acting(call, message.sender, call.text("sender_token"))
+    trust = agent_mail_format.acting(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
     letter = Letter(message, Envelope(importance, copies, trust), reply_to)
-    doubts = identity.doubts(call, message.sender, trust)
+    doubts = agent_mail_format.doubts(call, message.sender, trust)
     receipt = receive(call.desk, letter._replace(is_checked=call.caller.is_checked))
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
@@ -223,7 +222,7 @@ def _stranger(call: Call, name: str, agents: Iterable[Agent]) -> list[Diagnostic
 
 
 def _delivered(call: Call, kept: _Kept) -> Shape:
-    project = project_key.key_of(call.desk.project)
+    project = agent_mail_format.key_of(call.desk.project)
     return {"deliveries": [{"project": project, "payload": kept.payload}], "count": 1}
 
 
@@ -231,7 +230,7 @@ def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> Shape | None
     """The arguments of `send_message` that send the message as it should be."""
     if receipt.corrected is None:
         return None
-    key = project_key.key_of(call.desk.project)
+    key = agent_mail_format.key_of(call.desk.project)
     return {"project_key": key, **arguments_shape(receipt.corrected, envelope)}
 
 
@@ -244,18 +243,18 @@ _NOT_TOLD = "it is not known when you have read what it acknowledges"
 
 
 def _mark_message_read(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    identity.acting(call, name, call.text("registration_token"))
+    agent_mail_format.acting(call, name, call.text("registration_token"))
     call.desk.mailbox.mark(name, [message_id], is_read=True)
     read_at, _ = _read_at(call, name, message_id)
     return Answer({"message_id": message_id, "read": True, "read_at": read_at})
 
 
 def _acknowledge_message(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
-    trust = identity.acting(call, name, call.text("registration_token"))
+    trust = agent_mail_format.acting(call, name, call.text("registration_token"))
     said = Acknowledgement(name, message_id, envelope=Envelope(trust=trust))
     sent, unmarked = send_ack(call.desk.mailbox, said)
     ack = sent.stored
@@ -288,7 +287,7 @@ def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, Brenne
 
 
 def _fetch_inbox(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     wish = InboxWish(
         call.text("agent_name"),
         _limit(call),
@@ -300,7 +299,7 @@ def _fetch_inbox(call: Call) -> Answer:
 
 
 def _search_messages(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     query = asked_for(call.text("query"))
     if not isinstance(query, Query):
         return told.refused(query)
@@ -309,7 +308,7 @@ def _search_messages(call: Call) -> Answer:
 
 
 def _summarize_thread(call: Call) -> Answer:
-    project_key.check(call, call.text("project_key"))
+    agent_mail_format.check(call, call.text("project_key"))
     thread_id, mailbox = call.text("thread_id"), call.desk.mailbox
     messages = heads(backwards(mailbox, thread_id))
     if not messages:

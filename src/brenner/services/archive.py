@@ -266,7 +266,8 @@ def _sound(
 # The mail of a thread as an archive beside its artifact, so that the repository can verify it.
 #
 # It holds the thread up to the COMPILED message of the version and nothing that is personal, that
-# changes from day to day, or that only this store knows: nobody's reading marks or current task, not
+# changes from day to day, or that only this store knows: nobody's reading marks or current task,
+# not
 # who was registered when. So the same version gives the same bytes.
 
 

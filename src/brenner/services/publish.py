@@ -331,7 +331,8 @@ def _said(mailbox: Mailbox, message: Message) -> Stored | None:
 
 # Whether what would be published is still what somebody looked at before she decided to.
 #
-# Only what a version depends on counts. Acknowledgements and critiques that come in meanwhile change
+# Only what a version depends on counts. Acknowledgements and critiques that come in meanwhile
+# change
 # nothing of it, and in a lively session would never let anybody publish.
 
 

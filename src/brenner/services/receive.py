@@ -143,7 +143,8 @@ def _is_role(written: str) -> bool:
 
 # Who may lead a session by mail that comes in: agents contribute, the operator leads.
 #
-# A KICKOFF begins a round and gives everybody a role (R15), a COMPILED message closes it (R10). From
+# A KICKOFF begins a round and gives everybody a role (R15), a COMPILED message closes it (R10).
+# From
 # somebody who is not believed, or whose session it is not, either would be a way to take it over.
 
 

@@ -223,7 +223,8 @@ def with_its_file(desk: Desk, thread_id: str, refused: Refused) -> Refused:
 
 # All sessions of a project, one row each; what was worked out is kept until the thread grows.
 #
-# A thread that has not grown costs a comparison. Where the home keeps nothing, or may not be written
+# A thread that has not grown costs a comparison. Where the home keeps nothing, or may not be
+# written
 # to, everything is worked out each time, and the answer is the same.
 
 

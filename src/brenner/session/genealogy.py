@@ -338,7 +338,8 @@ def _lineage(graph: ReferenceGraph, node: Node) -> tuple[Node, ...]:
 
 # A genealogy laid out as a tree: each item in full once, where it is nearest, else by its name.
 #
-# A tree that grows too far to the right goes on in a part of its own, and of very many branches only
+# A tree that grows too far to the right goes on in a part of its own, and of very many branches
+# only
 # the first are drawn. So every line has an end, however long the line of ideas is.
 
 

@@ -22,10 +22,7 @@ from brenner.protocol.roster import (
     validate_roster_coverage,
 )
 from brenner.protocol.subjects import ROLE_SHORTHANDS, compose_subject
-from brenner.session import prompts as adversarial_critic
-from brenner.session import prompts as hypothesis_generator
-from brenner.session import prompts as test_designer
-from brenner.session import prompts as unified
+from brenner.session import prompts
 from brenner.session.kickoff_text import embedded, one_line, quotation
 from brenner.session.prompts import Prompt, Reader, how_to_contribute
 from brenner.session.round_kickoff import (
@@ -38,9 +35,9 @@ from brenner.session.round_kickoff import (
 from brenner.text import visible
 
 PROMPTS: dict[str, Prompt] = {
-    Role.HYPOTHESIS_GENERATOR: hypothesis_generator.HYPOTHESIS_GENERATOR_PROMPT,
-    Role.TEST_DESIGNER: test_designer.TEST_DESIGNER_PROMPT,
-    Role.ADVERSARIAL_CRITIC: adversarial_critic.PROMPT,
+    Role.HYPOTHESIS_GENERATOR: prompts.HYPOTHESIS_GENERATOR_PROMPT,
+    Role.TEST_DESIGNER: prompts.TEST_DESIGNER_PROMPT,
+    Role.ADVERSARIAL_CRITIC: prompts.PROMPT,
 }
 _MOST_TITLE = 80
 _MOST_DESCRIPTION = 80  # the conventions document's advice for subjects
@@ -91,7 +88,7 @@ def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
             raise Refused(found)
     recipients = tuple(dict.fromkeys(plan.recipients))
     if plan.roster.mode == Mode.UNIFIED:
-        return (_kickoff(plan, recipients, unified.UNIFIED_PROMPT),) if recipients else ()
+        return (_kickoff(plan, recipients, prompts.UNIFIED_PROMPT),) if recipients else ()
     return tuple(
         _kickoff(plan, (name,), PROMPTS[role_in(plan.roster, name) or ""]) for name in recipients
     )

@@ -219,7 +219,8 @@ def _time(value: object, name: str) -> str:
 
 # Where a session stands: its round, its phase, whose turn it is, and what waits for somebody.
 #
-# All of it follows from the thread, so that every front end says the same. What depends on the clock
+# All of it follows from the thread, so that every front end says the same. What depends on the
+# clock
 # (what is overdue) is asked for with the time: `SessionStatus.overdue`.
 
 

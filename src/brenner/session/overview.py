@@ -342,7 +342,8 @@ def _one_line(text: str) -> str:
 
 # A row of the list of sessions: the stable JSON of every front end, and the text that is kept.
 #
-# What is kept follows from the thread and from nothing else, and says how far the thread had come. A
+# What is kept follows from the thread and from nothing else, and says how far the thread had
+# come. A
 # text that is damaged, or that another release wrote, is no row: then it is worked out again.
 
 

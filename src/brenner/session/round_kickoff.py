@@ -279,7 +279,7 @@ def _cited(text: str) -> Iterator[str]:
 
 
 _ROUND_OUTPUTS_MOST_LISTED = 10
-_ROUND_OUTPUTS_MOST_NAME, _ROUND_OUTPUTS_MOST_SUBJECT, _MOST_FAULT = 64, 80, 200
+_LISTED_NAME, _ROUND_OUTPUTS_MOST_SUBJECT, _MOST_FAULT = 64, 80, 200
 _PREFIXES = {section.prefix: section for section in SECTIONS.values()}
 
 _ANSWER = (
@@ -359,14 +359,14 @@ def _listed(head: str, lines: Iterator[str], count: int) -> Iterator[str]:
 
 def _round_outputs_letter(letter: OpenMessage) -> str:
     said = quoted(about(letter.subject), _ROUND_OUTPUTS_MOST_SUBJECT)
-    return f"message {letter.message_id} ({letter.type}, {quoted(letter.sender, _ROUND_OUTPUTS_MOST_NAME)}: {said})"
+    return f"message {letter.message_id} ({letter.type}, {quoted(letter.sender, _LISTED_NAME)}: {said})"
 
 
 def _refusal(refusal: Refusal) -> str:
     """Which block, and its first fault: one mended may be all that it needs."""
     place = f"message {refusal.message_id}, block {refusal.block}"
     words = (refusal.operation, refusal.target_id or refusal.section, refusal.name)
-    said = " ".join(quoted(word, _ROUND_OUTPUTS_MOST_NAME) for word in words if word)
+    said = " ".join(quoted(word, _LISTED_NAME) for word in words if word)
     head = f"{place} ({said})" if said else place
     faults = [each for each in refusal.diagnostics if each.severity is ERROR]
     if not faults:

@@ -410,7 +410,8 @@ def settled(
 
 # What each agent has brought into a session, and what of it stands.
 #
-# What she sent is counted in the ledgers; what stands is read off who set what in the latest version.
+# What she sent is counted in the ledgers; what stands is read off who set what in the latest
+# version.
 
 
 class RoundCounts(NamedTuple):

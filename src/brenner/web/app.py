@@ -48,23 +48,13 @@ from brenner.web.responses import (
     wants_json,
 )
 from brenner.web.sessions import Absence, Place, Reading
-from brenner.web.views import artifact, exports, thread, versions
-from brenner.web.views import artifact as evidence
-from brenner.web.views import artifact as item
-from brenner.web.views import project as agents
-from brenner.web.views import project as connect
-from brenner.web.views import project as help_sheet
-from brenner.web.views import project as home
-from brenner.web.views import project as source
-from brenner.web.views import thread as message
-from brenner.web.views import thread as search
-from brenner.web.views import versions as diff
-from brenner.web.views import versions as ledger
+from brenner.web.views import artifact, exports, project, thread, versions
 
 # What takes seconds: it has a lane of its own, so that nobody who reads a page waits for it.
 #
 # A file of a whole session, a version of long ago, or all versions rebuilt: of a large session each
-# takes as long as hundreds of pages. Few are made at once, few wait, and the others are told to come
+# takes as long as hundreds of pages. Few are made at once, few wait, and the others are told to
+# come
 # again.
 
 
@@ -335,27 +325,27 @@ _FOR_EVER = MappingProxyType(
 # Only read, and there without the lab as well
 PAGES: MappingProxyType[str, PageFunction] = MappingProxyType(
     {
-        links.HOME: home.page,
-        links.SEARCH: search.search_page,
-        links.CONNECT: connect.connect_page,
-        links.HELP: help_sheet.help_sheet_page,
-        links.SOURCE: source.source_page,
-        "/messages/{message:int}": message.message_page,
-        "/messages/{message:int}/raw": message.raw,
+        links.HOME: project.page,
+        links.SEARCH: thread.search_page,
+        links.CONNECT: project.connect_page,
+        links.HELP: project.help_sheet_page,
+        links.SOURCE: project.source_page,
+        "/messages/{message:int}": thread.message_page,
+        "/messages/{message:int}/raw": thread.raw,
         _SESSION: artifact.page,
         f"{_SESSION}/artifact": artifact.page,
-        f"{_SESSION}/items/{{item}}": item.item_page,
+        f"{_SESSION}/items/{{item}}": artifact.item_page,
         f"{_SESSION}/thread": thread.page,
         f"{_SESSION}/versions": versions.page,
-        f"{_SESSION}/diff": diff.diff_page,
-        f"{_SESSION}/ledger": ledger.ledger_page,
-        f"{_SESSION}/evidence": evidence.evidence_page,
-        f"{_SESSION}/agents": agents.agents_page,
+        f"{_SESSION}/diff": versions.diff_page,
+        f"{_SESSION}/ledger": versions.ledger_page,
+        f"{_SESSION}/evidence": artifact.evidence_page,
+        f"{_SESSION}/agents": project.agents_page,
         f"{_SESSION}/export/{{form}}": exports.page,
     }
 )
 # What these show depends on what a browser keeps for us; all others are the same for everybody
-PERSONAL: frozenset[PageFunction] = frozenset({versions.page, diff.diff_page})
+PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page})
 
 
 def routes(site: Site) -> list[BaseRoute]:

@@ -136,7 +136,8 @@ class AWhile(Generic[_T]):
 
 # How far a store had come: how many messages, and which one was the last.
 #
-# The number alone would do, as long as nobody puts another store in the place of ours. The mark says
+# The number alone would do, as long as nobody puts another store in the place of ours. The mark
+# says
 # whether it is still the one that somebody has seen.
 
 
@@ -185,7 +186,8 @@ def place_of(mailbox: Mailbox, position: int | None = None) -> Place:
 
 # Sessions that stay in memory: all who look at one share it, and a new message costs what is new.
 #
-# Page functions run in several threads. One of them works a session out, those who want the same one
+# Page functions run in several threads. One of them works a session out, those who want the same
+# one
 # wait for it.
 
 

@@ -230,7 +230,8 @@ class Stopping:
 
 # The last line of a terminal, which says how far things are; it is redrawn in place.
 #
-# It is never wider than the terminal, and nothing but the line itself is touched: no mode is changed,
+# It is never wider than the terminal, and nothing but the line itself is touched: no mode is
+# changed,
 # and the cursor stays visible.
 
 

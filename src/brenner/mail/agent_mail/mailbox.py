@@ -16,7 +16,6 @@ from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.model import Altered, BrennerError, Refused, Unavailable
 from brenner.mail import reservations as rules_of_files
 from brenner.mail import rules
-from brenner.mail import rules as registering
 from brenner.mail.agent_mail import reservations as reserving
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.http import MaybeReached
@@ -78,8 +77,8 @@ def register(view: View, profile: Profile, *, update: bool) -> Registered:
     view.refresh()
     known = view.registered.get(profile.name)
     if known and not update:
-        registering.check_same_agent(profile, known, view.registered)
-    kept = registering.registration(profile, known, view.registered)
+        rules.check_same_agent(profile, known, view.registered)
+    kept = rules.registration(profile, known, view.registered)
     if known and not update and kept == known[:4]:
         return Registered(known, known)
     if not known and not update:

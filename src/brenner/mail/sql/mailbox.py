@@ -7,7 +7,6 @@ from typing import Generic, Self, TypeVar
 
 from brenner.mail import reservations as rules_of_files
 from brenner.mail import rules
-from brenner.mail import rules as registering
 from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS
 from brenner.mail.model import (
     PLAIN,
@@ -34,11 +33,7 @@ from brenner.mail.model import (
 )
 from brenner.mail.reservations import chosen, replaced
 from brenner.mail.search import Query
-from brenner.mail.sql import queries as moving
-from brenner.mail.sql import queries as reading
-from brenner.mail.sql import queries as searching
-from brenner.mail.sql import queries as writing
-from brenner.mail.sql import rows
+from brenner.mail.sql import queries, rows
 from brenner.mail.sql.rows import (
     Database,
     Row,
@@ -176,11 +171,11 @@ class SqlMailbox(ABC, Generic[D]):
             known = {agent.name: agent for agent in rows.agent_rows(self.database)}
             before = known.get(profile.name)
             if before and not update:
-                registering.check_same_agent(profile, before, known)
-            kept = registering.registration(profile, before, known)
+                rules.check_same_agent(profile, before, known)
+            kept = rules.registration(profile, before, known)
             if before is None:
                 agent = Agent(*kept, self._now())
-                moving.insert_agent(self.database, agent)
+                queries.insert_agent(self.database, agent)
                 return Registered(agent, None)
             self.database.execute(
                 "UPDATE agents SET program = ?, model = ?, task = ? WHERE name = ?",
@@ -228,19 +223,21 @@ class SqlMailbox(ABC, Generic[D]):
                 rules.check_same(key, first, message, reply_to, envelope)
                 return Sent(first, is_new=False)
             if not message.thread_id:
-                message = rules.in_thread(message, writing.next_id(self.database))
+                message = rules.in_thread(message, queries.next_id(self.database))
             if reply_to is not None:
                 rules.check_reply(rows.message_row(self.database, reply_to), message)
             if isinstance(position, Since):
-                arrived = moving.thread_arrivals(self.database, message.thread_id, position.arrival)
+                arrived = queries.thread_arrivals(
+                    self.database, message.thread_id, position.arrival
+                )
                 rules.check_since(message.thread_id, position, arrived)
             elif position is not None:
-                now_there = reading.thread_position(self.database, message.thread_id)
+                now_there = queries.thread_position(self.database, message.thread_id)
                 rules.check_position(message.thread_id, position, now_there)
-            stored = writing.new_message(self.database, message, self._now(), reply_to, sender)
+            stored = queries.new_message(self.database, message, self._now(), reply_to, sender)
             decides = rules.decides(message, self.operator)
             stored = stored._replace(envelope=envelope, decides=decides)
-            writing.add(self.database, stored, known)
+            queries.add(self.database, stored, known)
             if key is not None:
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
         return Sent(stored, is_new=True)
@@ -258,7 +255,7 @@ class SqlMailbox(ABC, Generic[D]):
 
     def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
         with self.database.reading():
-            return reading.deliveries(self.database, self.message(message_id))
+            return queries.deliveries(self.database, self.message(message_id))
 
     def thread(
         self,
@@ -269,15 +266,15 @@ class SqlMailbox(ABC, Generic[D]):
         after: int | None = None,
     ) -> ThreadPage:
         with self.database.reading():
-            return reading.thread_page(self.database, thread_id, limit, before, after)
+            return queries.thread_page(self.database, thread_id, limit, before, after)
 
     def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
         with self.database.reading():
-            return moving.thread_arrivals(self.database, thread_id, after)
+            return queries.thread_arrivals(self.database, thread_id, after)
 
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
         with self.database.reading():
-            return reading.thread_summaries(self.database, limit)
+            return queries.thread_summaries(self.database, limit)
 
     def inbox(
         self,
@@ -288,11 +285,11 @@ class SqlMailbox(ABC, Generic[D]):
         before: int | None = None,
     ) -> InboxPage:
         with self.database.reading():
-            return reading.inbox_page(self.database, name, wanted, limit, before)
+            return queries.inbox_page(self.database, name, wanted, limit, before)
 
     def unread(self, name: str) -> int:
         with self.database.reading():
-            return reading.unread(self.database, name)
+            return queries.unread(self.database, name)
 
     def search(
         self,
@@ -305,12 +302,12 @@ class SqlMailbox(ABC, Generic[D]):
         rules.check_reader(query, reader)
         with self.database.reading():
             number = None if reader is None else rows.number_of_agent(self.database, reader)
-            border = searching.border(self.database, before)
-            return searching.search(self.database, query, number, limit, border)
+            border = queries.border(self.database, before)
+            return queries.search(self.database, query, number, limit, border)
 
     def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
         with self.database.reading():
-            return reading.debts(self.database, debtor, thread_id)
+            return queries.debts(self.database, debtor, thread_id)
 
     def mark(self, name: str, message_ids: Iterable[int], *, is_read: bool) -> int:
         with self.database.writing():
@@ -356,7 +353,7 @@ class SqlMailbox(ABC, Generic[D]):
 
     def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
         with self.database.reading():
-            return moving.arrivals(self.database, after, limit)
+            return queries.arrivals(self.database, after, limit)
 
     @abstractmethod
     def wait(self, position: int, seconds: float) -> int:
@@ -388,16 +385,16 @@ class SqlMailbox(ABC, Generic[D]):
                 self.database.execute("INSERT INTO kept VALUES (?, ?)", (name, content))
 
     def records(self) -> Iterator[Record]:
-        return moving.records(self.database.moment())
+        return queries.records(self.database.moment())
 
     def restore(self, agents: Iterable[Agent], records: Iterable[Record]) -> Restored:
         with self.database.writing("the mail"):
-            return moving.restore(self.database, agents, records)
+            return queries.restore(self.database, agents, records)
 
     def integrity(self) -> tuple[str, ...]:
         """What is wrong with the mail; nothing where all is sound and no message changed."""
         with self.database.reading():
-            return (*self.database.integrity(), *moving.changed(self.database))
+            return (*self.database.integrity(), *queries.changed(self.database))
 
     def close(self) -> None:
         self.database.close()

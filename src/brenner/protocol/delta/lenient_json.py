@@ -103,7 +103,8 @@ def _escaped_control(character: str) -> str:
 
 # The tokens of JSON as people and models write it, and the faults between them.
 #
-# Comments, and blanks that are blanks to the eye only, are gone over and noted. A fault does not stop
+# Comments, and blanks that are blanks to the eye only, are gone over and noted. A fault does not
+# stop
 # the reading until there are too many; what cannot be read at all raises `StopError`.
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 # What a script may send to the lab: each action takes some keys, of some kinds, and no others.
 #
-# A key that nobody reads would be lost in silence, and so would a guard or a box that is not what it
+# A key that nobody reads would be lost in silence, and so would a guard or a box that is not what
+# it
 # has to be. Nothing is done then.
 
 

@@ -38,7 +38,8 @@ from brenner.web.request import Document, Page, Visit, is_ticked
 
 # Whom to ask, as a form says it: the session's own source of the roster (R20).
 #
-# Each agent has a row. A row with a role is an entry of the session's own; without one the role comes
+# Each agent has a row. A row with a role is an entry of the session's own; without one the role
+# comes
 # from the sources below, the project's file or a preset. A preset is filled into the rows.
 
 

@@ -19,13 +19,8 @@ from brenner.diagnostics.model import Altered, BrennerError, Diagnostic, Refused
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
 from brenner.web.auth import WaitError, seconds_to_wait, wait_header
-from brenner.web.lab import compile as compiling
-from brenner.web.lab import compile as persisting
-from brenner.web.lab import messages as acknowledge
-from brenner.web.lab import messages as critique
-from brenner.web.lab import messages as reply
-from brenner.web.lab import start
-from brenner.web.lab import start as next_round
+from brenner.web.lab import compile as compile_forms
+from brenner.web.lab import messages, start
 from brenner.web.lab.actions import (
     DRY_RUN,
     Action,
@@ -56,12 +51,12 @@ from brenner.web.request import (
 from brenner.web.responses import diagnostic_page, refusal_page, respond, wants_json
 
 ACTIONS = (
-    *(start.ACTION, compiling.COMPILE, persisting.ACTION, reply.ACTION),
+    *(start.ACTION, compile_forms.COMPILE, compile_forms.ACTION, messages.ACTION),
     *(
-        acknowledge.ACKNOWLEDGE_ACTION,
-        critique.CRITIQUE_ACTION,
-        next_round.NEXT_ROUND_ACTION,
-        compiling.COMPLETE,
+        messages.ACKNOWLEDGE_ACTION,
+        messages.CRITIQUE_ACTION,
+        start.NEXT_ROUND_ACTION,
+        compile_forms.COMPLETE,
     ),
 )
 

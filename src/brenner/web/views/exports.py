@@ -35,7 +35,6 @@ from brenner.web.rendering import environment, exactly
 from brenner.web.request import Answer, Document, Download, Page, Visit
 from brenner.web.sessions import Session
 from brenner.web.views import artifact
-from brenner.web.views import artifact as evidence
 from brenner.web.views import project as agents
 from brenner.web.views import versions as ledger
 from brenner.web.views.versions import items_document
@@ -275,7 +274,7 @@ def _chapters(visit: Visit) -> Iterator[Chapter]:
         document = artifact.whole_document(_asking(visit, provenance="1"))
         css = "artifact provenance"
         yield Chapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
-        yield Chapter("evidence", "Evidence", *_page(evidence.evidence_page, visit))
+        yield Chapter("evidence", "Evidence", *_page(artifact.evidence_page, visit))
     yield Chapter("versions", "Versions", "report/versions.html", versions_document(visit))
     yield Chapter("ledger", "Refused blocks", *_page(ledger.ledger_page, visit, outcome="refused"))
     yield Chapter("agents", "Agents", *_page(agents.agents_page, visit))
