@@ -359,7 +359,8 @@ def _listed(head: str, lines: Iterator[str], count: int) -> Iterator[str]:
 
 def _round_outputs_letter(letter: OpenMessage) -> str:
     said = quoted(about(letter.subject), _ROUND_OUTPUTS_MOST_SUBJECT)
-    return f"message {letter.message_id} ({letter.type}, {quoted(letter.sender, _LISTED_NAME)}: {said})"
+    sender = quoted(letter.sender, _LISTED_NAME)
+    return f"message {letter.message_id} ({letter.type}, {sender}: {said})"
 
 
 def _refusal(refusal: Refusal) -> str:
