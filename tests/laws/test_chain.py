@@ -8,17 +8,10 @@ from hypothesis import strategies as st
 
 from brenner.artifact.render import render_artifact
 from brenner.protocol.messages import Message, Posted
+from brenner.session.decisions import compose_void
 from brenner.session.model import render_record
 from brenner.session.rebuild import Filed
-from brenner.session.versions import (
-    Chain,
-    KeptChain,
-    advance,
-    compose_void,
-    decode_chain,
-    encode_chain,
-    replay,
-)
+from brenner.session.versions import Chain, KeptChain, advance, decode_chain, encode_chain, replay
 from chains import OPERATOR, advanced, chain_of, compiled, file, foreign, record_in
 from histories import threads
 from scenes import THREAD_ID

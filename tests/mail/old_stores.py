@@ -32,7 +32,7 @@ from brenner.mail.model import (
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations
 from brenner.protocol.messages import Message, content_hash
-from brenner.session.versions import compose_void
+from brenner.session.decisions import compose_void
 
 STORES = Path(__file__).parent / "stores"
 SOON_AFTER = datetime(2026, 1, 2, tzinfo=UTC)  # when nothing that was reserved has expired yet

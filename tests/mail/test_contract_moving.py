@@ -8,7 +8,7 @@ import pytest
 from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, Stored
-from brenner.session.versions import VOID_FENCE, declaration
+from brenner.session.decisions import VOID_FENCE, declaration
 from mail.homes import SECOND_VIEW, Clock, Place
 from mail.letters import (
     ANN,

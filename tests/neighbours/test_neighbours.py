@@ -9,8 +9,9 @@ import pytest
 from brenner.config import find_project
 from brenner.diagnostics.model import Refused
 from brenner.integrations import programs
-from brenner.integrations.programs import Bead
-from brenner.services.spawn_agents import Terminal, bead_of, store_of_panes, terminal_of
+from brenner.integrations.programs import Bead, bead_of
+from brenner.integrations.tmux import Terminal, terminal_of
+from brenner.services.spawn_agents import store_of_panes
 from neighbours.terminals import DOTTED, Terminals, asked, written
 from servers.lifetime import occupants
 

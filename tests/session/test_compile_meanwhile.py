@@ -20,7 +20,8 @@ from brenner.services.sessions import load_status
 from brenner.services.version_store import load_chain, replay_chain
 from brenner.services.versions import verify
 from brenner.services.workspace import Desk, desk_in
-from brenner.session.versions import compose_void, unwatched
+from brenner.session.decisions import compose_void
+from brenner.session.versions import unwatched
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
 from session.homes import HOUSINGS, OPERATOR, Housing, housed
 

@@ -10,7 +10,7 @@ import pytest
 from brenner.protocol.messages import Message, content_hash, iso
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.session.versions import VOID_FENCE, declaration
+from brenner.session.decisions import VOID_FENCE, declaration
 from mail_shell import Done, Shell
 from session.desks import ANN, THREAD, a_desk, add, contribute, edit, kickoff
 

@@ -15,7 +15,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.versions import history, verify
 from brenner.services.workspace import Desk
-from brenner.session.versions import voided_by
+from brenner.session.decisions import voided_by
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
 
 

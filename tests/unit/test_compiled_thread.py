@@ -16,8 +16,8 @@ from brenner.protocol.delta.parse import is_delta_fence, read_blocks
 from brenner.protocol.messages import Message, Posted
 from brenner.protocol.validate import check_stored
 from brenner.services.blame import check_thread
+from brenner.session.decisions import compose_void
 from brenner.session.validation_reply import compose_refusal
-from brenner.session.versions import compose_void
 from publications import golden
 
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"

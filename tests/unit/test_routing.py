@@ -13,10 +13,11 @@ from brenner.protocol.messages import Message
 from brenner.services.version_store import filed
 from brenner.session.compiled_message import compose_compiled
 from brenner.session.compiler import Compiler, propose, publication_of
+from brenner.session.decisions import compose_void
 from brenner.session.rebuild import Filed
 from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
 from brenner.session.status import compose_dismissal, standing
-from brenner.session.versions import Chain, compose_void, replay
+from brenner.session.versions import Chain, replay
 from mail.homes import Clock
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
 

@@ -4,9 +4,10 @@ import pytest
 
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
+from brenner.session.decisions import DISMISSAL_FENCE
 from brenner.session.rebuild import Filed
 from brenner.session.status import status_of
-from brenner.session.versions import DISMISSAL_FENCE, Chain, KeptChain, decode_chain, encode_chain
+from brenner.session.versions import Chain, KeptChain, decode_chain, encode_chain
 from chains import OPERATOR
 from scenes import ADD, EDIT, THREAD_ID, kill, row
 from sittings import ANN, BEA, Sitting, add, edit

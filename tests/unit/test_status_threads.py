@@ -14,11 +14,12 @@ from brenner.protocol.messages import Message, Posted
 from brenner.services.decisions import adopt_thread
 from brenner.services.watch import Threads
 from brenner.services.workspace import Desk
+from brenner.session.decisions import compose_void
 from brenner.session.model import Phase, Turn
 from brenner.session.overview import Need, needs_of, overview_of
 from brenner.session.status import standing, status_of
 from brenner.session.status_text import attention
-from brenner.session.versions import compose_void, replay
+from brenner.session.versions import replay
 from chains import OPERATOR, file
 from golden.history import HERE
 from scenes import EDIT, THREAD_ID

@@ -16,6 +16,8 @@ from pathlib import Path
 from time import monotonic
 from typing import IO, NamedTuple
 
+from brenner.protocol.thread_ids import cross_reference, is_valid
+
 MOST_BYTES = 256 * 1024
 _PIECE = 64 * 1024
 _TICK = 0.05  # how long to wait for words before looking whether the program has ended
@@ -262,3 +264,17 @@ def _read(answer: object, bead: str) -> Bead:
 def _text(value: object) -> str | None:
     """A text with something in it."""
     return value.strip()[:_MOST] or None if isinstance(value, str) else None
+
+
+NTM, TMUX, BD = "ntm", "tmux", "bd"
+
+
+def bead_of(thread_id: str, folder: Path | None = None) -> Bead | None:
+    """The bead of an engineering thread; None where there is none, or no bd.
+
+    bd looks for its beads from the folder upwards, the current one unless another is given.
+    """
+    program = find(BD)
+    if program is None or not is_valid(thread_id) or cross_reference(thread_id).bead is None:
+        return None
+    return show(program, thread_id, folder)

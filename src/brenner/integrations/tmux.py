@@ -9,10 +9,12 @@ import re
 import termios
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from time import monotonic, sleep
 from typing import NamedTuple
 
-from brenner.integrations.programs import Ran, run
+from brenner.integrations.programs import NTM, TMUX, Ran, find, run
+from brenner.protocol.thread_ids import cross_reference, is_valid
 from brenner.text import visible
 
 _SECONDS = 10
@@ -363,3 +365,55 @@ def _takes_lines(tty: str) -> bool:
         return False
     finally:
         os.close(terminal)
+
+
+class Terminal(NamedTuple):
+    """The session of ntm or tmux that has the thread's name.
+
+    `session` is the name to look up. `is_running` is None where it cannot be told; `problem` then
+    says why. `agents` are those that have a window. `attach` is the command that one types.
+    """
+
+    program: str
+    session: str
+    is_running: bool | None
+    windows: int
+    panes: int
+    agents: tuple[str, ...]
+    attach: str
+    problem: str = ""
+
+
+def terminal_of(thread_id: str) -> Terminal | None:
+    """The thread's session in a terminal, running or not; None without ntm and tmux."""
+    has_ntm, tmux = find(NTM) is not None, find(TMUX)
+    if not is_valid(thread_id) or not (has_ntm or tmux):
+        return None
+    known = cross_reference(thread_id)
+    program, session = (NTM, known.ntm_session) if has_ntm else (TMUX, known.tmux_session)
+    terminal = Terminal(program, session, None, 0, 0, (), attach_command(thread_id, program))
+    if tmux is None:
+        return terminal._replace(problem="without tmux nobody can tell")
+    panes = Tmux(tmux).panes(known.tmux_session)
+    if isinstance(panes, str):
+        return terminal._replace(problem=panes)
+    found = panes or ()
+    other = next((each.thread for each in found if each.thread not in ("", thread_id)), None)
+    if other:  # tmux has one name for both
+        return terminal._replace(is_running=False, problem=f"it is the session of {other}")
+    agents = tuple(name for name, pane in names(found).items() if pane.agent)
+    return terminal._replace(
+        is_running=panes is not None,
+        windows=len({each.window_id for each in found}),
+        panes=len(found),
+        agents=agents,
+    )
+
+
+def attach_command(thread_id: str, program: str) -> str:
+    """What one types to see the session; inside of tmux one goes over to it."""
+    if program == NTM:
+        return f"ntm attach {'-- ' * thread_id.startswith('-')}{quote(thread_id)}"
+    verb = "switch-client" if os.environ.get("TMUX") else "attach"
+    # zsh would look for a program where a word begins with a bare `=`.
+    return f"tmux {verb} -t '={cross_reference(thread_id).tmux_session}'"

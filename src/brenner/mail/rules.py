@@ -26,7 +26,7 @@ from brenner.mail.search import Query
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF, UNFILLED_NAME
 from brenner.protocol.messages import Message, in_thread_order
-from brenner.session.versions import is_decision
+from brenner.session.decisions import is_decision
 from brenner.text import nearest, perhaps
 
 # A clock that is set back a little must not put an answer before its question. One that is set

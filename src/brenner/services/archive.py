@@ -1,6 +1,5 @@
 """Export a mailbox to an archive, and import one: all of it or nothing, where a home can do so."""
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -15,13 +14,13 @@ from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import HOPELESS, decode, encode
 from brenner.mail.mailbox import Ability, Mailbox
 from brenner.mail.model import Agent, Record, Restored, Stored
-from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store
 from brenner.mail.rules import SMOOTHED
 from brenner.persist.artifact_file import VersionText
 from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.services.version_store import filed
+from brenner.session.decisions import is_decision, voided_by
 from brenner.session.rebuild import Candidate
-from brenner.session.versions import candidate_of, is_decision, voided_by
+from brenner.session.versions import candidate_of
 
 Form = Literal["jsonl", "mbox"]
 _PORTION = 64 * 1024
@@ -318,15 +317,3 @@ def archive_obstacle(mailbox: Mailbox, thread_id: str, file: Path, name: str) ->
 
 
 # Whether two stores are one and the same, however they are written.
-
-
-def place(store: Store) -> tuple[str, ...]:
-    """Where it is; two stores of one place are the same."""
-    if isinstance(store, SqliteStore):
-        return ("file", os.path.realpath(store.path))
-    if isinstance(store, PostgresStore):
-        return ("database", *store.address)
-    if isinstance(store, AgentMailStore):
-        url, project = store.address
-        return ("server", (url or "").rstrip("/"), project or "")
-    return (store.shown,)

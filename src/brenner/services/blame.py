@@ -19,7 +19,7 @@ from brenner.protocol.message_types import INFO
 from brenner.protocol.thread_ids import check_thread_id
 from brenner.protocol.validate import Report, check_stored
 from brenner.services.version_store import filed
-from brenner.session.versions import Void, voided_by
+from brenner.session.decisions import Void, voided_by
 
 _KILLED: Path = ("killed",)
 _NOTHING: Mapping[int, Trust | None] = MappingProxyType({})

@@ -20,10 +20,9 @@ from brenner.mail.open import Store, store_of, store_option
 from brenner.mail.rules import order, strangers
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.thread_ids import is_valid
-from brenner.services.archive import place
 from brenner.services.init_project import check_folder, inside_store, left_behind
 from brenner.services.version_store import check_usable, replay_chain
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Desk, place
 from brenner.session.rebuild import Candidate, Rebuilt, altered_in
 
 # Copying to a home that keeps nothing as it was: every message is sent there again, in its order.

@@ -34,6 +34,7 @@ from brenner.services.version_store import check_usable, ledgers, load_chain
 from brenner.services.workspace import Desk
 from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
 from brenner.session.compiler import base_of
+from brenner.session.decisions import compose_void
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.participants import letters
 from brenner.session.rebuild import (
@@ -47,7 +48,7 @@ from brenner.session.rebuild import (
     text_hash,
 )
 from brenner.session.status import compose_dismissal, uncorrected
-from brenner.session.versions import Chain, KeptChain, candidate_of, compose_void
+from brenner.session.versions import Chain, KeptChain, candidate_of
 
 
 class Voided(NamedTuple):

@@ -52,7 +52,7 @@ from brenner.text import nearest, perhaps
 
 if TYPE_CHECKING:
     from brenner.integrations.programs import Bead
-    from brenner.services.spawn_agents import Terminal
+    from brenner.integrations.tmux import Terminal
 
 
 class Held(NamedTuple):
@@ -317,7 +317,8 @@ class Whereabouts(NamedTuple):
 
 def whereabouts(desk: Desk, thread_id: str) -> Whereabouts:
     """Where a session is found; one that is found nowhere is refused, with the nearest."""
-    from brenner.services.spawn_agents import bead_of, terminal_of
+    from brenner.integrations.programs import bead_of
+    from brenner.integrations.tmux import terminal_of
 
     check_usable(thread_id)
     has_mail = desk.mailbox.thread(thread_id, limit=1).position > 0

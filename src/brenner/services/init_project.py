@@ -15,8 +15,7 @@ from brenner.diagnostics.codes.stores import MAIL_LEFT_BEHIND
 from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of, store_option
 from brenner.mail.rules import name_refusal
-from brenner.services.archive import place
-from brenner.services.workspace import why_no_folder
+from brenner.services.workspace import place, why_no_folder
 from brenner.store_url import PostgresAddress, SqliteAddress, parse_store
 from brenner.text import grouped, visible
 

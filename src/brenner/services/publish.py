@@ -32,6 +32,7 @@ from brenner.protocol.messages import Message, Posted, content_hash, iso
 from brenner.protocol.validate import check_stored
 from brenner.services.version_store import filed, keep_chain, load_chain
 from brenner.services.workspace import Desk
+from brenner.session.decisions import compose_withdrawal
 from brenner.session.rebuild import (
     Candidate,
     Filed,
@@ -48,7 +49,6 @@ from brenner.session.versions import (
     candidate_of,
     check_base,
     compiled_messages,
-    compose_withdrawal,
     mismatch,
     settled,
     type_of,

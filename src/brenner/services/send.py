@@ -5,41 +5,27 @@ go through.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import NamedTuple
 
-from brenner.artifact.merge.draft import NOWHERE, Elsewhere
-from brenner.artifact.merge.engine import merge
-from brenner.artifact.state import Entry, State, empty_state
-from brenner.artifact.state import Outcome as PreviewOutcome
 from brenner.config import OPERATOR, Project
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
-from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
-from brenner.diagnostics.codes.mail import AFTER_THE_END, WOULD_BE_REFUSED
-from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE, WOULD_CLOSE_CIRCLE
 from brenner.diagnostics.codes.messages import (
     MISSING_RECOMMENDED_SECTION,
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, worst_first
 from brenner.diagnostics.truncate import of_message
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.protocol.body import UNREADABLE, named_messages
-from brenner.protocol.delta.parse import line_at
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.message_types import ACK, KICKOFF, UNFILLED_NAME
-from brenner.protocol.messages import Message, Posted, parse_message_file
+from brenner.protocol.message_types import ACK, UNFILLED_NAME
+from brenner.protocol.messages import Message, parse_message_file
 from brenner.protocol.validate import Report, check_composed, check_message, too_large
-from brenner.services.references import Given, Sessions, given_in, leading_nowhere, reached
-from brenner.services.version_store import load_quickly
-from brenner.services.workspace import Desk
-from brenner.session.versions import Chain
-from brenner.session.versions import type_of as preview_type_of
 
 
 class SendOptions(NamedTuple):
@@ -138,6 +124,8 @@ def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[
     """What would be refused in a DELTA as its thread stands."""
     if type_of(message) != "DELTA":
         return []
+
+    from brenner.services.preview import foreseen  # loads the merge
 
     return list(foreseen(mailbox, message, options.operator, options.project))
 
@@ -256,77 +244,6 @@ def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> Stored | No
 
 
 # What would become of a DELTA if its thread were compiled now: told to its author at sending.
-
-
-# Beyond that many unread messages a send would be slow; whoever compiles hears of it all the same.
-_MOST_UNREAD = 200
-_LAST = Posted(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
-
-
-def foreseen(
-    mailbox: Mailbox, message: Message, operator: str, project: Project | None = None
-) -> Iterator[Diagnostic]:
-    """What would be refused or left out as the sessions stand. Lines count in the body.
-
-    Where the project is not known, nobody can look into its `artifacts/`, and so nothing is said of
-    other sessions.
-    """
-    unread: list[Posted] = []
-    state = empty_state(message.thread_id)
-    if mailbox.thread(message.thread_id, limit=1).position:
-        chain = load_quickly(mailbox, message.thread_id, operator, _MOST_UNREAD)
-        if chain is None or chain.broken:
-            return
-        yield from _after_the_end(chain)
-        state, unread = chain.state, [filed.posted for filed in chain.unread]
-    messages = [*unread, _LAST._replace(message=message)]
-    given = list(given_in(messages[-1])) if project else []
-    if project is None or not given:
-        for entry in _entries(state, messages, NOWHERE):
-            yield from _errors(entry)
-        return
-    sessions = Sessions(Desk(mailbox, project, operator))
-    entries = _entries(state, messages, reached(state.artifact, messages, sessions))
-    for entry in entries:
-        yield from _errors(entry)
-    applied = {entry.block for entry in entries if entry.state is PreviewOutcome.APPLIED}
-    for each in given:
-        if each.block.number in applied and each.edge.target.session != message.thread_id:
-            yield from _nowhere(each, sessions)
-    yield from sessions.problems
-
-
-def _after_the_end(chain: Chain) -> Iterator[Diagnostic]:
-    """That nobody compiles it by himself; a kickoff of a later round says otherwise."""
-    if chain.is_closed and not any(preview_type_of(each) == KICKOFF.name for each in chain.unread):
-        yield AFTER_THE_END.at(version=chain.number)
-
-
-def _entries(state: State, messages: list[Posted], elsewhere: Elsewhere) -> list[Entry]:
-    """What would become of the blocks of the last message."""
-    ledger = merge(state, messages, elsewhere=elsewhere).ledger
-    return [entry for entry in ledger if entry.message_id == messages[-1].id]
-
-
-def _errors(entry: Entry) -> Iterator[Diagnostic]:
-    """Why a block would be refused, or applied without one of its references."""
-    for found in entry.diagnostics:
-        if entry.state is PreviewOutcome.REFUSED and found.severity is ERROR:
-            words = {"block": str(entry.block), "reason": found.message, "fix": found.fix}
-            said = WOULD_BE_REFUSED.at(found.line, **words)
-        elif entry.state is PreviewOutcome.APPLIED and found.code is CIRCULAR_REFERENCE:
-            said = WOULD_CLOSE_CIRCLE.at(found.line, reason=found.message, fix=found.fix)
-        else:
-            continue
-        yield said._replace(block=entry.block, also=(found.id,))
-
-
-def _nowhere(given: Given, sessions: Sessions) -> Iterator[Diagnostic]:
-    """That a reference leads nowhere yet. What is no ID at all, the check has told."""
-    for found in leading_nowhere([given.edge], sessions):
-        if UNKNOWN_REFERENCE.id not in found.also:
-            line = line_at(given.block, ("payload", "references", given.place))
-            yield found._replace(line=line, block=given.block.number)
 
 
 # A message that somebody has put together from its parts: whom it goes to, and in which part

@@ -13,7 +13,7 @@ from brenner.config import Project, find_project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.model import Refused
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.open import open_mailbox
+from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, open_mailbox
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent
@@ -244,3 +244,15 @@ def _rights(path: Path) -> str:
     except (KeyError, NotImplementedError):
         owner = f"user {seen.st_uid}"
     return f" (mode {seen.st_mode & 0o7777:04o}, of {owner})"
+
+
+def place(store: Store) -> tuple[str, ...]:
+    """Where it is; two stores of one place are the same."""
+    if isinstance(store, SqliteStore):
+        return ("file", os.path.realpath(store.path))
+    if isinstance(store, PostgresStore):
+        return ("database", *store.address)
+    if isinstance(store, AgentMailStore):
+        url, project = store.address
+        return ("server", (url or "").rstrip("/"), project or "")
+    return (store.shown,)

@@ -17,10 +17,11 @@ from brenner.diagnostics.codes.merging import CIRCULAR_REFERENCE
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.protocol.subjects import Subject, parse_subject
+from brenner.session.decisions import voided_by
 from brenner.session.model import OpenMessage, Participant, Phase, Refusal, SessionStatus, Turn
 from brenner.session.rebuild import Filed
 from brenner.session.status import dismissed_by
-from brenner.session.versions import Chain, asides_of, type_of, voided_by
+from brenner.session.versions import Chain, asides_of, type_of
 from brenner.text import counted, visible
 
 # Where a message goes, as a value, and the evidence that it is told from.

@@ -31,6 +31,7 @@ from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.thread_ids import classify_thread_id
 from brenner.session.compiled_message import has_third_alternative
+from brenner.session.decisions import DISMISSAL_FENCE, declaration, declared
 from brenner.session.model import (
     LatestVersion,
     OpenAck,
@@ -56,7 +57,7 @@ from brenner.session.participants import (
 from brenner.session.rebuild import Filed
 from brenner.session.refused_blocks import BlockPlace, after_ledger, corrections
 from brenner.session.validation_reply import told_of
-from brenner.session.versions import DISMISSAL_FENCE, Chain, declaration, declared
+from brenner.session.versions import Chain
 
 # Refused blocks that the operator dismisses, and the INFO messages that say so.
 

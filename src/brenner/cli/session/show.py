@@ -9,6 +9,7 @@ import click
 from brenner.cli.mail.show import both_times, labelled
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_json
+from brenner.cli.session.status import bead_json, bead_pieces
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
@@ -25,11 +26,11 @@ from brenner.cli.terminal import (
 )
 from brenner.cli.workspace import FINE, desk
 from brenner.diagnostics.model import Summary
-from brenner.integrations.programs import Bead
+from brenner.integrations.programs import NTM, TMUX, Bead
+from brenner.integrations.tmux import Terminal
 from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
 from brenner.services.genealogy import ArtifactFile, MailThread, Whereabouts, whereabouts
-from brenner.services.spawn_agents import NTM, TMUX, Terminal
 from brenner.text import counted, visible
 
 # Where a session is, for people and as JSON.
@@ -100,11 +101,6 @@ def _bead_json(found: Whereabouts) -> dict[str, object] | None:
         return None
     told = bead_json(found.bead or Bead(found.names.bead))
     return {"command": f"bd show {thread_argument(found.names.bead)}", **(told or {})}
-
-
-def bead_json(bead: Bead | None) -> dict[str, object] | None:
-    """What bd told; `problem` is why it told nothing."""
-    return bead._asdict() | {"problem": bead.problem or None} if bead else None
 
 
 # For people
@@ -197,18 +193,6 @@ def _running(terminal: Terminal) -> Iterator[Piece]:
         yield Piece(f"  running, {counted(terminal.windows, 'window')}", STRONG)
     else:
         yield Piece("  not running", QUIET)
-
-
-def bead_pieces(bead: Bead) -> list[Piece]:
-    """`in_progress  Prove the conventions (BlueLake)`; or why bd says nothing."""
-    if bead.problem:
-        return [Piece(f"bd does not say more: {visible(bead.problem)}", QUIET)]
-    pieces = [Piece(visible(bead.status or "no status"), STRONG)]
-    if bead.title:
-        pieces.append(Piece(f"  {visible(bead.title)}"))
-    if bead.assignee:
-        pieces += [Piece("  "), agent_piece(bead.assignee)]
-    return pieces
 
 
 def _roster(found: Whereabouts) -> Iterator[Field]:

@@ -11,7 +11,6 @@ import click
 from brenner.cli.mail.show import labelled
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, width_of, write_json
-from brenner.cli.session.show import bead_json, bead_pieces
 from brenner.cli.table import WIDE, Cell, Column, Row, cut, table, when
 from brenner.cli.terminal import (
     ATTENTION,
@@ -133,10 +132,10 @@ def _check_known(here: Desk, thread_id: str) -> None:
 
 
 def _looked_up(here: Desk, thread_id: str) -> "Screen":
+    from brenner.integrations.programs import bead_of
     from brenner.services.identity import unverified_in
     from brenner.services.references import unresolved
     from brenner.services.sessions import load_status
-    from brenner.services.spawn_agents import bead_of
     from brenner.session.status import told_of_refusals
 
     found = load_status(here, thread_id)
@@ -659,3 +658,20 @@ def _said(words: str) -> list[Piece]:
         Piece(f"`{part}`" if number % 2 else part, is_solid=bool(number % 2))
         for number, part in enumerate(words.split("`"))
     ]
+
+
+def bead_json(bead: Bead | None) -> dict[str, object] | None:
+    """What bd told; `problem` is why it told nothing."""
+    return bead._asdict() | {"problem": bead.problem or None} if bead else None
+
+
+def bead_pieces(bead: Bead) -> list[Piece]:
+    """`in_progress  Prove the conventions (BlueLake)`; or why bd says nothing."""
+    if bead.problem:
+        return [Piece(f"bd does not say more: {visible(bead.problem)}", QUIET)]
+    pieces = [Piece(visible(bead.status or "no status"), STRONG)]
+    if bead.title:
+        pieces.append(Piece(f"  {visible(bead.title)}"))
+    if bead.assignee:
+        pieces += [Piece("  "), agent_piece(bead.assignee)]
+    return pieces

@@ -15,7 +15,7 @@ import apsw
 from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes.publishing import GIT_MISSING, NOT_A_REPOSITORY
 from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, worst_first
-from brenner.integrations.programs import find, run
+from brenner.integrations.programs import BD, NTM, TMUX, find, run
 from brenner.lint.context import read_source_text
 from brenner.mail.open import (
     AgentMailStore,
@@ -45,7 +45,6 @@ from brenner.services.doctor.stores import Visit, identity
 from brenner.services.identity import SECRET, TOKEN
 from brenner.services.init_project import left_behind
 from brenner.services.rosters import look_at_project_roster
-from brenner.services.spawn_agents import BD, NTM, TMUX
 from brenner.store_url import PostgresAddress, parse_store
 from brenner.text import grouped, visible
 

@@ -1,0 +1,143 @@
+"""Decisions that the operator posts in INFO messages: voids and dismissals, by content hash.
+
+Each is a fenced block of canonical JSON with the hash of the message that it decides about.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from brenner.markdown.blocks import Kind, blocks
+from brenner.markdown.escape import fenced, one_paragraph
+from brenner.protocol.message_types import COMPILED, INFO
+from brenner.protocol.messages import Message
+from brenner.protocol.subjects import compose_subject, parse_subject
+
+VOID_FENCE = "brenner-void"
+
+
+DISMISSAL_FENCE = "brenner-dismiss"
+
+
+_ADOPTION = '{"adopted":{"'  # how a record of a version that adopts something begins
+
+
+_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+def is_decision(message: Message) -> bool:
+    """Return whether a message says that it voids, adopts or dismisses something."""
+    return changes_versions(message) or dismisses(message)
+
+
+def dismisses(message: Message) -> bool:
+    """Return whether a message says that it dismisses rejected blocks."""
+    found = declared(message.body, DISMISSAL_FENCE, "block")
+    return any(found) and _type_of(message) == INFO.name
+
+
+def changes_versions(message: Message) -> bool:
+    """Return whether a message says that it voids or adopts something."""
+    if _ADOPTION in message.body and _type_of(message) == COMPILED.name:
+        return True
+    found = declared(message.body, VOID_FENCE, "version")
+    return any(found) and _type_of(message) == INFO.name
+
+
+def _type_of(message: Message) -> str | None:
+    subject = parse_subject(message.subject)
+    return subject.type if subject else None
+
+
+def declaration(values: Mapping[str, object], fence: str) -> str:
+    """One record as text."""
+    return fenced(json.dumps(values, separators=(",", ":"), sort_keys=True), fence)
+
+
+def declared(body: str, fence: str, key: str) -> Iterator[tuple[str, int, int]]:
+    """Yield hash, number `key` and format of each such record; skip what is none."""
+    if fence not in body:
+        return
+    for block in blocks(body):
+        if block.kind is Kind.FENCE and not block.quoted and block.info.strip() == fence:
+            found = _read(block.text, key)
+            if found:
+                yield found
+
+
+def _read(text: str, key: str) -> tuple[str, int, int] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    content_hash = value.get("content_hash") if isinstance(value, dict) else None
+    if not isinstance(content_hash, str) or not _HASH.fullmatch(content_hash):
+        return None
+    number, form = value.get(key), value.get("format", 1)
+    return (content_hash, number, form) if type(number) is type(form) is int else None
+
+
+# From this format on a declaration covers the content that it names and no other. Before it, one
+# named message stood for all messages of its number that were older by the store's clock.
+_EXACT = 2
+
+
+class Void(NamedTuple):
+    """A COMPILED message that is declared void, and the version that it was."""
+
+    content_hash: str
+    version: int
+    is_exact: bool = True
+
+
+def compose_void(
+    message: Message, version: int, message_id: int, hashes: Collection[str], reason: str
+) -> Message:
+    """Compose the declaration; `message` gives thread, sender and recipients.
+
+    `hashes` are those of all messages of that number in the store, `message_id` the one that was
+    the version.
+    """
+    why = one_paragraph(reason) or "The operator gave no reason."
+    records = "\n".join(
+        declaration({"content_hash": each, "format": _EXACT, "version": version}, VOID_FENCE)
+        for each in sorted(hashes)
+    )
+    body = (
+        f"# Version v{version} Is Void\n\n"
+        f"Message {message_id} is no longer v{version}. {_others(len(hashes) - 1)}"
+        f"The version number will be reused. "
+        f"Messages that only this version included become unread.\n\n"
+        f"## Reason\n{why}\n\n## Record\n{records}"
+    )
+    subject = compose_subject("INFO", f"v{version} (message {message_id}) is void")
+    return message._replace(subject=subject, body=body)
+
+
+def _others(count: int) -> str:
+    if not count:
+        return ""
+    which = "1 other message" if count == 1 else f"{count} other messages"
+    return f"The declaration also covers {which} with that number. "
+
+
+def compose_withdrawal(message: Message, version: int, message_id: int, reason: str) -> Message:
+    """What the compiler of a void message says; `message` gives thread, sender and recipients.
+
+    The reason is in our own words, as the chain gives it.
+    """
+    body = (
+        f"# Message {message_id} Is Void\n\n"
+        f"Message {message_id} calls itself v{version}, but it is void: {reason}. "
+        f"What only message {message_id} had read counts as unread, and goes into the next "
+        "version.\n"
+    )
+    subject = compose_subject("INFO", f"Message {message_id} is void, it is not v{version}")
+    return message._replace(subject=subject, body=body)
+
+
+def voided_by(message: Message) -> tuple[Void, ...]:
+    """What a message declares void."""
+    found = declared(message.body, VOID_FENCE, "version")
+    return tuple(Void(each, version, form >= _EXACT) for each, version, form in found if form > 0)
