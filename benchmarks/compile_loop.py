@@ -14,11 +14,11 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.services.compile import CompileOptions, Status, compile_thread
-from brenner.services.version_store import load_chain
-from brenner.services.workspace import Desk
-from brenner.session.versions import Chain
+from brenner.services.version_store import load_history
+from brenner.services.workspace import Workspace
+from brenner.session.versions import VersionHistory
 from measure import best_of, heading, milliseconds, row
 from session_loop import (
     AGENTS,
@@ -36,47 +36,51 @@ SIZES = (100, 1_000, 9_000)
 RUNS = 5
 
 
-def a_desk(folder: Path) -> Desk:
+def a_desk(folder: Path) -> Workspace:
     """A project with its agents."""
     project = Project(folder)
     mailbox = open_mailbox(project, create=True)
     for name in AGENTS:
         mailbox.register(Profile(name))
-    return Desk(mailbox, project, OPERATOR)
+    return Workspace(mailbox, project, OPERATOR)
 
 
-def grow(desk: Desk, clock: Clock, first: int, last: int) -> None:
+def grow(workspace: Workspace, clock: Clock, first: int, last: int) -> None:
     """Messages up to that number, a version for every hundred."""
     if not first:
         opening = [add(each, n) for each in ITEM_SECTIONS for n in range(ITEMS[each.prefix])]
-        desk.mailbox.send(post(clock, opening).message)
+        workspace.mailbox.send(post(clock, opening).message)
     for start in range(first, last, 100):
         for number in range(start, min(start + 100, last), 10):
             for each in a_round(clock, edit, number):
-                desk.mailbox.send(each.message)
-        assert compile_thread(desk, THREAD, CompileOptions()).status is Status.PUBLISHED
+                workspace.mailbox.send(each.message)
+        assert compile_thread(workspace, THREAD, CompileOptions()).status is Status.PUBLISHED
 
 
-def next_round(desk: Desk, clock: Clock, first: int) -> tuple[float, Chain, list[Posted], int]:
+def next_round(
+    workspace: Workspace, clock: Clock, first: int
+) -> tuple[float, VersionHistory, list[PostedMessage], int]:
     """Ten messages are sent; then they are compiled, and that is timed."""
-    sent = [desk.mailbox.send(each.message).stored for each in a_round(clock, edit, first)]
-    before = load_chain(desk.mailbox, THREAD, OPERATOR).chain
+    sent = [workspace.mailbox.send(each.message).stored for each in a_round(clock, edit, first)]
+    before = load_history(workspace.mailbox, THREAD, OPERATOR).history
     start = time.perf_counter()
-    done = compile_thread(desk, THREAD, CompileOptions())
+    done = compile_thread(workspace, THREAD, CompileOptions())
     seconds = time.perf_counter() - start
     assert done.message
     assert done.status is Status.PUBLISHED
     return seconds, before, [each.posted for each in sent], len(done.message.message.body)
 
 
-def lower_bound(desk: Desk, chain: Chain, messages: list[Posted], length: int) -> float:
+def lower_bound(
+    workspace: Workspace, history: VersionHistory, messages: list[PostedMessage], length: int
+) -> float:
     """The merge, the rendering and the send that no compile can do without."""
-    work = best_of(partial(in_memory, chain.state, messages))
+    work = best_of(partial(in_memory, history.state, messages))
     letter = Message(THREAD, OPERATOR, AGENTS, "INFO: As long", "x" * length)
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        desk.mailbox.send(letter)
+        workspace.mailbox.send(letter)
         times.append(time.perf_counter() - start)
     return work + min(times)
 
@@ -86,14 +90,14 @@ def run() -> None:
     heading("compile of ten new messages, whole, SQLite", "", "compile", "bound", "ratio", "growth")
     taken: list[float] = []
     reached = 0
-    with tempfile.TemporaryDirectory() as folder, a_desk(Path(folder)) as desk:
+    with tempfile.TemporaryDirectory() as folder, a_desk(Path(folder)) as workspace:
         clock = Clock()
         for size in SIZES:
-            grow(desk, clock, reached, size)
-            rounds = [next_round(desk, clock, size + 10 * turn) for turn in range(RUNS)]
+            grow(workspace, clock, reached, size)
+            rounds = [next_round(workspace, clock, size + 10 * turn) for turn in range(RUNS)]
             reached = size + 10 * RUNS
-            seconds, chain, messages, length = min(rounds, key=lambda each: each[0])
-            bound = lower_bound(desk, chain, messages, length)
+            seconds, history, messages, length = min(rounds, key=lambda each: each[0])
+            bound = lower_bound(workspace, history, messages, length)
             taken.append(seconds)
             row(
                 f"after {size:,} messages",

@@ -16,7 +16,7 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session_loop import THREAD, add
 
 AGENTS = (
@@ -36,14 +36,14 @@ _KICKOFF = f"""# Brenner Loop Session: Cell fate
 """
 
 
-def make(folder: Path, messages: int, items: int) -> Desk:
+def make(folder: Path, messages: int, items: int) -> Workspace:
     """The session in a new project; the desk stays open."""
     folder.mkdir(parents=True, exist_ok=True)
     project = Project(folder)
     mailbox = open_mailbox(project, create=True)
     for name in AGENTS:
         mailbox.register(Profile(name))
-    desk = Desk(mailbox, project, OPERATOR)
+    workspace = Workspace(mailbox, project, OPERATOR)
     first = mailbox.send(
         Message(THREAD, OPERATOR, AGENTS, "KICKOFF: Cell fate", _KICKOFF, ack_required=True)
     ).stored
@@ -51,7 +51,7 @@ def make(folder: Path, messages: int, items: int) -> Desk:
         body = f"# Acknowledgement\n\n## Message ID\n{first.id}\n\n## Status\nReceived\n"
         mailbox.send(Message(THREAD, name, (OPERATOR,), "ACK: Received", body))
     mailbox.send(_contribution(0, [add(_HYPOTHESES, n) for n in range(_MOST_HYPOTHESES)]))
-    compile_thread(desk, THREAD, CompileOptions())
+    compile_thread(workspace, THREAD, CompileOptions())
     every = max(1, messages // _VERSIONS)
     for number in range(messages):
         if mailbox.position() >= messages:
@@ -60,8 +60,8 @@ def make(folder: Path, messages: int, items: int) -> Desk:
             _contribution(number, [_block(number, turn, items) for turn in range(_BLOCKS)])
         )
         if number % every == every - 1 or number == _adding(items):
-            compile_thread(desk, THREAD, CompileOptions())
-    return desk
+            compile_thread(workspace, THREAD, CompileOptions())
+    return workspace
 
 
 def _contribution(number: int, blocks: list[Delta]) -> Message:

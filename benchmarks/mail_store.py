@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import apsw
 
-from brenner.mail.model import Agent, InboxFilter, Record, Stored
+from brenner.mail.model import Agent, InboxFilter, Record, StoredMessage
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message, content_hash
@@ -41,7 +41,7 @@ class Work(NamedTuple):
     """Something to read."""
 
     name: str
-    do: Callable[[], tuple[Stored, ...]]
+    do: Callable[[], tuple[StoredMessage, ...]]
 
 
 def records(first: int, last: int) -> Iterator[Record]:
@@ -56,7 +56,7 @@ def records(first: int, last: int) -> Iterator[Record]:
         is_open = number <= 100
         message = Message(thread, sender, recipients, subject, _body(number, luck), is_open)
         at = START + timedelta(seconds=number)
-        stored = Stored(number, at, message, content_hash(message), number, number)
+        stored = StoredMessage(number, at, message, content_hash(message), number, number)
         yield Record(stored, () if is_open else tuple((name, at) for name in recipients))
 
 
@@ -83,11 +83,11 @@ def grow(mailbox: SqliteMailbox, size: int) -> None:
 def works(mailbox: SqliteMailbox) -> tuple[Work, ...]:
     """What is read, as one reads it."""
 
-    def inbox(wanted: InboxFilter, before: int | None = None) -> tuple[Stored, ...]:
+    def inbox(wanted: InboxFilter, before: int | None = None) -> tuple[StoredMessage, ...]:
         page = mailbox.inbox(READER, wanted, limit=PAGE, before=before)
         return tuple(received.stored for received in page.messages)
 
-    def search(text: str) -> tuple[Stored, ...]:
+    def search(text: str) -> tuple[StoredMessage, ...]:
         query = parse_query(text)
         assert isinstance(query, Query)
         return mailbox.search(query, reader=READER, limit=PAGE).messages
@@ -113,7 +113,7 @@ def works(mailbox: SqliteMailbox) -> tuple[Work, ...]:
     )
 
 
-def rows_alone(mailbox: SqliteMailbox, messages: tuple[Stored, ...]) -> float:
+def rows_alone(mailbox: SqliteMailbox, messages: tuple[StoredMessage, ...]) -> float:
     """The least that reading them takes: SQLite gets their rows by number, and no more is done."""
     numbers = ",".join(str(stored.arrival) for stored in messages)
     sql = f"SELECT * FROM messages WHERE arrival IN ({numbers})"  # noqa: S608

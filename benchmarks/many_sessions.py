@@ -19,14 +19,14 @@ from brenner.artifact.model import ITEM_SECTIONS
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Record, Stored
+from brenner.mail.model import Profile, Record, StoredMessage
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, Delta, Operation
 from brenner.protocol.messages import Message, content_hash
 from brenner.services.acknowledge import acknowledge
 from brenner.services.compile import CompileOptions, Status, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.rebuild import text_hash
 from session_loop import AGENTS, START, add
 
@@ -76,10 +76,10 @@ class Stage:
     def _number(self, first: int) -> None:
         """Whatever comes next gets the numbers after this one."""
         hello = Message("RS-20251230-elsewhere", OPERATOR, _TEAM, "INFO: Hello", "Hello\n")
-        stored = Stored(first, START, hello, content_hash(hello), 1, first)
+        stored = StoredMessage(first, START, hello, content_hash(hello), 1, first)
         self.mailbox.restore((), [Record(stored)])
 
-    def send(self, sender: str, subject: str, body: str) -> Stored:
+    def send(self, sender: str, subject: str, body: str) -> StoredMessage:
         """A message: the operator's to all, the others' to her."""
         to = _TEAM if sender == OPERATOR else (OPERATOR,)
         return self.mailbox.send(Message(_MODEL, sender, to, subject, body)).stored
@@ -101,11 +101,11 @@ class Stage:
 
     def publish(self, *, close: bool = False) -> None:
         """A version."""
-        desk = Desk(self.mailbox, Project(Path("nowhere")), OPERATOR)
-        done = compile_thread(desk, _MODEL, CompileOptions(close=close))
+        workspace = Workspace(self.mailbox, Project(Path("nowhere")), OPERATOR)
+        done = compile_thread(workspace, _MODEL, CompileOptions(close=close))
         assert done.status is Status.PUBLISHED
 
-    def thread(self) -> tuple[Stored, ...]:
+    def thread(self) -> tuple[StoredMessage, ...]:
         """What was sent."""
         return self.mailbox.thread(_MODEL).messages
 
@@ -169,7 +169,7 @@ READY = PLAYS.index(_ready)  # of every so many sessions that one waits for a co
 class Model(NamedTuple):
     """A session to be copied: its messages, and a pattern for all that a copy has otherwise."""
 
-    messages: tuple[Stored, ...]
+    messages: tuple[StoredMessage, ...]
     artifacts: dict[int, str]  # by the id of the COMPILED message
     pattern: re.Pattern[str]
 
@@ -191,7 +191,7 @@ def models() -> tuple[Model, ...]:
     return tuple(found)
 
 
-def _inline(stored: Stored) -> str | None:
+def _inline(stored: StoredMessage) -> str | None:
     return read_compiled(stored.message).inline if stored.type == "COMPILED" else None
 
 

@@ -25,7 +25,7 @@ from brenner.services.genealogy import Asked, follow
 from brenner.services.references import check_references
 from brenner.services.sessions import load_status, overviews
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.store_url import PostgresAddress
 from home_places import Missing, started
 from many_sessions import PLAYS, READY, fill, thread_of
@@ -78,26 +78,26 @@ HOMES = (
 )
 
 
-def measure(desk: Desk, size: int) -> dict[str, Figure]:
+def measure(workspace: Workspace, size: int) -> dict[str, Figure]:
     """All figures of a store with so many sessions, of which none has been looked at."""
-    mailbox = desk.mailbox
+    mailbox = workspace.mailbox
     mailbox.keep({_PREFIX + thread_of(number): "" for number in range(size)})
     threads = [thread_of(number) for number in range(size)]
-    first = _once(lambda: len(overviews(desk)) == size)
+    first = _once(lambda: len(overviews(workspace)) == size)
     reading = _once(lambda: all(mailbox.thread_arrivals(each, 0) for each in threads))
     rows = best_of(partial(_kept_rows, mailbox), least_runs=_RUNS)
-    again = best_of(partial(overviews, desk), least_runs=_RUNS)
+    again = best_of(partial(overviews, workspace), least_runs=_RUNS)
     middle = thread_of(size // 2)
     one = best_of(partial(mailbox.thread_arrivals, middle, 0))
-    status = best_of(partial(load_status, desk, middle))
+    status = best_of(partial(load_status, workspace, middle))
     return {
         "list, nothing kept": Figure(first, reading),
         "list again": Figure(again, rows),
-        "list after a message": Figure(_after_a_message(desk, middle), rows),
+        "list after a message": Figure(_after_a_message(workspace, middle), rows),
         "status of one": Figure(status, one),
-        "refs check, all": Figure(_best(lambda: check_references(desk)), rows),
-        "refs graph of one": Figure(_best(lambda: follow(desk, Asked(middle), _silent)), rows),
-        "compile of one": Figure(_compile(desk, size)),
+        "refs check, all": Figure(_best(lambda: check_references(workspace)), rows),
+        "refs graph of one": Figure(_best(lambda: follow(workspace, Asked(middle), _silent)), rows),
+        "compile of one": Figure(_compile(workspace, size)),
     }
 
 
@@ -122,25 +122,25 @@ def _kept_rows(mailbox: Mailbox) -> list[object]:
     return [json.loads(text[_BEFORE_JSON:]) for text in texts]
 
 
-def _after_a_message(desk: Desk, thread_id: str) -> float:
+def _after_a_message(workspace: Workspace, thread_id: str) -> float:
     """Somebody writes to one session each time."""
     taken = []
     for number in range(_RUNS):
         letter = Message(thread_id, OPERATOR, (OPERATOR,), "INFO: News", f"{number}\n")
-        desk.mailbox.send(letter)
+        workspace.mailbox.send(letter)
         start = time.perf_counter()
-        overviews(desk)
+        overviews(workspace)
         taken.append(time.perf_counter() - start)
     return min(taken)
 
 
-def _compile(desk: Desk, size: int) -> float:
+def _compile(workspace: Workspace, size: int) -> float:
     """Each time another session that waits for it."""
     waiting = range(READY, size, len(PLAYS))[-_RUNS:]
     taken = []
     for number in waiting:
         start = time.perf_counter()
-        done = compile_thread(desk, thread_of(number), CompileOptions())
+        done = compile_thread(workspace, thread_of(number), CompileOptions())
         taken.append(time.perf_counter() - start)
         assert done.status is Status.PUBLISHED
     return min(taken)
@@ -166,14 +166,14 @@ def run() -> None:
     for home in HOMES:
         try:
             with home.start() as mailbox:
-                desk = Desk(mailbox, Project(Path("nowhere")), OPERATOR)
+                workspace = Workspace(mailbox, Project(Path("nowhere")), OPERATOR)
                 measured = []
                 for before, size in zip((0, *home.sizes), home.sizes, strict=False):
                     fill(mailbox, before, size)
                     assert all(
-                        verify(desk, thread_of(each)).ok for each in range(before, before + 8)
+                        verify(workspace, thread_of(each)).ok for each in range(before, before + 8)
                     )
-                    measured.append(measure(desk, size))
+                    measured.append(measure(workspace, size))
         except Missing as missing:
             print(f"\nMany sessions: {home.name}\n  Not measured: {missing}")
         else:

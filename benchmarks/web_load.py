@@ -21,7 +21,7 @@ from typing import NamedTuple
 import served_places
 from brenner.config import OPERATOR
 from brenner.protocol.messages import Message
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web import links
 from large_session import AGENTS, make
 from measure import heading, milliseconds, row
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
     port: int
     process: int
-    desk: Desk
+    workspace: Workspace
 
     def resident(self) -> int:
         """The bytes of memory that the server occupies."""
@@ -83,16 +83,16 @@ class Place(NamedTuple):
         sender = AGENTS[number % len(AGENTS)]
         body = f"# Info\n\nNews {number}.\n"
         letter = Message(THREAD, sender, (OPERATOR,), f"INFO: News {number}", body)
-        return self.desk.mailbox.send(letter).stored.id
+        return self.workspace.mailbox.send(letter).stored.id
 
 
 @contextmanager
 def served(folder: Path, size: tuple[int, int]) -> Iterator[Place]:
     """A session of that size."""
-    with make(folder, *size) as desk:
+    with make(folder, *size) as workspace:
         command = [sys.executable, "-m", "brenner", "serve", "--json", "--port", "{port}"]
         with served_places.running([*command, "--project", str(folder)]) as (port, process):
-            yield Place(port, process, desk)
+            yield Place(port, process, workspace)
 
 
 def measured(place: Place, path: str) -> Page:

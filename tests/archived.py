@@ -7,7 +7,7 @@ from brenner.diagnostics.codes.stores import INVALID_RECORD
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import Item
-from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
+from brenner.mail.model import Agent, Envelope, Importance, Record, StoredMessage, Trust
 from brenner.protocol.messages import Message, content_hash
 
 THREAD = "RS-20251230-cell-fate"
@@ -18,7 +18,7 @@ AGENT = Agent("BlueLake", "codex-cli", "gpt-5", "tests", AT)
 def record(number: int = 1, subject: str = "INFO: Hello", body: str = "Hello.\n") -> Record:
     """A message as it comes out of an archive that holds nothing else."""
     message = Message(THREAD, "BlueLake", ("RedCreek", "Operator"), subject, body)
-    stored = Stored(number, AT, message, content_hash(message), 1, number)
+    stored = StoredMessage(number, AT, message, content_hash(message), 1, number)
     return Record(stored._replace(is_local=False, envelope=Envelope(trust=Trust.UNVERIFIED)))
 
 

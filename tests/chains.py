@@ -6,21 +6,21 @@ Every version is composed, read back from its message and rebuilt from its recor
 from collections.abc import Iterable
 from datetime import datetime
 
-from brenner.protocol.messages import Message, Posted, content_hash, iso
+from brenner.protocol.messages import Message, PostedMessage, content_hash, iso
 from brenner.session.compiled_message import compose_compiled
-from brenner.session.compiler import Compiler, Proposal, propose, publication_of
+from brenner.session.compiler import Compiler, ProposedVersion, propose, publication_of
 from brenner.session.model import VersionRecord
-from brenner.session.rebuild import Candidate, Filed
-from brenner.session.versions import Chain, advance, candidate_of, replay
+from brenner.session.rebuild import CompiledCandidate, ThreadMessage
+from brenner.session.versions import VersionHistory, advance, candidate_of, replay
 from scenes import THREAD_ID
 
 OPERATOR = "Operator"
 
 
-def file(posted: Posted, origin: int | None = None) -> Filed:
+def file(posted: PostedMessage, origin: int | None = None) -> ThreadMessage:
     """A message as a store has it."""
     number = posted.id if origin is None else origin
-    return Filed(posted, content_hash(posted.message), number, posted.id)
+    return ThreadMessage(posted, content_hash(posted.message), number, posted.id)
 
 
 def compiler(at: datetime, name: str = OPERATOR) -> Compiler:
@@ -28,40 +28,44 @@ def compiler(at: datetime, name: str = OPERATOR) -> Compiler:
     return Compiler(name, iso(at.replace(microsecond=0)), OPERATOR)
 
 
-def chain_of(messages: Iterable[Filed]) -> Chain:
+def chain_of(messages: Iterable[ThreadMessage]) -> VersionHistory:
     """The chain of all these messages."""
     return replay(THREAD_ID, list(messages), OPERATOR)
 
 
-def compiled(chain: Chain, number: int, at: datetime) -> tuple[Filed, Proposal]:
+def compiled(
+    history: VersionHistory, number: int, at: datetime
+) -> tuple[ThreadMessage, ProposedVersion]:
     """The COMPILED message of the next version, stored."""
     who = compiler(at)
-    proposal = propose(chain, who)
-    message = compose_compiled(publication_of(chain, proposal, who, ("BlueLake",)))
-    return file(Posted(number, at, message)), proposal
+    proposal = propose(history, who)
+    message = compose_compiled(publication_of(history, proposal, who, ("BlueLake",)))
+    return file(PostedMessage(number, at, message)), proposal
 
 
-def candidate(filed: Filed) -> Candidate:
+def candidate(filed: ThreadMessage) -> CompiledCandidate:
     """A COMPILED message whose record can be read."""
     found = candidate_of(filed)
-    assert isinstance(found, Candidate), found
+    assert isinstance(found, CompiledCandidate), found
     return found
 
 
-def record_in(filed: Filed) -> VersionRecord:
+def record_in(filed: ThreadMessage) -> VersionRecord:
     """The record of a COMPILED message."""
     record = candidate(filed).record
     assert record
     return record
 
 
-def advanced(chain: Chain, news: list[Filed]) -> Chain:
+def advanced(history: VersionHistory, news: list[ThreadMessage]) -> VersionHistory:
     """The chain with what came in since."""
-    found = advance(chain, news)
+    found = advance(history, news)
     assert found is not None
     return found
 
 
-def foreign(number: int, at: datetime, subject: str, body: str, sender: str = "RedSky") -> Filed:
+def foreign(
+    number: int, at: datetime, subject: str, body: str, sender: str = "RedSky"
+) -> ThreadMessage:
     """A message that somebody else posted."""
-    return file(Posted(number, at, Message(THREAD_ID, sender, (OPERATOR,), subject, body)))
+    return file(PostedMessage(number, at, Message(THREAD_ID, sender, (OPERATOR,), subject, body)))

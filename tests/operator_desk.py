@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import brenner
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 
 SETTINGS = (
     *("AGENT_NAME", "BRENNER_STORE", "BRENNER_ROSTER", "BRENNER_ROSTER_MODE"),
@@ -15,9 +15,9 @@ SETTINGS = (
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """The operator in a new project."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
-    with brenner.open(str(tmp_path)) as desk:
-        yield desk
+    with brenner.open(str(tmp_path)) as workspace:
+        yield workspace

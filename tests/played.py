@@ -9,8 +9,8 @@ from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
-from brenner.services.compile import Compiled, CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.compile import CompileOptions, CompileResult, compile_thread
+from brenner.services.workspace import Workspace
 from golden.history import HERE, messages
 from mail_shell import Shell, store_of
 
@@ -22,7 +22,7 @@ class Played(NamedTuple):
 
     folder: Path
     thread_id: str
-    versions: tuple[Compiled, ...]
+    versions: tuple[CompileResult, ...]
 
 
 def play(name: str, folder: Path) -> Played:
@@ -36,8 +36,8 @@ def play(name: str, folder: Path) -> Played:
             post(folder, step["at"], sent[step["message"]])
             continue
         with _mailbox(folder, step["at"]) as mailbox:
-            desk = Desk(mailbox, Project(folder), OPERATOR)
-            versions.append(compile_thread(desk, thread_id, CompileOptions()))
+            workspace = Workspace(mailbox, Project(folder), OPERATOR)
+            versions.append(compile_thread(workspace, thread_id, CompileOptions()))
     return Played(folder, thread_id, tuple(versions))
 
 

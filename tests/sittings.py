@@ -10,7 +10,7 @@ from datetime import timedelta
 from brenner.artifact.state import Outcome
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.protocol.messages import Message
@@ -19,9 +19,9 @@ from brenner.services.version_store import filed
 from brenner.session.compiled_message import compose_compiled
 from brenner.session.compiler import propose, publication_of
 from brenner.session.model import Participant, SessionStatus
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import compose_dismissal, status_of
-from brenner.session.versions import Chain, replay
+from brenner.session.versions import VersionHistory, replay
 from chains import OPERATOR, compiler
 from mail.homes import Clock
 from scenes import ADD, EDIT, THREAD_ID
@@ -62,52 +62,54 @@ class Sitting:
         body: str,
         to: tuple[str, ...] = (),
         ack: bool | None = None,
-    ) -> Stored:
+    ) -> StoredMessage:
         """Any message; nobody named, it goes to the operator, or to all agents."""
         whom = to or (AGENTS if sender == OPERATOR else (OPERATOR,))
         text = f"{body}\n\n{self.prose}\n" if self.prose else body
         return self.post(Message(THREAD_ID, sender, whom, subject, text, ack))
 
-    def post(self, message: Message, reply_to: int | None = None) -> Stored:
+    def post(self, message: Message, reply_to: int | None = None) -> StoredMessage:
         """A message as it is."""
         self.clock.move(timedelta(minutes=1))
         return self.mailbox.send(message, reply_to=reply_to).stored
 
     def kickoff(
         self, *to: str, roster: Roster | None = ROSTER, words: str = "", ack: bool | None = None
-    ) -> Stored:
+    ) -> StoredMessage:
         """A kickoff to some of the agents, or all."""
         table = render_configuration(roster) if roster else ""
         body = f"# Fate\n\n{words}\n\n## Research Question\nWhat decides?\n\n{table}"
         return self.send(OPERATOR, "KICKOFF: Fate", body, to or AGENTS, ack=ack)
 
-    def again(self, stored: Stored, *to: str) -> Stored:
+    def again(self, stored: StoredMessage, *to: str) -> StoredMessage:
         """The same content once more."""
         return self.post(stored.message._replace(recipients=to or stored.message.recipients))
 
-    def ack(self, sender: str, number: int | None = None, status: str = "Received") -> Stored:
+    def ack(
+        self, sender: str, number: int | None = None, status: str = "Received"
+    ) -> StoredMessage:
         """An ACK that names a message, or none."""
         named = "" if number is None else f"## Message ID\n{number}\n\n"
         return self.send(sender, "ACK: x", f"# Acknowledgement\n\n{named}## Status\n{status}\n")
 
-    def delta(self, sender: str, *blocks: str, base: str = "") -> Stored:
+    def delta(self, sender: str, *blocks: str, base: str = "") -> StoredMessage:
         """A DELTA with these blocks."""
         stated = f"**Base Version**: {base}\n\n" if base else ""
         body = "\n".join([f"# Delta Contribution\n\n{stated}## Deltas\n", *blocks])
         return self.send(sender, "DELTA[opus]: x", body)
 
-    def compile(self, status: str = "active") -> Stored | None:
+    def compile(self, status: str = "active") -> StoredMessage | None:
         """The next version, if there is anything to compile, or the session is to be closed."""
         self.clock.move(timedelta(minutes=1))
-        chain, who = self.chain(), compiler(self.clock.now)
-        proposal = propose(chain, who, close=status == "closed")
+        history, who = self.history(), compiler(self.clock.now)
+        proposal = propose(history, who, close=status == "closed")
         applies = any(entry.state is Outcome.APPLIED for entry in proposal.ledger)
-        if chain.broken or not (applies or (status == "closed" and chain.versions)):
+        if history.broken or not (applies or (status == "closed" and history.versions)):
             return None
-        message = compose_compiled(publication_of(chain, proposal, who, AGENTS))
+        message = compose_compiled(publication_of(history, proposal, who, AGENTS))
         return self.mailbox.send(message).stored
 
-    def dismiss(self, stored: Stored, *blocks: int, sender: str = OPERATOR) -> Stored:
+    def dismiss(self, stored: StoredMessage, *blocks: int, sender: str = OPERATOR) -> StoredMessage:
         """Let refused blocks be."""
         blank = Message(THREAD_ID, sender, AGENTS, "", "")
         said = compose_dismissal(blank, stored.content_hash, stored.id, blocks, "")
@@ -115,17 +117,17 @@ class Sitting:
 
     # Looking
 
-    def messages(self) -> list[Filed]:
+    def messages(self) -> list[ThreadMessage]:
         """All of the thread."""
         return list(map(filed, self.mailbox.thread_arrivals(THREAD_ID, 0)))
 
-    def chain(self) -> Chain:
+    def history(self) -> VersionHistory:
         """Its versions."""
         return replay(THREAD_ID, self.messages(), OPERATOR)
 
     def status(self) -> SessionStatus:
         """Where it stands."""
-        return status_of(self.chain(), self.messages(), OPERATOR)
+        return status_of(self.history(), self.messages(), OPERATOR)
 
     def who(self, name: str) -> Participant:
         """One of the participants."""

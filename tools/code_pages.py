@@ -6,7 +6,7 @@ from pathlib import Path
 from brenner.diagnostics.catalogue import CATALOGUE, CHAPTERS
 from brenner.diagnostics.model import Code
 from brenner.markdown.escape import fenced
-from brenner.text import template_text, visible_lines
+from brenner.text import escape_control_lines, template_text
 
 PAGE = Path(__file__).parent.parent / "docs" / "codes.md"
 _LONGEST_EXAMPLE_LINE = 200
@@ -59,7 +59,7 @@ def _literal(text: str) -> str:
 
 
 def _example(text: str) -> str:
-    lines = visible_lines(text).split("\n")
+    lines = escape_control_lines(text).split("\n")
     cut = [
         line if len(line) <= _LONGEST_EXAMPLE_LINE else line[:_LONGEST_EXAMPLE_LINE] + "…"
         for line in lines

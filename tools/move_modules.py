@@ -159,9 +159,21 @@ def global_names(node: ast.AST, hidden: frozenset[str] = frozenset()) -> Iterato
         outside += [*node.decorator_list, *([node.returns] if node.returns else [])]
     for each in outside:
         yield from global_names(each, hidden)
+    fields = class_fields(node) if isinstance(node, ast.ClassDef) else ()
     for each in ast.iter_child_nodes(node):
         if each not in outside and not isinstance(each, ast.arguments):
-            yield from global_names(each, inside)
+            yield from (use for use in global_names(each, inside) if use not in fields)
+
+
+def class_fields(node: ast.ClassDef) -> list[ast.Name]:
+    """Return the names that the body of a class assigns: attributes, not names of the module."""
+    targets: list[ast.AST] = []
+    for each in node.body:
+        if isinstance(each, ast.AnnAssign):
+            targets.append(each.target)
+        elif isinstance(each, ast.Assign):
+            targets += each.targets
+    return [each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
 
 
 def string_annotations(tree: ast.AST) -> Iterator[ast.Constant]:

@@ -1,75 +1,101 @@
 """Brenner: a research group of AI coding agents and one operator, working by mail.
 
-This is the public surface: pure functions on frozen values, such values, and `open`, which alone
-meets the world. Each is imported when it is first asked for, so that `import brenner` costs
-nothing.
+The public interface: pure functions on frozen values, those values, and `open`, which alone reads
+files and the mailbox. A name is imported when it is first used, so that `import brenner` is cheap.
 """
 
-TYPE_CHECKING = False  # as `typing` has it; importing that costs as much as the interpreter
+TYPE_CHECKING = False  # `typing.TYPE_CHECKING`; importing `typing` costs as much as the interpreter
 if TYPE_CHECKING:
-    from brenner.artifact.diff import Diff, diff, summary
-    from brenner.artifact.format import ParsedArtifact
-    from brenner.artifact.merge.engine import Merge, merge
-    from brenner.artifact.model import Artifact, Item, Metadata
-    from brenner.artifact.parse import parse_artifact
-    from brenner.artifact.render import render_artifact
-    from brenner.artifact.serialize import artifact_json
-    from brenner.artifact.state import Change, Conflict, Entry, Source, State, empty_state
-    from brenner.diagnostics.catalogue import CATALOGUE, find_code
-    from brenner.diagnostics.model import (
-        BrennerError,
-        Code,
-        Diagnostic,
-        Refused,
-        Severity,
-        Summary,
-        Unavailable,
-    )
-    from brenner.lint.linter import LintReport, lint, lint_text
-    from brenner.mail.mailbox import Mailbox
-    from brenner.mail.model import Profile, Stored
-    from brenner.mail.search import Query, parse_query
-    from brenner.protocol.delta.parse import read_deltas, render_delta
-    from brenner.protocol.delta.schema import Delta, DeltaBlock, Operation
-    from brenner.protocol.messages import (
-        Message,
-        MessageFile,
-        Posted,
-        content_hash,
-        parse_message_file,
-        render_message_file,
-    )
-    from brenner.protocol.roster import (
-        Mode,
-        Role,
-        Roster,
-        RosterEntry,
-        RosterPreset,
-        validate_roster,
-        validate_roster_coverage,
-    )
-    from brenner.protocol.subjects import Subject, check_subject, compose_subject, parse_subject
-    from brenner.protocol.thread_ids import (
-        CrossReference,
-        ThreadKind,
-        check_thread_id,
-        classify_thread_id,
-        cross_reference,
-        generate_thread_id,
-        suggest_thread_id,
-    )
-    from brenner.protocol.validate import CheckedDelta, Report, check_message
-    from brenner.services.compile import Compiled, CompileOptions
-    from brenner.services.persist import PersistOptions
-    from brenner.services.send import Outcome, SendOptions
-    from brenner.services.start_session import Started, StartOptions
-    from brenner.services.versions import LoadedVersion, Verification
-    from brenner.services.workspace import Desk
-    from brenner.session.model import VersionRecord, read_record
+    from brenner.artifact.diff import Diff as Diff
+    from brenner.artifact.diff import diff as diff
+    from brenner.artifact.diff import summary as summary
+    from brenner.artifact.format import ParsedArtifact as ParsedArtifact
+    from brenner.artifact.merge.engine import Merge as Merge
+    from brenner.artifact.merge.engine import merge as merge
+    from brenner.artifact.model import Artifact as Artifact
+    from brenner.artifact.model import Item as Item
+    from brenner.artifact.model import Metadata as Metadata
+    from brenner.artifact.parse import parse_artifact as parse_artifact
+    from brenner.artifact.render import render_artifact as render_artifact
+    from brenner.artifact.serialize import artifact_json as artifact_json
+    from brenner.artifact.state import Change as Change
+    from brenner.artifact.state import Conflict as Conflict
+    from brenner.artifact.state import Entry as Entry
+    from brenner.artifact.state import Source as Source
+    from brenner.artifact.state import State as State
+    from brenner.artifact.state import empty_state as empty_state
+    from brenner.diagnostics.catalogue import CATALOGUE as CATALOGUE
+    from brenner.diagnostics.catalogue import find_code as find_code
+    from brenner.diagnostics.model import BrennerError as BrennerError
+    from brenner.diagnostics.model import Code as Code
+    from brenner.diagnostics.model import Diagnostic as Diagnostic
+    from brenner.diagnostics.model import RequestError as RequestError
+    from brenner.diagnostics.model import Severity as Severity
+    from brenner.diagnostics.model import Summary as Summary
+    from brenner.diagnostics.model import UnavailableError as UnavailableError
+    from brenner.lint.linter import LintReport as LintReport
+    from brenner.lint.linter import lint as lint
+    from brenner.lint.linter import lint_text as lint_text
+    from brenner.mail.mailbox import Mailbox as Mailbox
+    from brenner.mail.model import Profile as Profile
+    from brenner.mail.model import StoredMessage as StoredMessage
+    from brenner.mail.search import Query as Query
+    from brenner.mail.search import parse_query as parse_query
+    from brenner.protocol.delta.parse import read_deltas as read_deltas
+    from brenner.protocol.delta.parse import render_delta as render_delta
+    from brenner.protocol.delta.schema import Delta as Delta
+    from brenner.protocol.delta.schema import DeltaBlock as DeltaBlock
+    from brenner.protocol.delta.schema import Operation as Operation
+    from brenner.protocol.messages import Message as Message
+    from brenner.protocol.messages import MessageFile as MessageFile
+    from brenner.protocol.messages import PostedMessage as PostedMessage
+    from brenner.protocol.messages import content_hash as content_hash
+    from brenner.protocol.messages import parse_message_file as parse_message_file
+    from brenner.protocol.messages import render_message_file as render_message_file
+    from brenner.protocol.roster import Mode as Mode
+    from brenner.protocol.roster import Role as Role
+    from brenner.protocol.roster import Roster as Roster
+    from brenner.protocol.roster import RosterEntry as RosterEntry
+    from brenner.protocol.roster import RosterPreset as RosterPreset
+    from brenner.protocol.roster import validate_roster as validate_roster
+    from brenner.protocol.roster import validate_roster_coverage as validate_roster_coverage
+    from brenner.protocol.subjects import Subject as Subject
+    from brenner.protocol.subjects import check_subject as check_subject
+    from brenner.protocol.subjects import compose_subject as compose_subject
+    from brenner.protocol.subjects import parse_subject as parse_subject
+    from brenner.protocol.thread_ids import CrossReference as CrossReference
+    from brenner.protocol.thread_ids import ThreadKind as ThreadKind
+    from brenner.protocol.thread_ids import check_thread_id as check_thread_id
+    from brenner.protocol.thread_ids import classify_thread_id as classify_thread_id
+    from brenner.protocol.thread_ids import cross_reference as cross_reference
+    from brenner.protocol.thread_ids import generate_thread_id as generate_thread_id
+    from brenner.protocol.thread_ids import suggest_thread_id as suggest_thread_id
+    from brenner.protocol.validate import CheckedDelta as CheckedDelta
+    from brenner.protocol.validate import Report as Report
+    from brenner.protocol.validate import check_message as check_message
+    from brenner.services.compile import CompileOptions as CompileOptions
+    from brenner.services.compile import CompileResult as CompileResult
+    from brenner.services.persist import PersistOptions as PersistOptions
+    from brenner.services.send import Outcome as Outcome
+    from brenner.services.send import SendOptions as SendOptions
+    from brenner.services.start_session import Started as Started
+    from brenner.services.start_session import StartOptions as StartOptions
+    from brenner.services.versions import LoadedVersion as LoadedVersion
+    from brenner.services.versions import Verification as Verification
+    from brenner.services.workspace import Workspace as Workspace
+    from brenner.session.model import VersionRecord as VersionRecord
+    from brenner.session.model import read_record as read_record
+
+    Compiled = CompileResult
+    Desk = Workspace
+    Posted = PostedMessage
+    Refused = RequestError
+    Stored = StoredMessage
+    Unavailable = UnavailableError
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_MODULES = {
     "brenner.artifact.diff": (
         "Diff",
         "diff",
@@ -104,10 +130,10 @@ _HOMES = {
         "BrennerError",
         "Code",
         "Diagnostic",
-        "Refused",
+        "RequestError",
         "Severity",
         "Summary",
-        "Unavailable",
+        "UnavailableError",
     ),
     "brenner.lint.linter": (
         "LintReport",
@@ -117,7 +143,7 @@ _HOMES = {
     "brenner.mail.mailbox": ("Mailbox",),
     "brenner.mail.model": (
         "Profile",
-        "Stored",
+        "StoredMessage",
     ),
     "brenner.mail.search": (
         "Query",
@@ -135,7 +161,7 @@ _HOMES = {
     "brenner.protocol.messages": (
         "Message",
         "MessageFile",
-        "Posted",
+        "PostedMessage",
         "content_hash",
         "parse_message_file",
         "render_message_file",
@@ -171,7 +197,7 @@ _HOMES = {
     ),
     "brenner.services.compile": (
         "CompileOptions",
-        "Compiled",
+        "CompileResult",
     ),
     "brenner.services.persist": ("PersistOptions",),
     "brenner.services.send": (
@@ -186,116 +212,43 @@ _HOMES = {
         "LoadedVersion",
         "Verification",
     ),
-    "brenner.services.workspace": ("Desk",),
+    "brenner.services.workspace": ("Workspace",),
     "brenner.session.model": (
         "VersionRecord",
         "read_record",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_ALIASES = {  # names of 0.1.0
+    "Compiled": "CompileResult",
+    "Desk": "Workspace",
+    "Posted": "PostedMessage",
+    "Refused": "RequestError",
+    "Stored": "StoredMessage",
+    "Unavailable": "UnavailableError",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [
-    "CATALOGUE",
-    "Artifact",
-    "BrennerError",
-    "Change",
-    "CheckedDelta",
-    "Code",
-    "CompileOptions",
-    "Compiled",
-    "Conflict",
-    "CrossReference",
-    "Delta",
-    "DeltaBlock",
-    "Desk",
-    "Diagnostic",
-    "Diff",
-    "Entry",
-    "Item",
-    "LintReport",
-    "LoadedVersion",
-    "Mailbox",
-    "Merge",
-    "Message",
-    "MessageFile",
-    "Metadata",
-    "Mode",
-    "Operation",
-    "Outcome",
-    "ParsedArtifact",
-    "PersistOptions",
-    "Posted",
-    "Profile",
-    "Query",
-    "Refused",
-    "Report",
-    "Role",
-    "Roster",
-    "RosterEntry",
-    "RosterPreset",
-    "SendOptions",
-    "Severity",
-    "Source",
-    "StartOptions",
-    "Started",
-    "State",
-    "Stored",
-    "Subject",
-    "Summary",
-    "ThreadKind",
-    "Unavailable",
-    "Verification",
-    "VersionRecord",
-    "__version__",
-    "artifact_json",
-    "check_message",
-    "check_subject",
-    "check_thread_id",
-    "classify_thread_id",
-    "compose_subject",
-    "content_hash",
-    "cross_reference",
-    "diff",
-    "empty_state",
-    "find_code",
-    "generate_thread_id",
-    "lint",
-    "lint_text",
-    "merge",
-    "open",
-    "parse_artifact",
-    "parse_message_file",
-    "parse_query",
-    "parse_subject",
-    "read_deltas",
-    "read_record",
-    "render_artifact",
-    "render_delta",
-    "render_message_file",
-    "suggest_thread_id",
-    "summary",
-    "validate_roster",
-    "validate_roster_coverage",
-]
+__all__ = [*_MODULE_OF, *_ALIASES, "__version__", "open"]  # noqa: PLE0604
 
 
 def open(  # noqa: A001  (`brenner.open` is what one types)
     project: str | None = None, store: str | None = None, actor: str | None = None
-) -> "Desk":
-    """Sit down in a project: the one of that folder, or of the folder we are in.
+) -> "Workspace":
+    """Open the project of a folder: the given one, or the one of the current folder.
 
-    The mailbox is made where there is none. `actor` is who sends; the operator, if nobody is named.
+    Creates the mailbox if there is none. `actor` is the sender, the operator by default.
     """
-    from brenner.services.workspace import open_desk
+    from brenner.services.workspace import open_workspace
 
-    return open_desk(project, store, actor)
+    return open_workspace(project, store, actor)
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from its home."""
-    if name not in _HOME_OF:
+    """Import a public name from its module."""
+    real = _ALIASES.get(name, name)
+    if real not in _MODULE_OF:
         message = f"module 'brenner' has no attribute {name!r}"
         raise AttributeError(message)
-    from importlib import import_module  # only who asks for a name pays
+    from importlib import import_module  # paid on first use only
 
-    return getattr(import_module(_HOME_OF[name]), name)
+    return getattr(import_module(_MODULE_OF[real]), real)

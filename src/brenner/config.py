@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB, MOST_SENT_KIB_AT_LEAST
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.store_url import (
@@ -24,7 +24,7 @@ from brenner.store_url import (
     read_store,
     shown,
 )
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 # Where one may not look, os.path says no and pathlib raises.
 # ruff: noqa: PTH109, PTH110, PTH111, PTH112, PTH113, PTH117, PTH118
@@ -99,7 +99,7 @@ def find_project(
     project = look_at_project(explicit, environ, store)
     for found in project.diagnostics:
         if found.severity is ERROR:
-            raise Refused(found)
+            raise RequestError(found)
     return project
 
 
@@ -131,7 +131,7 @@ def store_address(project: Project) -> StoreAddress:
         address = read_store(store)
     except NoAddress as error:
         found = codes.UNKNOWN_STORE.at(url=shown(store), reason=str(error))
-        raise Refused(found) from None
+        raise RequestError(found) from None
     if isinstance(address, AgentMailAddress):
         return _filled_in(project, address)
     return address
@@ -144,13 +144,13 @@ def _filled_in(project: Project, address: AgentMailAddress) -> AgentMailAddress:
         read_store(f"agent-mail+{url}")
     except NoAddress as error:
         found = codes.UNKNOWN_STORE.at(url=shown(f"agent-mail+{url}"), reason=str(error))
-        raise Refused(found._replace(fix=_MEND_SURROUNDINGS)) from None
+        raise RequestError(found._replace(fix=_MEND_SURROUNDINGS)) from None
     key = address.project or str(project.folder)
     try:
         key.encode()
     except UnicodeEncodeError:
         reason = "the path of the project is not UTF-8; name a key of it with `?project=KEY`"
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=url, reason=reason)) from None
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=url, reason=reason)) from None
     return AgentMailAddress(url, key)
 
 
@@ -161,7 +161,7 @@ def store_file(project: Project, address: SqliteAddress) -> Path:
         str(file).encode()
     except UnicodeEncodeError:
         reason = "its path is not UTF-8, and SQLite knows no others"
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(file), reason=reason)) from None
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=str(file), reason=reason)) from None
     return file
 
 
@@ -180,13 +180,13 @@ def _here() -> str:
         return os.getcwd()
     except OSError:  # somebody removed it, or it is out of reach
         reason = "the current folder is not there any more"
-        raise Refused(codes.NO_SUCH_PROJECT.at(path=".", reason=reason)) from None
+        raise RequestError(codes.NO_SUCH_PROJECT.at(path=".", reason=reason)) from None
 
 
 def _asked_for(explicit: str) -> Project:
     if not os.path.isdir(explicit):
         reason = "it is not a folder" if os.path.exists(explicit) else "there is no such folder"
-        raise Refused(codes.NO_SUCH_PROJECT.at(path=explicit, reason=reason))
+        raise RequestError(codes.NO_SUCH_PROJECT.at(path=explicit, reason=reason))
     path = explicit if os.path.isabs(explicit) else os.path.join(_here(), explicit)
     return Project(Path(os.path.realpath(path)), folder_from="--project")
 
@@ -228,7 +228,7 @@ def _with_settings(project: Project, file: Path) -> Project:
             except ValueError as error:
                 found.append(_invalid(file, f"`{name}` must be {error}", lines.get(name)))
         elif name not in _READ_ELSEWHERE:
-            near = perhaps(nearest(name, (*_READERS, *_READ_ELSEWHERE)))
+            near = did_you_mean(closest(name, (*_READERS, *_READ_ELSEWHERE)))
             words = {"path": str(file), "name": name, "suggestion": near}
             found.append(codes.UNKNOWN_SETTING.at(lines.get(name), **words))
     return project._replace(diagnostics=tuple(found))
@@ -325,7 +325,7 @@ def _persist(project: Project, value: object) -> Project:
         raise ValueError(message)
     unknown = [name for name in value if name not in PersistSettings._fields]
     if unknown:
-        near = perhaps(nearest(str(unknown[0]), PersistSettings._fields))
+        near = did_you_mean(closest(str(unknown[0]), PersistSettings._fields))
         message = f"without `{unknown[0]}`.{near} Known are {', '.join(PersistSettings._fields)}"
         raise ValueError(message)
     every = value.get("every")

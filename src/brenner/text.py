@@ -14,7 +14,7 @@ from string import Formatter
 MOST_CHARACTERS = 240
 
 
-def visible(text: str, most: int = MOST_CHARACTERS) -> str:
+def escape_control(text: str, most: int = MOST_CHARACTERS) -> str:
     """The text on one line, cut to `most` characters, with hidden characters spelled out."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     if cut.isprintable():
@@ -22,9 +22,9 @@ def visible(text: str, most: int = MOST_CHARACTERS) -> str:
     return "".join(_spelled(character) for character in cut)
 
 
-def visible_lines(text: str) -> str:
+def escape_control_lines(text: str) -> str:
     """A text of several lines, whole, with hidden characters spelled out."""
-    return "\n".join(visible(line, len(line) + 1) for line in text.split("\n"))
+    return "\n".join(escape_control(line, len(line) + 1) for line in text.split("\n"))
 
 
 def _spelled(character: str) -> str:
@@ -44,7 +44,7 @@ _MOST_NAMES = 7
 
 def joined(names: Iterable[str]) -> str:
     """Names as in a sentence: `BlueLake, GreenDog and RedCreek`."""
-    shown = [visible(name) for name in names]
+    shown = [escape_control(name) for name in names]
     if len(shown) > _MOST_NAMES:
         shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
     *most, last = shown or [""]
@@ -58,12 +58,12 @@ def cut(text: str, most: int) -> str:
 
 def as_option(actor: str, operator: str) -> str:
     """What a command must say for somebody who is not the operator."""
-    return "" if actor == operator else f" --as {quote(visible(actor))}"
+    return "" if actor == operator else f" --as {quote(escape_control(actor))}"
 
 
 def thread_argument(thread_id: str) -> str:
     """A thread ID as one types it; one that begins with a hyphen is no option."""
-    return "-- " * thread_id.startswith("-") + quote(visible(thread_id, len(thread_id) + 1))
+    return "-- " * thread_id.startswith("-") + quote(escape_control(thread_id, len(thread_id) + 1))
 
 
 # A number with the word for what was counted.
@@ -88,7 +88,7 @@ _LONG_ENOUGH_FOR_A_SLIP = 5
 _NEGATIONS = ("un", "in", "non", "dis", "ir", "im")
 
 
-def nearest(word: str, known: Iterable[str], most_edits: int | None = None) -> str | None:
+def closest(word: str, known: Iterable[str], most_edits: int | None = None) -> str | None:
     """The one known word within `most_edits` edits of `word` (a third of its length by default).
 
     Case, hyphens, blanks and underscores do not count as edits. Two equally near words are no
@@ -113,13 +113,13 @@ def nearest(word: str, known: Iterable[str], most_edits: int | None = None) -> s
     return None if found is None or tied else found
 
 
-def surely(word: str, known: Iterable[str]) -> str | None:
+def closest_certain(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` is for certain: but for case and hyphens, or for one slip.
 
     A slip is forgiven only in words that are long enough to leave no doubt.
     """
     names = list(known)
-    return nearest(word, names, 0) or nearest(
+    return closest(word, names, 0) or closest(
         word, [name for name in names if len(name) >= _LONG_ENOUGH_FOR_A_SLIP], 1
     )
 
@@ -132,7 +132,7 @@ class Suggestion(str):
     meant: str | None
 
 
-def perhaps(word: str | None) -> Suggestion:
+def did_you_mean(word: str | None) -> Suggestion:
     """A suggestion for people and, as `meant`, for programs."""
     suggestion = Suggestion(f" Perhaps `{word}`." if word else "")
     suggestion.meant = word

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from brenner.diagnostics.model import ERROR
-from brenner.protocol.messages import Posted
+from brenner.protocol.messages import PostedMessage
 from brenner.services.acknowledge import RECEIVED, acknowledge
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss
@@ -30,7 +30,7 @@ _TEXTS = ("--focus", "--question", "--outputs")
 def _dismiss(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     message = scene.message(int(found["message"])).id
     block = int(found["block"]) if found["block"] else None
-    attempt(scene, found, outcome, lambda desk: dismiss(desk, THREAD_ID, message, block))
+    attempt(scene, found, outcome, lambda workspace: dismiss(workspace, THREAD_ID, message, block))
 
 
 def _round(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
@@ -53,7 +53,9 @@ def _round(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) ->
         reopen=reopen,
     )
     stopped = outcome if outcome.startswith("stopped ") else ""
-    done = attempt(scene, found, stopped, lambda desk: start_round(desk, THREAD_ID, options))
+    done = attempt(
+        scene, found, stopped, lambda workspace: start_round(workspace, THREAD_ID, options)
+    )
     if done is None:
         return
     scene.notes = scene.found = done.diagnostics
@@ -73,14 +75,14 @@ def _elsewhere(scene: SessionScene, found: Found, outcome: str, lines: Sequence[
     thread_id, number, who = found["thread"], int(found["number"]), found["who"]
     scene.clock.now = time_of(number)
     if who == "compile":
-        done = compile_thread(scene.desk(), thread_id, CompileOptions())
+        done = compile_thread(scene.workspace(), thread_id, CompileOptions())
         scene.result, scene.notes = done, done.notes
         assert f"v{done.version}" == (outcome or f"v{done.version}")
         assert done.message
         arrival = done.message.arrival
     else:
         (posted,) = steps({"thread": [[found["head"], *lines]]})
-        assert isinstance(posted, Posted)
+        assert isinstance(posted, PostedMessage)
         body = _SHORT.sub(thread_id, posted.message.body)
         message = posted.message._replace(thread_id=thread_id, body=body)
         arrival = scene.mailbox.send(message).stored.arrival

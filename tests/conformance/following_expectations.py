@@ -24,7 +24,7 @@ Found = re.Match[str]
 
 
 def _status(scene: SessionScene, line: Found) -> SessionStatus:
-    return load_status(scene.desk(), line.groupdict().get("thread") or THREAD_ID).status
+    return load_status(scene.workspace(), line.groupdict().get("thread") or THREAD_ID).status
 
 
 # Where a session stands
@@ -87,12 +87,12 @@ def _stopped(scene: SessionScene, line: Found) -> None:
 
 def _sessions(scene: SessionScene, line: Found) -> None:
     """All threads that are listed as sessions or conversations, in any order."""
-    assert sorted(overviews(scene.desk())) == sorted(listed(line["rest"]))
+    assert sorted(overviews(scene.workspace())) == sorted(listed(line["rest"]))
 
 
 def _list(scene: SessionScene, line: Found) -> None:
     """The order in which a list of sessions shows them."""
-    listing = overviews(scene.desk()).values()
+    listing = overviews(scene.workspace()).values()
     now = scene.clock.now + timedelta(minutes=1)
     deadline = scene.project.ack_deadline
     found = sorted(listing, key=lambda each: urgent_first(each, now, deadline))
@@ -120,7 +120,7 @@ def _table(scene: SessionScene, line: Found) -> None:
 
 def _routed(scene: SessionScene, line: Found) -> Route:
     """What is said of a message in the moment in which it comes in."""
-    return Threads(scene.desk()).take(scene.message(int(line["number"]))).route
+    return Threads(scene.workspace()).take(scene.message(int(line["number"]))).route
 
 
 def _route(scene: SessionScene, line: Found) -> None:
@@ -144,14 +144,14 @@ def _route_words(scene: SessionScene, line: Found) -> None:
 
 def _refs(scene: SessionScene, line: Found) -> None:
     """`refs: UNKNOWN_REFERENCED_SESSION of THREAD`: what the check finds, and in which session."""
-    found = check_references(scene.desk()).found
+    found = check_references(scene.workspace()).found
     shown = [f"{each.id} of {session.session}" for session in found for each in session.violations]
     assert sorted(shown) == sorted(listed(line["rest"]))
 
 
 def _followed(scene: SessionScene, line: Found) -> Followed:
     asked = Asked(line["thread"], line["item"])
-    return follow(scene.desk(), asked, lambda *_: None)
+    return follow(scene.workspace(), asked, lambda *_: None)
 
 
 def _reached(scene: SessionScene, line: Found) -> None:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from brenner.mail.model import Debt, InboxFilter, Received, Stored
+from brenner.mail.model import InboxFilter, PendingAck, Received, StoredMessage
 from brenner.protocol.message_types import wants_ack
 from brenner.services.blame import CheckedMessage, check_thread
 from conformance.mail_scene import Scene
@@ -27,7 +27,7 @@ def _debts_in(text: str) -> list[str]:
     return [] if text == "nothing" else re.split(r", (?![^(]*\))", text)
 
 
-def _debt(scene: Scene, debt: Debt) -> str:
+def _debt(scene: Scene, debt: PendingAck) -> str:
     copies = f" ({debt.times_sent} copies, last {scene.number_of(debt.last.id)})"
     return f"{debt.debtor} {scene.number_of(debt.first.id)}{copies if debt.times_sent > 1 else ''}"
 
@@ -75,7 +75,7 @@ def _message(scene: Scene, line: Match) -> None:
         assert _is(scene, stored, part), f"{part}: {stored}"
 
 
-def _is(scene: Scene, stored: Stored, part: str) -> bool:
+def _is(scene: Scene, stored: StoredMessage, part: str) -> bool:
     """Whether it is true of the message that, for instance, it is `from BlueLake`."""
     if part in _FLAGS:
         return _FLAGS[part](stored)
@@ -96,17 +96,17 @@ def _numbers(scene: Scene, ids: tuple[int, ...]) -> str:
     return ", ".join(str(scene.number_of(each)) for each in ids) or "nothing"
 
 
-def _time(scene: Scene, stored: Stored) -> str:
+def _time(scene: Scene, stored: StoredMessage) -> str:
     return f"+{(stored.at - scene.start).total_seconds() / 3600:g}h"
 
 
-_FLAGS: dict[str, Callable[[Stored], bool]] = {
+_FLAGS: dict[str, Callable[[StoredMessage], bool]] = {
     "local": lambda stored: stored.is_local,
     "imported": lambda stored: not stored.is_local,
     "asks for an ACK": lambda stored: wants_ack(stored.message),
     "asks for no ACK": lambda stored: not wants_ack(stored.message),
 }
-_PARTS: dict[str, Callable[[Scene, Stored], str]] = {
+_PARTS: dict[str, Callable[[Scene, StoredMessage], str]] = {
     "from": lambda _, stored: stored.message.sender,
     "to": lambda _, stored: ", ".join(sorted(stored.message.recipients)),
     "type": lambda _, stored: str(stored.type),

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import Ability
-from brenner.mail.model import Restored, Sent, Stored
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import Restored, Sent, StoredMessage
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.validate import check_message
@@ -92,14 +92,14 @@ def _send(scene: Scene, given: Letter, wanted: Expected) -> None:
     sent = _sent(scene, given.text, options, wanted)
     if sent:
         assert scene.comparable(sent.stored.message) == scene.comparable(given.message)
-        assert sent.stored.reply_to == reply_to or not scene.can(Ability.REPLY_LINKS)
+        assert sent.stored.reply_to == reply_to or not scene.can(Capability.REPLY_LINKS)
 
 
 def _sent(scene: Scene, text: str, options: SendOptions, wanted: Expected) -> Sent | None:
     before, position = scene.snapshot(), scene.mailbox.position()
     try:
         outcome = send_text(scene.mailbox, text, options)
-    except Refused as refused:
+    except RequestError as refused:
         scene.found, scene.corrected, sent = (refused.diagnostic,), None, None
     else:
         scene.found, scene.corrected = outcome.report.violations, outcome.report.corrected
@@ -120,7 +120,7 @@ def _check_sent(scene: Scene, sent: Sent, position: int, wanted: Expected) -> No
     assert sent.is_new == (wanted.same is None)
     assert sent.stored.arrival == (wanted.same or position + 1)
     assert scene.mailbox.position() == position + sent.is_new
-    if sent.is_new and scene.can(Ability.OUR_CLOCK):
+    if sent.is_new and scene.can(Capability.OUR_CLOCK):
         assert sent.stored.at == scene.clock.now
 
 
@@ -158,7 +158,7 @@ def _acknowledge(scene: Scene, line: re.Match[str], outcome: str) -> None:
     scene.found, sent = (), None
     try:
         sent = acknowledge(scene.mailbox, line["name"], message_id, status, notes)
-    except Refused as refused:
+    except RequestError as refused:
         scene.found = (refused.diagnostic,)
     assert tuple(each.id for each in scene.found) == wanted.codes
     assert (sent is None) == wanted.is_refused
@@ -190,7 +190,7 @@ def _check_new(scene: Scene, sent: tuple[Sent, ...], outcome: str) -> None:
     assert all(each.is_new and each.stored.at == scene.clock.now for each in sent)
 
 
-def _check_composed(messages: Iterable[Stored]) -> None:
+def _check_composed(messages: Iterable[StoredMessage]) -> None:
     """What we compose passes our own check, and holds nothing that a terminal would obey."""
     for stored in messages:
         report = check_message(render_message_file(stored.message))

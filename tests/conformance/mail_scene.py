@@ -11,8 +11,8 @@ from typing import Any, Self
 
 from brenner.config import Project, find_project
 from brenner.diagnostics.model import Diagnostic
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, in_thread_order
 from brenner.services.acknowledge import Pending, pending
@@ -38,7 +38,7 @@ class Scene:
         self.project = _project(case, folder)
         self._case, self._home = case, home
         self._stores: dict[str, Mailbox] = {}
-        self._seen: dict[str, tuple[Stored, ...]] = {}
+        self._seen: dict[str, tuple[StoredMessage, ...]] = {}
         self.store(self.here)
 
     def __enter__(self) -> Self:
@@ -59,7 +59,7 @@ class Scene:
         """Whether every look costs time, so that one looks only where it matters."""
         return self._home in AGENT_MAILS
 
-    def can(self, ability: Ability) -> bool:
+    def can(self, ability: Capability) -> bool:
         """Whether the home of this scene is able to."""
         return ability not in self._home.lacks
 
@@ -68,7 +68,7 @@ class Scene:
         may have filled in, and, where a home does not keep that, the order of recipients.
         """
         names = message.recipients
-        if not self.can(Ability.RECIPIENT_ORDER):
+        if not self.can(Capability.RECIPIENT_ORDER):
             names = tuple(sorted(names))
         return message._replace(recipients=names, ack_required=None)
 
@@ -94,7 +94,7 @@ class Scene:
         arrived = self.store(store or self.here).arrivals(number - 1, 1)
         return arrived[0].id if arrived else _NO_SUCH_ID + number
 
-    def message(self, number: int) -> Stored:
+    def message(self, number: int) -> StoredMessage:
         """The message of that number."""
         return self.mailbox.message(self.id_of(number))
 
@@ -150,7 +150,7 @@ class Scene:
                 assert list(mailbox.thread(thread_id).messages) == ordered
 
 
-def canonical_hash(stored: Stored) -> str:
+def canonical_hash(stored: StoredMessage) -> str:
     """The content hash by the ruling's words; the cases hold two that were made without us."""
     message = stored.message
     parts = [message.thread_id, message.sender, message.subject, message.body]

@@ -17,7 +17,7 @@ import click
 
 from brenner.cli.roster import roster_options
 from brenner.config import find_project
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.markdown.blocks import blocks
 from brenner.protocol.roster import (
     PresetEntry,
@@ -167,7 +167,7 @@ def _sources(case: Case, folder: Path) -> Sequence[Diagnostic]:
     try:
         project = find_project(str(folder), environment)
         resolved = resolve_roster(project, environment, wish)
-    except Refused as refused:
+    except RequestError as refused:
         return [refused.diagnostic]
     _compare_resolved(case, resolved)
     return resolved.diagnostics

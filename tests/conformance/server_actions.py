@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from conformance.between import Reply
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter
 from conformance.server_scene import ServerScene
@@ -56,10 +56,10 @@ def _compile_before(scene: ServerScene, found: Found, lines: Sequence[str]) -> N
     """When the next version is on its way, somebody compiles first, and perhaps writes, too."""
 
     def first() -> None:
-        with _past_the_door(scene, found["who"]) as desk:
-            assert compile_thread(desk, THREAD_ID, CompileOptions()).message
+        with _past_the_door(scene, found["who"]) as workspace:
+            assert compile_thread(workspace, THREAD_ID, CompileOptions()).message
             if lines:
-                desk.mailbox.send(scene.addressed(written(list(lines)).message))
+                workspace.mailbox.send(scene.addressed(written(list(lines)).message))
 
     scene.agent_mail.between.before[_VERSION] = first
 
@@ -70,14 +70,14 @@ def _come_before(scene: ServerScene, found: Found, _: Sequence[str]) -> None:
     message = scene.store("elsewhere").message(message_id).message
 
     def first() -> None:
-        with _past_the_door(scene, message.sender) as desk:
-            desk.mailbox.send(message)
+        with _past_the_door(scene, message.sender) as workspace:
+            workspace.mailbox.send(message)
 
     scene.agent_mail.between.before[_VERSION] = first
 
 
-def _past_the_door(scene: ServerScene, actor: str) -> Desk:
-    return desk_in(scene.project_of("home"), actor, create=False)
+def _past_the_door(scene: ServerScene, actor: str) -> Workspace:
+    return workspace_in(scene.project_of("home"), actor, create=False)
 
 
 # Other programs

@@ -21,7 +21,7 @@ from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
 from brenner.services.identity import renew
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, start_session
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail.homes import Home, Place
 
 Case = dict[str, Any]
@@ -63,7 +63,7 @@ class _Scene:
 
     def __init__(self, place: Place, folder: Path, *, is_strict: bool) -> None:
         self._place = place
-        self._desk = Desk(place.mailbox, Project(folder), OPERATOR)
+        self._desk = Workspace(place.mailbox, Project(folder), OPERATOR)
         self._caller = Caller(Bindings(), Fetched(), is_strict=is_strict)
         self._tools = {tool.name: tool for tool in OFFERS.tools}
         self._kept: dict[str, object] = {"PROJECT": str(folder)}

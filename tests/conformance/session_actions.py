@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 
 from brenner.cli.main import run
-from brenner.mail.model import Restored, Stored
+from brenner.mail.model import Restored, StoredMessage
 from brenner.protocol.messages import Message, parse_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.archive import ImportOptions, export_archive, import_archive
@@ -67,7 +67,7 @@ def _go(scene: SessionScene, found: Found, _: str, __: Sequence[str]) -> None:
 def _import(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     archive = io.BytesIO(b"".join(export_archive(scene.other, "jsonl")))
     accepts = found["accepting"] is not None
-    options = ImportOptions("the store", scene.desk().project.operator, accepts)
+    options = ImportOptions("the store", scene.workspace().project.operator, accepts)
     restored = import_archive(scene.mailbox, archive, "jsonl", "mail.jsonl", options)
     if not isinstance(restored, Restored):
         assert outcome == f"stopped {' '.join(each.id for each in restored)}"
@@ -96,16 +96,16 @@ def _meanwhile(scene: SessionScene, found: Found, _: str, lines: Sequence[str]) 
     """What happens while the next version is on its way: somebody writes, or compiles, too."""
     number, who = int(found["number"]), found["who"]
     if found["compiles"]:
-        desk = scene.desk(who)
+        workspace = scene.workspace(who)
         scene.meanwhile.append(
-            lambda: _arrived(compile_thread(desk, THREAD_ID, CompileOptions()).message, number)
+            lambda: _arrived(compile_thread(workspace, THREAD_ID, CompileOptions()).message, number)
         )
     else:
         message = written([f"{number} {who}{found['subject'] or ''}", *lines]).message
         scene.meanwhile.append(lambda: _store(scene, number, message))
 
 
-def _arrived(stored: Stored | None, number: int) -> None:
+def _arrived(stored: StoredMessage | None, number: int) -> None:
     assert stored
     assert stored.arrival == number, "messages are numbered as they arrive"
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from typing import Any
 
-from brenner.diagnostics.model import ERROR, BrennerError, Unavailable
-from brenner.mail.mailbox import Ability
-from brenner.mail.model import Stored
+from brenner.diagnostics.model import ERROR, BrennerError, UnavailableError
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.validate import check_message
-from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
 from brenner.services.start_session import Started, StartOptions, start_session
@@ -43,8 +43,10 @@ def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
     wanted = PersistOptions(**persist) if chosen.pop("persist", False) else None
     assert wanted or not persist, "what is not persisted is not committed"
     options = CompileOptions(close=found["what"] == "complete", persist=wanted, **chosen)
-    done = attempt(scene, found, outcome, lambda desk: compile_thread(desk, THREAD_ID, options))
-    if not isinstance(done, Compiled):
+    done = attempt(
+        scene, found, outcome, lambda workspace: compile_thread(workspace, THREAD_ID, options)
+    )
+    if not isinstance(done, CompileResult):
         return
     scene.result, scene.notes = done, done.notes
     assert _ended(done) == (outcome or f"v{done.version}"), done
@@ -54,19 +56,19 @@ def compile_(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) 
         _check_published(scene, done, done.message)
 
 
-def _ended(done: Compiled) -> str:
+def _ended(done: CompileResult) -> str:
     words = {Status.PUBLISHED: f"v{done.version}", Status.DRY_RUN: f"dry run v{done.version}"}
     return words.get(done.status, "nothing" if done.status is Status.NOTHING else "refused")
 
 
 def adopt(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
-    done = attempt(scene, found, outcome, lambda desk: adopt_thread(desk, THREAD_ID))
+    done = attempt(scene, found, outcome, lambda workspace: adopt_thread(workspace, THREAD_ID))
     assert done is None or f"v{done.version}" == outcome
 
 
 def void(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> None:
     number = int(found["version"])
-    attempt(scene, found, outcome, lambda desk: void_version(desk, THREAD_ID, number, ""))
+    attempt(scene, found, outcome, lambda workspace: void_version(workspace, THREAD_ID, number, ""))
 
 
 def attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[Any], Any]) -> Any:
@@ -81,7 +83,7 @@ def attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[Any
     error: BrennerError | None = None
     try:
         done = work(scene.desk_overtaken(found.groupdict().get("actor")))
-        error = done.failed if isinstance(done, Compiled) else None
+        error = done.failed if isinstance(done, CompileResult) else None
     except BrennerError as raised:
         error = raised
     if error:
@@ -97,11 +99,11 @@ def attempt(scene: SessionScene, found: Found, outcome: str, work: Callable[[Any
 
 
 def _stopped(error: BrennerError) -> str:
-    kind = "unavailable" if isinstance(error, Unavailable) else "stopped"
+    kind = "unavailable" if isinstance(error, UnavailableError) else "stopped"
     return f"{kind} {error.diagnostic.id}"
 
 
-def _check_composed(messages: Iterable[Stored]) -> None:
+def _check_composed(messages: Iterable[StoredMessage]) -> None:
     """What we compose passes our own check, and holds nothing that a terminal would obey."""
     for stored in messages:
         report = check_message(render_message_file(stored.message))
@@ -110,7 +112,7 @@ def _check_composed(messages: Iterable[Stored]) -> None:
         assert stored.message.subject.isprintable()
 
 
-def _check_published(scene: SessionScene, done: Compiled, stored: Stored) -> None:
+def _check_published(scene: SessionScene, done: CompileResult, stored: StoredMessage) -> None:
     """All places in a version agree: subject, body, front matter, record, bytes."""
     body, number = stored.message.body, done.version
     text = record_of(stored)
@@ -157,10 +159,10 @@ def start(scene: SessionScene, found: Found, outcome: str, _: Sequence[str]) -> 
         thread_id=None if said["--thread-id"] == "new" else said["--thread-id"],
         dry_run=is_dry,
         today=date(2025, 12, 30),
-        register=not scene.can(Ability.OWN_NAMES),
+        register=not scene.can(Capability.OWN_NAMES),
     )
     before = outcome and scene.snapshot()
-    done = attempt(scene, found, outcome, lambda desk: start_session(desk, options))
+    done = attempt(scene, found, outcome, lambda workspace: start_session(workspace, options))
     scene.notes = scene.found = done.diagnostics
     assert not done.failed
     errors = [each.id for each in done.diagnostics if each.severity is ERROR]

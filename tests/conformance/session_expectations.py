@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from brenner.artifact.model import Artifact
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import MOST_SUBJECT_CHARACTERS
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import iso
-from brenner.services.compile import Compiled
+from brenner.services.compile import CompileResult
 from brenner.services.versions import history, verify
 from conformance.mail_shorthand import THREAD_ID, listed
 from conformance.session_scene import SessionScene, record_of, sections
@@ -22,7 +22,7 @@ Found = re.Match[str]
 # The last compile
 
 
-def _result(scene: SessionScene) -> Compiled:
+def _result(scene: SessionScene) -> CompileResult:
     assert scene.result, "nothing was compiled"
     return scene.result
 
@@ -69,18 +69,18 @@ def _of(scene: SessionScene, found: Iterable[Diagnostic]) -> list[str]:
 
 
 def _versions(scene: SessionScene, line: Found) -> None:
-    found = history(scene.desk(), THREAD_ID).versions
+    found = history(scene.workspace(), THREAD_ID).versions
     assert [f"{each.number} by {each.message.arrival}" for each in found] == listed(line["rest"])
 
 
 def _others(scene: SessionScene, line: Found) -> None:
-    found = history(scene.desk(), THREAD_ID).others
+    found = history(scene.workspace(), THREAD_ID).others
     assert sorted(_of(scene, found)) == sorted(listed(line["rest"]))
 
 
 def _verify(scene: SessionScene, line: Found) -> None:
     archive = scene.folder / line["path"] if line["path"] else None
-    done = verify(scene.desk(), THREAD_ID, archive)
+    done = verify(scene.workspace(), THREAD_ID, archive)
     found = [f"{each.number} {'ok' if each.ok else 'differs'}" for each in done.versions]
     assert found == listed(line["rest"])
     assert done.ok == all(each.ok for each in done.versions)
@@ -91,7 +91,7 @@ def _latest(scene: SessionScene, line: Found) -> None:
     number = int(line["version"]) if line["version"] else None
     try:
         loaded = scene.version(number)
-    except Refused as refused:
+    except RequestError as refused:
         scene.found = (refused.diagnostic,)
         seen = f"refused {refused.diagnostic.id}"
     else:
@@ -220,7 +220,7 @@ def _differ(scene: SessionScene, line: Found) -> None:
     assert len({_without_roster(each) for each in messages}) == len(messages)
 
 
-def _without_roster(stored: Stored) -> str:
+def _without_roster(stored: StoredMessage) -> str:
     parts = sections(stored.message.body)
     return "".join(text for name, text in parts if name != "Session Configuration")
 
@@ -265,7 +265,7 @@ def _file_has(scene: SessionScene, line: Found) -> None:
 
 
 def _persistence(scene: SessionScene, line: Found) -> None:
-    found = history(scene.desk(), THREAD_ID).versions
+    found = history(scene.workspace(), THREAD_ID).versions
     states = {each.number: each.persistence.status for each in found}
     assert states[int(line["version"])] == line["rest"]
 

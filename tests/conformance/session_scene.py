@@ -11,12 +11,12 @@ from typing import Any, cast
 from brenner.config import find_project
 from brenner.diagnostics.model import Diagnostic
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Sent, Stored
+from brenner.mail.model import Profile, Sent, StoredMessage
 from brenner.persist.artifact_file import with_message_id
 from brenner.protocol.messages import Message
-from brenner.services.compile import Compiled
+from brenner.services.compile import CompileResult
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import filled
@@ -52,7 +52,7 @@ class Overtaken:
 class SessionScene(Scene):
     """A mail scene in a project; the outcome of the last step is kept for what is asked of it."""
 
-    result: Compiled | None = None
+    result: CompileResult | None = None
     notes: tuple[Diagnostic, ...] = ()
     said = ""  # by the last command
     _operator = "Operator"
@@ -94,20 +94,20 @@ class SessionScene(Scene):
         for mailbox in self._stores.values():  # as a command would open them from now on
             mailbox.operator = self._operator
 
-    def desk(self, actor: str | None = None) -> Desk:
+    def workspace(self, actor: str | None = None) -> Workspace:
         """Where the operator sits, or somebody else."""
-        return Desk(self.mailbox, self.project, actor or self.project.operator)
+        return Workspace(self.mailbox, self.project, actor or self.project.operator)
 
-    def desk_overtaken(self, actor: str | None) -> Desk:
+    def desk_overtaken(self, actor: str | None) -> Workspace:
         """The same; what is to happen meanwhile happens when a version is on its way from there."""
         mailbox = Overtaken(self.mailbox, self.meanwhile)
-        return self.desk(actor)._replace(mailbox=cast("Mailbox", mailbox))
+        return self.workspace(actor)._replace(mailbox=cast("Mailbox", mailbox))
 
     def version(self, number: int | None) -> LoadedVersion:
         """A version, or the latest artifact; loaded once, as long as nothing happens."""
         key = (self.here, self.mailbox.position(), self.file, number)
         if key not in self._loaded:
-            self._loaded[key] = load_version(self.desk(), Target(THREAD_ID, number))
+            self._loaded[key] = load_version(self.workspace(), Target(THREAD_ID, number))
         return self._loaded[key]
 
     def filled(self, step: Step) -> Step:
@@ -236,7 +236,7 @@ def _walk(body: str) -> Iterator[tuple[str, str | None, str]]:
     assert not fence, "a fence is never closed"
 
 
-def record_of(stored: Stored) -> str:
+def record_of(stored: StoredMessage) -> str:
     """The text of the one record in a COMPILED message."""
     (text,) = [each for _, info, each in fences(stored.message.body) if info == "brenner-record"]
     return text.removesuffix("\n")

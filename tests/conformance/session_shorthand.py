@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from brenner.mail.model import Stored
-from brenner.protocol.messages import Message, Posted
+from brenner.mail.model import StoredMessage
+from brenner.protocol.messages import Message, PostedMessage
 from conformance.mail_shorthand import THREAD_ID
 from conformance.message_files import message_text, valid_artifact
 from conformance.thread_shorthand import SHORTHANDS, SNIPPETS, steps
@@ -81,18 +81,18 @@ def time_of(number: int, at: str | None = None) -> datetime:
     return datetime.fromisoformat(f"{_FIRST.date()}T{at}").replace(tzinfo=UTC)
 
 
-def written(step: list[str]) -> Posted:
+def written(step: list[str]) -> PostedMessage:
     """The message of a step, with its number and its time."""
     head, *lines = step
     if found := _BY_HAND.fullmatch(head):
         body = "\n".join([*lines, ""])
         message = Message(THREAD_ID, found["sender"], ("Operator",), found["subject"], body)
         number = int(found["number"])
-        return Posted(number, time_of(number), message)
+        return PostedMessage(number, time_of(number), message)
     sender = head.split()[1]
     known = sender if sender in SHORTHANDS else "Dan"
     (posted,) = steps({"thread": [[head.replace(sender, known, 1), *lines]]})
-    assert isinstance(posted, Posted)
+    assert isinstance(posted, PostedMessage)
     body = posted.message.body.replace(SHORT_THREAD_ID, THREAD_ID)
     message = posted.message._replace(thread_id=THREAD_ID, sender=sender, body=body)
     return posted._replace(message=message)
@@ -109,7 +109,9 @@ def foreign_version(sender: str, version: int) -> Message:
     return Message(THREAD_ID, sender, ("Operator",), subject, body)
 
 
-def reposted(stored: Stored, sender: str, version: str | None, changes: Iterable[str]) -> Message:
+def reposted(
+    stored: StoredMessage, sender: str, version: str | None, changes: Iterable[str]
+) -> Message:
     """A COMPILED message once more, by somebody else, perhaps as the version after it, with some of
     its text changed: `old → new`. The hash of the artifact is right, whatever becomes of it.
     """
@@ -123,7 +125,7 @@ def reposted(stored: Stored, sender: str, version: str | None, changes: Iterable
     return message._replace(body=_rehashed(message.body)) if version else message
 
 
-def _as_version(stored: Stored, message: Message, version: int) -> Message:
+def _as_version(stored: StoredMessage, message: Message, version: int) -> Message:
     """The same as the version after it: number and base are right, and nothing new was read."""
     before, text, after = _around_record(message.body)
     record = json.loads(text)

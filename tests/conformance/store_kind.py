@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from brenner.config import Project, find_project, store_address, store_file
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.open import store_of
 from brenner.store_url import AgentMailAddress, PostgresAddress, SqliteAddress, StoreAddress
 
@@ -28,7 +28,7 @@ def check_store(case: Case, folder: Path) -> None:
     try:
         project = find_project(str(folder), case.get("environment", {}), case.get("flag"))
         address = store_address(project)
-    except Refused as refused:
+    except RequestError as refused:
         found = refused.diagnostic
     else:
         _compare(case, project, address)

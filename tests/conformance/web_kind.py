@@ -21,7 +21,7 @@ from brenner.server.settings import ServeSettings
 from brenner.services.identity import renew
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, start_session
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from conformance.serving_kind import at, text_of
 from mail.homes import Home, Place
 from serving.running import inside
@@ -63,7 +63,7 @@ class _Scene:
     def __init__(self, place: Place, folder: Path, stack: ExitStack, *, is_lab: bool) -> None:
         self._mailbox, self._folder = place.mailbox, folder
         project = find_project(str(folder), {})
-        self._desk = Desk(place.mailbox, project, OPERATOR)
+        self._desk = Workspace(place.mailbox, project, OPERATOR)
         place.mailbox.register(Profile(OPERATOR))
         self._secret = renew(place.mailbox, OPERATOR)
         self._server = stack.enter_context(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.store_url import PostgresAddress, SqliteAddress, StoreAddress
 from mail.homes import (
     AGENT_MAIL,
@@ -48,25 +48,25 @@ ON_BRENNER_SERVER = (
 )
 _CHOSEN = {AGENT_MAIL.name: ON_AGENT_MAIL, BRENNER_SERVER.name: ON_BRENNER_SERVER}
 # Steps that ask for something which not every home can do
-_NEEDS: tuple[tuple[re.Pattern[str], Ability], ...] = (
-    (re.compile(r"[+-]\d+[dhms]\b"), Ability.OUR_CLOCK),
-    (re.compile(r"due: "), Ability.OUR_CLOCK),
-    (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Ability.OUR_CLOCK),
-    (re.compile(r".*\b(?:created|updated|compiled)_at "), Ability.OUR_CLOCK),
-    (re.compile(r"overdue in .* after "), Ability.OUR_CLOCK),
-    (re.compile(r".* \([^)]*\bkey \S"), Ability.KEYS),
-    (re.compile(r".* \([^)]*\bafter \d"), Ability.EXACT_POSITIONS),
-    (re.compile(r".* \([^)]*\breply to \d"), Ability.REPLY_LINKS),
-    (re.compile(r"message \d+ is: .*\banswers \d"), Ability.REPLY_LINKS),
-    (re.compile(r"\S+ (?:un)?reads \d"), Ability.READ_MARKS),
-    (re.compile(r"inbox of .*\b(?:un)?read\b"), Ability.READ_MARKS),
-    (re.compile(r"elsewhere|import |take \d"), Ability.AS_THEY_WERE),
+_NEEDS: tuple[tuple[re.Pattern[str], Capability], ...] = (
+    (re.compile(r"[+-]\d+[dhms]\b"), Capability.OUR_CLOCK),
+    (re.compile(r"due: "), Capability.OUR_CLOCK),
+    (re.compile(r".*\bat (?:\+\d|\d\d:\d\d)"), Capability.OUR_CLOCK),
+    (re.compile(r".*\b(?:created|updated|compiled)_at "), Capability.OUR_CLOCK),
+    (re.compile(r"overdue in .* after "), Capability.OUR_CLOCK),
+    (re.compile(r".* \([^)]*\bkey \S"), Capability.KEYS),
+    (re.compile(r".* \([^)]*\bafter \d"), Capability.EXACT_POSITIONS),
+    (re.compile(r".* \([^)]*\breply to \d"), Capability.REPLY_LINKS),
+    (re.compile(r"message \d+ is: .*\banswers \d"), Capability.REPLY_LINKS),
+    (re.compile(r"\S+ (?:un)?reads \d"), Capability.READ_MARKS),
+    (re.compile(r"inbox of .*\b(?:un)?read\b"), Capability.READ_MARKS),
+    (re.compile(r"elsewhere|import |take \d"), Capability.AS_THEY_WERE),
 )
 
 
-def needs(case: Case) -> set[Ability]:
+def needs(case: Case) -> set[Capability]:
     """What a home must be able to do for this scene."""
-    said = {Ability(each) for each in case.get("needs", [])}
+    said = {Capability(each) for each in case.get("needs", [])}
     found = {need for line in _lines(case["scene"]) for shape, need in _NEEDS if shape.match(line)}
     return said | found
 

@@ -23,7 +23,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.server.app import site_of
 from brenner.server.middleware import LIVENESS
 from brenner.server.settings import ENDPOINTS, ServeSettings
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web.app import routes
 from program import brenner
@@ -160,8 +160,8 @@ def tools(folder: Path) -> str:
 
 def addresses() -> str:
     """Every address that the server answers at, with the lab and for guests, and how."""
-    desk = Desk(MemoryMailbox(), Project(Path("/nowhere")), "Operator")
-    site = site_of(desk, ServeSettings(is_lab=True, token="t" * 32))
+    workspace = Workspace(MemoryMailbox(), Project(Path("/nowhere")), "Operator")
+    site = site_of(workspace, ServeSettings(is_lab=True, token="t" * 32))
     served = [
         f"{' '.join(sorted(route.methods or ('any',)))} {route.path}"  # type: ignore[attr-defined]
         for route in routes(site)

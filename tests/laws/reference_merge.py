@@ -14,7 +14,7 @@ from brenner.protocol.body import find_section, normalised, sections, title
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import SECTIONS, Delta, DeltaBlock
 from brenner.protocol.grammar import VERSION
-from brenner.protocol.messages import Posted, in_thread_order, iso
+from brenner.protocol.messages import PostedMessage, in_thread_order, iso
 from brenner.protocol.subjects import parse_subject
 from laws.reference_fields import NOT_APPLICABLE, disagree, kill, write
 from laws.reference_ids import REFUSED, Meaning, translate
@@ -27,7 +27,7 @@ LEAST = {"H": 3, "P": 3, "T": 2, "A": 3, "C": 2}
 
 def replay(
     thread_id: str,
-    rounds: list[list[Posted]],
+    rounds: list[list[PostedMessage]],
     published: list[Compiled],
     roster: set[str] | None = None,
 ) -> Model:
@@ -51,7 +51,7 @@ def replay(
     return model
 
 
-def _note(model: Model, posted: Posted, role: str) -> None:
+def _note(model: Model, posted: PostedMessage, role: str) -> None:
     """Who contributed, and when last: a message of which at least one block was applied.
 
     Reading: a late message does not set the clock back.
@@ -74,7 +74,7 @@ def _warn(model: Model) -> None:
         model.warnings.add("NO_KICKOFF")
 
 
-def _kickoff(model: Model, posted: Posted, version: int) -> None:
+def _kickoff(model: Model, posted: PostedMessage, version: int) -> None:
     """R15: the first one with a question fills what is empty; a different question is told."""
     found = blocks(posted.message.body)
     asked, context = (
@@ -99,7 +99,7 @@ def _kickoff(model: Model, posted: Posted, version: int) -> None:
         model.warnings.add("QUESTION_DIFFERS")
 
 
-def _play(model: Model, posted: Posted, version: int, published: list[Compiled]) -> Model:
+def _play(model: Model, posted: PostedMessage, version: int, published: list[Compiled]) -> Model:
     """One DELTA message. What its blocks name may be added by a later block, so what becomes of
     the ADDs is guessed, the message is played, and where it came otherwise, played again.
     """

@@ -24,7 +24,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import Item
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, Stored, Trust
+from brenner.mail.model import Agent, Envelope, Importance, Record, Restored, StoredMessage, Trust
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.messages import Message, content_hash
 from brenner.services.archive import import_archive
@@ -73,7 +73,7 @@ def _records(draw: st.DrawFn) -> Record:
         body=draw(_texts),
         ack_required=draw(st.sampled_from([None, True, False])),
     )
-    stored = Stored(
+    stored = StoredMessage(
         id=draw(_ids),
         at=draw(_times),
         message=message,

@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.archive import ImportOptions, export_archive, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.sessions import load_status
-from brenner.services.version_store import load_chain, replay_chain
-from brenner.services.workspace import Desk
-from brenner.session.versions import Chain, unwatched
+from brenner.services.version_store import load_history, replay_chain
+from brenner.services.workspace import Workspace
+from brenner.session.versions import VersionHistory, unwatched
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
 
 pytestmark = pytest.mark.fuzz
@@ -66,50 +66,50 @@ class World:
         self.clock = Clock()
         self.desks = [self._desk(), self._desk()]
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> Workspace:
         mailbox = MemoryMailbox(self.clock)
         for name in ("Operator", ANN, BEA):
             mailbox.register(Profile(name))
         mailbox.operator = "Operator"
-        return Desk(mailbox, Project(Path("/nowhere")), "Operator")
+        return Workspace(mailbox, Project(Path("/nowhere")), "Operator")
 
     def take(self, step: Step) -> None:
         """Do it; what is refused changes nothing."""
-        desk = self.desks[step.place]
-        with suppress(Refused):
+        workspace = self.desks[step.place]
+        with suppress(RequestError):
             if step.kind == "add":
-                contribute(desk, (ANN, BEA)[step.number % 2], add(NAMES[step.number % 3]))
+                contribute(workspace, (ANN, BEA)[step.number % 2], add(NAMES[step.number % 3]))
             elif step.kind == "edit":
                 block = edit(f"H{step.number % 3 + 1}", claim=f"Claim {step.number}")
-                contribute(desk, ANN, block, base=f"v{step.number}" if step.number < 3 else "")
+                contribute(workspace, ANN, block, base=f"v{step.number}" if step.number < 3 else "")
             elif step.kind == "compile":
-                compile_thread(desk, THREAD, CompileOptions())
+                compile_thread(workspace, THREAD, CompileOptions())
             elif step.kind == "void":
-                chain = cached(desk)
-                number = chain.broken.number if chain.broken else chain.number
-                void_version(desk, THREAD, number, "It was a mistake.")
+                history = cached(workspace)
+                number = history.broken.number if history.broken else history.number
+                void_version(workspace, THREAD, number, "It was a mistake.")
             elif step.kind == "dismiss":
-                refused = load_status(desk, THREAD).status.refusals
-                dismiss(desk, THREAD, refused[0].message_id) if refused else None
+                refused = load_status(workspace, THREAD).status.refusals
+                dismiss(workspace, THREAD, refused[0].message_id) if refused else None
             elif step.kind == "jump":
                 jumps = (-9_000, -3_601, -3_600, -30, 3_600, 86_400)
                 self.clock.now += timedelta(seconds=jumps[step.number])
             elif step.kind == "rename":
                 self._rename(step.place, f"Operator{step.number}")
             else:
-                self._exchange(desk, self.desks[1 - step.place], accept=step.kind == "accept")
+                self._exchange(workspace, self.desks[1 - step.place], accept=step.kind == "accept")
 
     def _rename(self, place: int, name: str) -> None:
-        desk = self.desks[place]
-        before = view(replayed(desk)) if desk.mailbox.position() else None
-        desk.mailbox.register(Profile(name))
-        desk.mailbox.operator = name
-        renamed = desk._replace(project=desk.project._replace(operator=name), actor=name)
+        workspace = self.desks[place]
+        before = view(replayed(workspace)) if workspace.mailbox.position() else None
+        workspace.mailbox.register(Profile(name))
+        workspace.mailbox.operator = name
+        renamed = workspace._replace(project=workspace.project._replace(operator=name), actor=name)
         self.desks[place] = renamed
         if before:
             assert view(replayed(renamed)) == before
 
-    def _exchange(self, source: Desk, target: Desk, *, accept: bool) -> None:
+    def _exchange(self, source: Workspace, target: Workspace, *, accept: bool) -> None:
         before = view(replayed(target)) if target.mailbox.position() else None
         had_mail = target.mailbox.position() > 0
         options = ImportOptions("x", target.project.operator, accept, None)
@@ -120,16 +120,16 @@ class World:
             assert view(replayed(target)).versions == before.versions
 
 
-def archive(desk: Desk) -> list[bytes]:
-    return b"".join(export_archive(desk.mailbox, "jsonl")).splitlines(keepends=True)
+def archive(workspace: Workspace) -> list[bytes]:
+    return b"".join(export_archive(workspace.mailbox, "jsonl")).splitlines(keepends=True)
 
 
-def cached(desk: Desk) -> Chain:
-    return load_chain(desk.mailbox, THREAD, desk.project.operator).chain
+def cached(workspace: Workspace) -> VersionHistory:
+    return load_history(workspace.mailbox, THREAD, workspace.project.operator).history
 
 
-def replayed(desk: Desk) -> Chain:
-    return replay_chain(desk.mailbox, THREAD, desk.project.operator, unwatched)
+def replayed(workspace: Workspace) -> VersionHistory:
+    return replay_chain(workspace.mailbox, THREAD, workspace.project.operator, unwatched)
 
 
 class View(NamedTuple):
@@ -143,17 +143,17 @@ class View(NamedTuple):
     position: int
 
 
-def view(chain: Chain) -> View:
+def view(history: VersionHistory) -> View:
     return View(
         [
             (each.number, each.message_id, each.artifact_sha256, each.status)
-            for each in chain.versions
+            for each in history.versions
         ],
-        [each.posted.id for each in chain.unread],
-        sorted(each.filed.posted.id for each in chain.spare),
-        chain.stopped and chain.stopped.message,
-        sorted((each.message_id, each.block) for each in chain.refused),
-        chain.position,
+        [each.posted.id for each in history.unread],
+        sorted(each.filed.posted.id for each in history.spare),
+        history.stopped and history.stopped.message,
+        sorted((each.message_id, each.block) for each in history.refused),
+        history.position,
     )
 
 
@@ -164,13 +164,13 @@ def test_cached_replayed_and_exported_history_agree(steps: list[Step]) -> None:
     kickoff(world.desks[0])
     for step in (Step("add", 0, 0), Step("compile", 0, 0), Step("import", 0, 0), *steps):
         world.take(step)
-        for desk in world.desks:
-            if desk.mailbox.position():
-                assert view(cached(desk)) == view(replayed(desk))
-    for desk in world.desks:
-        if desk.mailbox.position():
+        for workspace in world.desks:
+            if workspace.mailbox.position():
+                assert view(cached(workspace)) == view(replayed(workspace))
+    for workspace in world.desks:
+        if workspace.mailbox.position():
             other = MemoryMailbox(world.clock)
             options = ImportOptions("x", "Nobody else", accept_decisions=False, now=None)
-            import_archive(other, archive(desk), "jsonl", "x", options)
+            import_archive(other, archive(workspace), "jsonl", "x", options)
             there = replay_chain(other, THREAD, "Nobody else", unwatched)
-            assert view(there) == view(replayed(desk))
+            assert view(there) == view(replayed(workspace))

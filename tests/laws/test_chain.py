@@ -7,11 +7,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.render import render_artifact
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.session.decisions import compose_void
 from brenner.session.model import render_record
-from brenner.session.rebuild import Filed
-from brenner.session.versions import Chain, KeptChain, advance, decode_chain, encode_chain, replay
+from brenner.session.rebuild import ThreadMessage
+from brenner.session.versions import (
+    KeptChain,
+    VersionHistory,
+    advance,
+    decode_chain,
+    encode_chain,
+    replay,
+)
 from chains import OPERATOR, advanced, chain_of, compiled, file, foreign, record_in
 from histories import threads
 from scenes import THREAD_ID
@@ -20,58 +27,60 @@ FEWER = settings(max_examples=settings().max_examples // 4)  # a session is a ve
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> list[Filed]:
+def sessions(draw: st.DrawFn) -> list[ThreadMessage]:
     """All messages of a thread, every round of it published."""
     thread = draw(threads())
-    messages: list[Filed] = []
+    messages: list[ThreadMessage] = []
     for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=False):
         messages += map(file, posted)
-        chain = chain_of(messages)
-        assume(chain.unread)
-        messages.append(compiled(chain, number, at)[0])
+        history = chain_of(messages)
+        assume(history.unread)
+        messages.append(compiled(history, number, at)[0])
     return messages
 
 
-def seen(chain: Chain) -> tuple[Any, ...]:
+def seen(history: VersionHistory) -> tuple[Any, ...]:
     """What a chain comes to."""
     return (
-        chain.versions,
-        chain.unread,
-        render_artifact(chain.state.artifact),
-        chain.state.conflicts,
-        chain.state.versions,
-        chain.others(),
-        chain.aside,
-        chain.broken,
-        sorted(chain.writers),
-        chain.position,
+        history.versions,
+        history.unread,
+        render_artifact(history.state.artifact),
+        history.state.conflicts,
+        history.state.versions,
+        history.others(),
+        history.aside,
+        history.broken,
+        sorted(history.writers),
+        history.position,
     )
 
 
-def kept(chain: Chain, messages: list[Filed]) -> Chain:
+def kept(history: VersionHistory, messages: list[ThreadMessage]) -> VersionHistory:
     """The same chain, written down and read again."""
     by_id = {filed.posted.id: filed for filed in messages}
-    return decode_chain(encode_chain(KeptChain(chain, 7)), THREAD_ID, by_id.__getitem__).chain
+    return decode_chain(encode_chain(KeptChain(history, 7)), THREAD_ID, by_id.__getitem__).history
 
 
 @FEWER
 @given(sessions(), st.data())
-def test_every_version_is_rebuilt_in_any_order(messages: list[Filed], data: st.DataObject) -> None:
+def test_every_version_is_rebuilt_in_any_order(
+    messages: list[ThreadMessage], data: st.DataObject
+) -> None:
     """From the messages alone, whatever order they come in."""
-    chain = chain_of(messages)
+    history = chain_of(messages)
     published = [each for each in messages if each.posted.message.subject.startswith("COMPILED")]
-    assert [version.message_id for version in chain.versions] == [
+    assert [version.message_id for version in history.versions] == [
         each.posted.id for each in sorted(published, key=lambda each: each.posted.id)
     ]
-    assert [version.number for version in chain.versions] == [*range(1, len(published) + 1)]
-    assert (chain.broken, chain.unread) == (None, ())
-    assert seen(chain_of(data.draw(st.permutations(messages)))) == seen(chain)
+    assert [version.number for version in history.versions] == [*range(1, len(published) + 1)]
+    assert (history.broken, history.unread) == (None, ())
+    assert seen(chain_of(data.draw(st.permutations(messages)))) == seen(history)
 
 
 @FEWER
 @given(sessions(), st.data())
 def test_going_on_from_what_was_kept_is_the_same_as_starting_anew(
-    messages: list[Filed], data: st.DataObject
+    messages: list[ThreadMessage], data: st.DataObject
 ) -> None:
     """At any place, with what was kept written down and read again."""
     border = data.draw(st.integers(0, len(messages)))
@@ -82,7 +91,9 @@ def test_going_on_from_what_was_kept_is_the_same_as_starting_anew(
 
 @FEWER
 @given(sessions(), st.data())
-def test_a_late_message_changes_no_version(messages: list[Filed], data: st.DataObject) -> None:
+def test_a_late_message_changes_no_version(
+    messages: list[ThreadMessage], data: st.DataObject
+) -> None:
     """It may say that it is older than all others: it is unread, and the versions stay."""
     before = chain_of(messages)
     twin = data.draw(st.sampled_from(messages))
@@ -96,10 +107,10 @@ def test_a_late_message_changes_no_version(messages: list[Filed], data: st.DataO
 
 @FEWER
 @given(sessions(), st.integers(1, 5_000))
-def test_a_copied_thread_still_verifies(messages: list[Filed], by: int) -> None:
+def test_a_copied_thread_still_verifies(messages: list[ThreadMessage], by: int) -> None:
     """With other ids and times than those that the records name."""
     copied = [
-        Filed(
+        ThreadMessage(
             filed.posted._replace(id=filed.posted.id + by, at=filed.posted.at + timedelta(by)),
             filed.content_hash,
             filed.origin_id,
@@ -118,7 +129,7 @@ def test_a_copied_thread_still_verifies(messages: list[Filed], by: int) -> None:
 @FEWER
 @given(sessions(), st.data())
 def test_a_changed_record_stops_the_chain_and_swallows_nothing(
-    messages: list[Filed], data: st.DataObject
+    messages: list[ThreadMessage], data: st.DataObject
 ) -> None:
     """Whatever is changed in it: the version does not count, and what it read is unread."""
     assume(len(messages) > 1)
@@ -138,18 +149,18 @@ def test_a_changed_record_stops_the_chain_and_swallows_nothing(
     body = last.posted.message.body.replace(render_record(record), render_record(changed))
     assume(body != last.posted.message.body)
     forged = file(last.posted._replace(message=last.posted.message._replace(body=body)))
-    chain = chain_of([*messages[:-1], forged])
+    history = chain_of([*messages[:-1], forged])
     before = chain_of(messages[:-1])
     assume(before.unread)
-    assert chain.versions == before.versions
-    assert chain.unread == before.unread
-    assert chain.broken or chain.others()
+    assert history.versions == before.versions
+    assert history.unread == before.unread
+    assert history.broken or history.others()
 
 
 @FEWER
 @given(sessions(), st.data())
 def test_a_version_has_read_what_its_record_names_and_nothing_else(
-    messages: list[Filed], data: st.DataObject
+    messages: list[ThreadMessage], data: st.DataObject
 ) -> None:
     """One that leaves a message out either does not rebuild, or leaves it unread."""
     last = messages[-1]
@@ -163,7 +174,9 @@ def test_a_version_has_read_what_its_record_names_and_nothing_else(
 
 @FEWER
 @given(sessions(), st.sampled_from(["", "```brenner-record\n{}\n```", "## Full Artifact\n\nx.md"]))
-def test_a_foreign_compiled_message_swallows_nothing(messages: list[Filed], body: str) -> None:
+def test_a_foreign_compiled_message_swallows_nothing(
+    messages: list[ThreadMessage], body: str
+) -> None:
     """Without a record, or with one that cannot be read, it is no version."""
     before = chain_of(messages[:-1])
     at = messages[-1].posted.at
@@ -177,57 +190,57 @@ def test_a_foreign_compiled_message_swallows_nothing(messages: list[Filed], body
 
 @FEWER
 @given(sessions())
-def test_of_two_with_one_number_the_lower_id_counts(messages: list[Filed]) -> None:
+def test_of_two_with_one_number_the_lower_id_counts(messages: list[ThreadMessage]) -> None:
     """The other is void, and nothing is read twice."""
     last = messages[-1]
     twin = file(last.posted._replace(id=last.posted.id + 700))
-    chain = chain_of([*messages, twin])
-    assert seen(chain)[:5] == seen(chain_of(messages))[:5]
-    assert [found.id for found in chain.others()] == ["VOID_VERSION"]
+    history = chain_of([*messages, twin])
+    assert seen(history)[:5] == seen(chain_of(messages))[:5]
+    assert [found.id for found in history.others()] == ["VOID_VERSION"]
 
 
 @FEWER
 @given(sessions())
-def test_a_void_version_gives_back_what_it_had_read(messages: list[Filed]) -> None:
+def test_a_void_version_gives_back_what_it_had_read(messages: list[ThreadMessage]) -> None:
     """Only the operator's word counts; then the number is free again."""
-    chain = chain_of(messages)
-    last = chain.versions[-1]
+    history = chain_of(messages)
+    last = history.versions[-1]
     at = messages[-1].posted.at + timedelta(minutes=1)
     for sender in (OPERATOR, "RedSky"):
         blank = Message(THREAD_ID, sender, ("BlueLake",), "", "")
         said = compose_void(blank, last.number, last.message_id, [last.content_hash], "x")
-        news = file(Posted(950, at, said))
+        news = file(PostedMessage(950, at, said))
         after = chain_of([*messages, news])
         assert seen(after)[:3] == (
-            seen(chain_of(messages[:-1]))[:3] if sender == OPERATOR else seen(chain)[:3]
+            seen(chain_of(messages[:-1]))[:3] if sender == OPERATOR else seen(history)[:3]
         )
-        is_new = advance(chain, [news]) is not None
+        is_new = advance(history, [news]) is not None
         assert is_new == (sender != OPERATOR)
         again = compiled(after, 951, at)[0] if sender == OPERATOR else None
         if again:
             whole = replay(THREAD_ID, [*messages, news, again], OPERATOR)
             assert [each.number for each in whole.versions] == [
-                each.number for each in chain.versions
+                each.number for each in history.versions
             ]
 
 
 @FEWER
 @given(sessions(), st.data())
 def test_what_is_built_on_a_void_version_is_void_with_it(
-    messages: list[Filed], data: st.DataObject
+    messages: list[ThreadMessage], data: st.DataObject
 ) -> None:
     """Somebody compiled in the moment of the declaration: it gives back what all of them read."""
-    chain = chain_of(messages)
-    void = data.draw(st.sampled_from(chain.versions))
+    history = chain_of(messages)
+    void = data.draw(st.sampled_from(history.versions))
     at = max(each.posted.at for each in messages) + timedelta(minutes=1)
     blank = Message(THREAD_ID, OPERATOR, ("BlueLake",), "", "")
     said = compose_void(blank, void.number, void.message_id, [void.content_hash], "x")
-    news = file(Posted(950, at, said))
+    news = file(PostedMessage(950, at, said))
     after = chain_of([*messages, news])
-    assert after.versions == chain.versions[: void.number - 1]
+    assert after.versions == history.versions[: void.number - 1]
     assert after.broken is None
-    assert len(after.others()) == len(chain.versions) - len(after.versions)
-    read = [each for each in chain.versions if each.number >= void.number]
+    assert len(after.others()) == len(history.versions) - len(after.versions)
+    read = [each for each in history.versions if each.number >= void.number]
     hashes = {each.content_hash for each in read}
     records = [record_in(each) for each in messages if each.content_hash in hashes]
     given_back = sorted(entry.id for record in records for entry in record.messages)

@@ -18,8 +18,8 @@ from brenner.protocol.delta.schema import RELATIONS
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.references import check_references, elsewhere_for, load_graph
-from brenner.services.version_store import filed, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import filed, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.references import Leads, circles_of
 from brenner.session.versions import replay
 from laws.reference_circles import Model, Relation, Said, closure
@@ -102,7 +102,7 @@ class Played:
         mailbox = MemoryMailbox()
         for name in ("Operator", "BlueLake"):
             mailbox.register(Profile(name))
-        self.desk = Desk(mailbox, find_project(str(folder), {}), "Operator")
+        self.workspace = Workspace(mailbox, find_project(str(folder), {}), "Operator")
         self.model = Model(SESSIONS)
         self._count = 0
         for session in SESSIONS:
@@ -115,7 +115,7 @@ class Played:
         if texts:
             body = "".join(f"```delta\n{text}\n```\n\n" for text in texts)
             message = Message(session, "BlueLake", ("Operator",), "DELTA[opus]: More", body)
-            self.desk.mailbox.send(message)
+            self.workspace.mailbox.send(message)
 
     def _texts(self, session: str, said: Blocks) -> Iterator[str]:
         known = self.model.published[session]
@@ -153,7 +153,7 @@ class Played:
         """Publish, in both; they agree on what is left out and on what stands."""
         is_new = bool(self.model.unread[session])
         expected = self.model.compile(session)
-        done = compile_thread(self.desk, session, CompileOptions())
+        done = compile_thread(self.workspace, session, CompileOptions())
         assert done.failed is None
         if done.status != "published":
             assert not is_new or not expected
@@ -164,7 +164,7 @@ class Played:
         assert self.published(session) == self.model.published[session]
 
     def _left_out(self, session: str) -> list[Relation]:
-        newest = self.desk.mailbox.thread(session).messages[-1].message.body
+        newest = self.workspace.mailbox.thread(session).messages[-1].message.body
         record = json.loads(newest.rpartition("```brenner-record\n")[2].partition("\n```")[0])
         return [
             (each["session"], each["item"], each["relation"])
@@ -173,7 +173,7 @@ class Played:
 
     def published(self, session: str) -> dict[str, list[Relation]]:
         """What the latest version has."""
-        artifact = load_chain(self.desk.mailbox, session, "Operator").chain.state.artifact
+        artifact = load_history(self.workspace.mailbox, session, "Operator").history.state.artifact
         return {
             item.id: [(each.session, each.item, each.relation) for each in item.references]
             for item in artifact.sections[SECTION]
@@ -191,16 +191,16 @@ def test_exactly_what_would_close_a_circle_is_left_out(script: Rounds) -> None:
                 both.write(thread, said)
             both.compile(session)
         assert all(one != other for one, other in closure(both.model.edges()))
-        graph = load_graph(both.desk).graph
+        graph = load_graph(both.workspace).graph
         assert {(edge.origin, edge.target) for edge in graph.edges} == both.model.edges()
         assert graph.circles() == ()
         _check_states(both)
-        _check_rebuilt(both.desk)
+        _check_rebuilt(both.workspace)
 
 
 def _check_states(both: Played) -> None:
     """Where references lead is what the model has."""
-    checked = check_references(both.desk)
+    checked = check_references(both.workspace)
     for edge, leads in checked.references:
         place = tuple(edge.target)
         known = both.model.published.get(place[0])
@@ -213,12 +213,12 @@ def _check_states(both: Played) -> None:
             assert leads is (Leads.TO_KILLED if is_killed else Leads.SOMEWHERE)
 
 
-def _check_rebuilt(desk: Desk) -> None:
+def _check_rebuilt(workspace: Workspace) -> None:
     """Each thread gives the same versions where there is no other session."""
     for session in SESSIONS:
-        here = load_chain(desk.mailbox, session, "Operator").chain
+        here = load_history(workspace.mailbox, session, "Operator").history
         alone = replay(
-            session, list(map(filed, desk.mailbox.thread_arrivals(session, 0))), "Operator"
+            session, list(map(filed, workspace.mailbox.thread_arrivals(session, 0))), "Operator"
         )
         assert alone.broken is None
         assert alone.versions == here.versions
@@ -236,10 +236,10 @@ def test_the_order_in_which_a_round_is_read_does_not_matter(
         for thread, said in sent:
             both.write(thread, said)
         for session in SESSIONS:
-            chain = load_chain(both.desk.mailbox, session, "Operator").chain
-            elsewhere = elsewhere_for(both.desk, chain)
-            posted = [each.posted for each in chain.unread]
-            one = merge(chain.state, posted, elsewhere=elsewhere)
-            other = merge(chain.state, shuffle.sample(posted, len(posted)), elsewhere=elsewhere)
+            history = load_history(both.workspace.mailbox, session, "Operator").history
+            elsewhere = elsewhere_for(both.workspace, history)
+            posted = [each.posted for each in history.unread]
+            one = merge(history.state, posted, elsewhere=elsewhere)
+            other = merge(history.state, shuffle.sample(posted, len(posted)), elsewhere=elsewhere)
             assert (one.artifact, one.left_out) == (other.artifact, other.left_out)
             both.compile(session)

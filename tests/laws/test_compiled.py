@@ -26,7 +26,7 @@ from brenner.protocol.body import one_line, quoted, quoted_cell, sections
 from brenner.protocol.compiled import CompiledBody, read_compiled
 from brenner.protocol.delta.parse import is_delta_fence
 from brenner.protocol.message_types import UNFILLED_NAME
-from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.validate import check_message, check_stored
 from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
 from brenner.session.validation_reply import compose_refusal
@@ -228,14 +228,14 @@ def test_of_whole_threads(thread: Thread) -> None:
         message = compose_compiled(publication(state.artifact, merged))
         assert read_compiled(message).inline == render_artifact(merged.artifact)
         assert {found.id for found in check_stored(message).violations} <= ADVICE
-        again = merge(state, [*posted, Posted(number, at, message)])
+        again = merge(state, [*posted, PostedMessage(number, at, message)])
         assert again.ledger == merged.ledger
         for reply in _replies(posted, merged):
             _contributes_nothing(reply)
         state = merged.publish(number, at)
 
 
-def _replies(posted: list[Posted], merged: Merge) -> list[Message]:
+def _replies(posted: list[PostedMessage], merged: Merge) -> list[Message]:
     refused: dict[int, list[Entry]] = {}
     for entry in merged.ledger:
         if entry.state is Outcome.REFUSED:
@@ -256,7 +256,9 @@ def _contributes_nothing(reply: Message) -> None:
     for body in (reply.body, quotation):
         found = blocks(body)
         assert not any(map(is_delta_fence, found))
-        copied = Posted(9, START, reply._replace(subject="DELTA[opus]: x", sender="Ann", body=body))
+        copied = PostedMessage(
+            9, START, reply._replace(subject="DELTA[opus]: x", sender="Ann", body=body)
+        )
         assert merge(empty_state(reply.thread_id), [copied]).ledger == ()
     names = [section.name for section in sections(blocks(reply.body))]
     assert names == ["Message", "Errors", "Suggestion"]
@@ -278,7 +280,7 @@ def test_any_reply_contributes_nothing(
 ) -> None:
     """Whatever the message, its subject and what is said of its blocks."""
     original = Message(thread_id, author, ("Operator",), f"DELTA[opus]: {subject}", body)
-    _contributes_nothing(compose_refusal(Posted(7, START, original), refused, "Operator"))
+    _contributes_nothing(compose_refusal(PostedMessage(7, START, original), refused, "Operator"))
 
 
 @given(st.lists(st.one_of(st.sampled_from(OTHERS), hostile_text), max_size=14), thread_ids)

@@ -6,8 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brenner.artifact.state import Entry, Outcome, State
-from brenner.session.rebuild import Candidate, Rebuilt, local_ledger
-from brenner.session.status import How, Standing, contributions, settled, standing, survivals
+from brenner.session.rebuild import CompiledCandidate, Rebuilt, local_ledger
+from brenner.session.status import (
+    ComputedStatus,
+    How,
+    compute_status,
+    contributions,
+    resolved_blocks,
+    survivals,
+)
 from brenner.session.versions import replay
 from chains import OPERATOR
 from plays import Step, played
@@ -32,11 +39,11 @@ class _Session(NamedTuple):
     sitting: Sitting
     ledgers: dict[int, tuple[Entry, ...]]
     state: State
-    standing: Standing
+    computed: ComputedStatus
 
     @property
     def all_ledgers(self) -> list[tuple[Entry, ...]]:
-        return [*self.ledgers.values(), self.standing.ledger]
+        return [*self.ledgers.values(), self.computed.ledger]
 
     @property
     def entries(self) -> list[Entry]:
@@ -49,11 +56,11 @@ def _session(play_of: list[Step]) -> _Session | None:
     if not messages:
         return None
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         ledgers[candidate.number] = local_ledger(candidate, rebuilt)
 
-    chain = replay(THREAD_ID, messages, OPERATOR, watch)
-    return _Session(sitting, ledgers, chain.state, standing(chain, messages, OPERATOR))
+    history = replay(THREAD_ID, messages, OPERATOR, watch)
+    return _Session(sitting, ledgers, history.state, compute_status(history, messages, OPERATOR))
 
 
 @FEWER
@@ -63,8 +70,8 @@ def test_a_refused_block_is_open_or_corrected_or_dismissed(play_of: list[Step]) 
     if session is None:
         return
     sitting = session.sitting
-    found = settled(sitting.chain(), sitting.messages(), session.all_ledgers)
-    still_open = {(each.message_id, each.block) for each in session.standing.status.refusals}
+    found = resolved_blocks(sitting.history(), sitting.messages(), session.all_ledgers)
+    still_open = {(each.message_id, each.block) for each in session.computed.status.refusals}
     refused = [
         (entry.message_id, entry.block)
         for entry in session.entries
@@ -88,7 +95,7 @@ def test_every_block_is_one_agents_contribution(play_of: list[Step]) -> None:
     session = _session(play_of)
     if session is None:
         return
-    found = contributions(session.ledgers, session.standing.ledger)
+    found = contributions(session.ledgers, session.computed.ledger)
     for outcome in Outcome:
         states = [entry.state for entry in session.entries]
         assert sum(each.count(outcome) for each in found.values()) == states.count(outcome)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brenner.artifact.state import State
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
@@ -20,9 +20,9 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.version_store import replay_chain
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
-from brenner.session.rebuild import Candidate, Rebuilt
-from brenner.session.versions import Chain
+from brenner.services.workspace import Workspace
+from brenner.session.rebuild import CompiledCandidate, Rebuilt
+from brenner.session.versions import VersionHistory
 from chains import OPERATOR
 from histories import START, drafts, openings
 from scenes import ROLES, THREAD_ID, Draft
@@ -52,19 +52,19 @@ class Ticking:
         return self._now
 
 
-def desk_at(clock: Callable[[], datetime]) -> Desk:
+def desk_at(clock: Callable[[], datetime]) -> Workspace:
     """An empty mailbox with that clock; everybody is known."""
     mailbox = MemoryMailbox(clock)
     for name in (OPERATOR, *ROLES):
         mailbox.register(Profile(name))
-    return Desk(mailbox, Project(Path("/nowhere")), OPERATOR)
+    return Workspace(mailbox, Project(Path("/nowhere")), OPERATOR)
 
 
-def foreign(desk: Desk) -> Message:
+def foreign(workspace: Workspace) -> Message:
     """What another program compiled: our latest artifact under the next number, with no times."""
     try:
-        latest = desk.version(THREAD_ID)
-    except Refused:
+        latest = workspace.version(THREAD_ID)
+    except RequestError:
         number, text = 0, f'---\nsession_id: "{THREAD_ID}"\nversion: 1\n---\n\n# An artifact\n'
     else:
         number, text = latest.number or 0, _TIMES.sub("", latest.text)
@@ -72,40 +72,40 @@ def foreign(desk: Desk) -> Message:
     return Message(THREAD_ID, "RedSky", (OPERATOR,), f"COMPILED: v{number + 1} theirs", body)
 
 
-def take(desk: Desk, step: Step) -> None:
+def take(workspace: Workspace, step: Step) -> None:
     """Do it; what cannot be done now is left."""
     if isinstance(step, Draft):
-        desk.mailbox.send(step.posted(1, START).message)
+        workspace.mailbox.send(step.posted(1, START).message)
         return
-    with suppress(Refused):
+    with suppress(RequestError):
         if step == "compile":
-            compile_thread(desk, THREAD_ID, CompileOptions())
+            compile_thread(workspace, THREAD_ID, CompileOptions())
         elif step == "adopt":
-            desk.mailbox.send(foreign(desk))
-            adopt_thread(desk, THREAD_ID)
+            workspace.mailbox.send(foreign(workspace))
+            adopt_thread(workspace, THREAD_ID)
         else:
-            latest = desk.version(THREAD_ID).number or 0
-            void_version(desk, THREAD_ID, latest, "It was a mistake.")
+            latest = workspace.version(THREAD_ID).number or 0
+            void_version(workspace, THREAD_ID, latest, "It was a mistake.")
 
 
-def copied(desk: Desk, start: datetime, steps: list[int], before: int) -> Desk:
+def copied(workspace: Workspace, start: datetime, steps: list[int], before: int) -> Workspace:
     """The same thread in another store, where other mail was before it."""
     other = desk_at(Ticking(start, steps))
     for _ in range(before):
         other.mailbox.send(Message("COORD-other", OPERATOR, ("BlueLake",), "INFO: x", "x"))
-    for stored in desk.mailbox.thread(THREAD_ID).messages:
+    for stored in workspace.mailbox.thread(THREAD_ID).messages:
         other.mailbox.send(stored.message)
     return other
 
 
-def rebuilt(desk: Desk) -> tuple[list[Rebuild], Chain]:
+def rebuilt(workspace: Workspace) -> tuple[list[Rebuild], VersionHistory]:
     """Every version, from the mail alone."""
     found: list[Rebuild] = []
 
-    def watch(candidate: Candidate, version: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, version: Rebuilt) -> None:
         found.append(Rebuild(candidate.number, version.text, version.state))
 
-    return found, replay_chain(desk.mailbox, THREAD_ID, OPERATOR, watch)
+    return found, replay_chain(workspace.mailbox, THREAD_ID, OPERATOR, watch)
 
 
 _steps = st.lists(
@@ -128,15 +128,15 @@ def test_a_copied_thread_is_rebuilt_as_it_was(
     before: int,
 ) -> None:
     """Byte for byte, though every id and time is another: compiled, adopted and void versions."""
-    desk = desk_at(Ticking(START, seconds))
+    workspace = desk_at(Ticking(START, seconds))
     for step in (opening, "compile", *steps):
-        take(desk, step)
-    other = copied(desk, START + timedelta(hours=there[0]), there[1], before)
-    (ours, chain), (theirs, copy) = rebuilt(desk), rebuilt(other)
+        take(workspace, step)
+    other = copied(workspace, START + timedelta(hours=there[0]), there[1], before)
+    (ours, history), (theirs, copy) = rebuilt(workspace), rebuilt(other)
     assert theirs == ours
-    assert (chain.broken, copy.broken) == (None, None)
+    assert (history.broken, copy.broken) == (None, None)
     assert [each.content_hash for each in copy.unread] == [
-        each.content_hash for each in chain.unread
+        each.content_hash for each in history.unread
     ]
-    assert [found.id for found in copy.others()] == [found.id for found in chain.others()]
+    assert [found.id for found in copy.others()] == [found.id for found in history.others()]
     assert verify(other, THREAD_ID).ok

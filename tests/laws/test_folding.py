@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brenner.cli.terminal import UNLIMITED, Piece, columns, lines_of
-from brenner.text import visible
+from brenner.cli.terminal import UNLIMITED, Span, columns, lines_of
+from brenner.text import escape_control
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz
@@ -16,7 +16,7 @@ _words = st.lists(
 ).map("".join)
 _pieces = st.lists(
     st.builds(
-        Piece,
+        Span,
         any_text | _words,
         st.sampled_from([{}, {"bold": True}, {"fg": "red"}]),
         st.booleans(),
@@ -25,20 +25,20 @@ _pieces = st.lists(
 )
 
 
-def text_of(line: list[Piece]) -> str:
+def text_of(line: list[Span]) -> str:
     """What the line shows."""
     return "".join(piece.text for piece in line)
 
 
 @given(_pieces, st.integers(10, 60))
-def test_nothing_is_lost(pieces: list[Piece], width: int) -> None:
+def test_nothing_is_lost(pieces: list[Span], width: int) -> None:
     """Blanks aside, the lines hold the text, hidden characters spelled out, styles kept."""
-    lines = lines_of([Piece("H1  ")], pieces, "    ", width)
+    lines = lines_of([Span("H1  ")], pieces, "    ", width)
     expected = [
         (letter, piece.style)
         for piece in pieces
         for part in piece.text.split("\n")
-        for letter in visible(part, len(part) + 1)
+        for letter in escape_control(part, len(part) + 1)
         if letter != " "
     ]
     shown = [(letter, piece.style) for line in lines for piece in line[1:] for letter in piece.text]
@@ -46,15 +46,15 @@ def test_nothing_is_lost(pieces: list[Piece], width: int) -> None:
 
 
 @given(_pieces, st.integers(10, 60))
-def test_nothing_is_too_wide(pieces: list[Piece], width: int) -> None:
+def test_nothing_is_too_wide(pieces: list[Span], width: int) -> None:
     """No line is wider than the terminal, wide letters counted twice; none holds a control."""
-    for line in lines_of([Piece("H1  ")], pieces, "    ", width):
+    for line in lines_of([Span("H1  ")], pieces, "    ", width):
         assert columns(text_of(line).rstrip(" ")) <= width
         assert text_of(line).isprintable()
 
 
 @given(_pieces)
-def test_no_width_no_folding(pieces: list[Piece]) -> None:
+def test_no_width_no_folding(pieces: list[Span]) -> None:
     """In a pipe only line feeds begin a line."""
     lines = lines_of([], pieces, "", UNLIMITED)
     assert len(lines) == 1 + sum(piece.text.count("\n") for piece in pieces)

@@ -21,7 +21,7 @@ from brenner.session.genealogy import (
     reach,
 )
 from brenner.session.references import ReferenceGraph
-from brenner.text import visible
+from brenner.text import escape_control
 from genealogies import closure, graphs, labels, name_only, nodes, pairs_of
 
 UP, DOWN = Direction.ANCESTORS, Direction.DESCENDANTS
@@ -140,7 +140,7 @@ def test_a_label_is_shown_and_not_obeyed(text: str, most: int) -> None:
     assert re.fullmatch(LABEL, f'"{said}"')
     assert "<" not in said
     back = re.sub(r"#([0-9]+);", lambda match: chr(int(match[1])), said)
-    assert back == visible(text, most).replace("ﬂ", "fl").replace("¶", "\\xb6")
+    assert back == escape_control(text, most).replace("ﬂ", "fl").replace("¶", "\\xb6")
 
 
 @given(graphs, nodes, st.lists(labels, min_size=1, max_size=5))

@@ -36,7 +36,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.delta.validate import BLANKS
-from brenner.protocol.messages import Posted, parse_message_file
+from brenner.protocol.messages import PostedMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
 from scenes import FIVE, SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening, row, to
@@ -189,7 +189,7 @@ def edited(draw: st.DrawFn, artifact: Artifact, odd: bool = True) -> Artifact:
 # What becomes of it
 
 
-def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[Posted]:
+def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[PostedMessage]:
     """The message of the edits, if there is one; it passes the check."""
     base = version.metadata.version or 0
     text = human_delta(edits, THREAD_ID, base, "Operator", ("BlueLake",))
@@ -199,7 +199,7 @@ def sent(edits: HandEdits, version: Artifact, number: int = LATER) -> list[Poste
     report = check_message(text, "Operator")
     assert report.valid, report.violations
     assert len(report.deltas) == len(edits.deltas)
-    return [Posted(number, moment(number), parse_message_file(text).message)]
+    return [PostedMessage(number, moment(number), parse_message_file(text).message)]
 
 
 def merged(state: State, edits: HandEdits) -> Merge:

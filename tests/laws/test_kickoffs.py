@@ -16,7 +16,7 @@ from brenner.markdown.blocks import Kind, blocks
 from brenner.markdown.escape import fenced, fields
 from brenner.protocol.body import normalised
 from brenner.protocol.delta.parse import read_deltas
-from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.roster import MODES, ROLES, Roster, RosterEntry
 from brenner.protocol.validate import check_message
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
@@ -159,9 +159,9 @@ def headings(message: Message) -> list[tuple[int, str]]:
     return [(b.level, b.text) for b in found if b.kind is Kind.HEADING and not b.quoted]
 
 
-def posted(messages: tuple[Message, ...]) -> list[Posted]:
+def posted(messages: tuple[Message, ...]) -> list[PostedMessage]:
     """The messages as a thread has them."""
-    return [Posted(number, NOW, message) for number, message in enumerate(messages, 1)]
+    return [PostedMessage(number, NOW, message) for number, message in enumerate(messages, 1)]
 
 
 @given(plans())

@@ -12,7 +12,7 @@ from brenner.artifact.state import Entry, Outcome, Source, State, counts, empty_
 from brenner.markdown.escape import fenced
 from brenner.protocol.delta.parse import read_deltas, render_delta
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, Delta, Section
-from brenner.protocol.messages import Posted
+from brenner.protocol.messages import PostedMessage
 from histories import Thread, drafts, edit_pairs, moment, openings, threads
 from laws.agreement import leaves
 from scenes import KILL, ROLES, THREAD_ID, Draft
@@ -27,7 +27,7 @@ class Version(NamedTuple):
     """One version of a thread: what it was merged from, and what came out."""
 
     before: State
-    messages: list[Posted]
+    messages: list[PostedMessage]
     result: Merge
 
 

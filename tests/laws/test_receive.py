@@ -11,8 +11,8 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.messages import Message
-from brenner.services.receive import Letter, receive
-from brenner.services.workspace import Desk
+from brenner.services.receive import IncomingMessage, receive
+from brenner.services.workspace import Workspace
 from strategies import any_text, deltas, json_like, subjects
 
 pytestmark = pytest.mark.fuzz
@@ -35,13 +35,13 @@ bodies = st.one_of(
 threads = st.one_of(st.just(THREAD), st.just(""), st.just("lunch"), any_text)
 
 
-def new_desk() -> Desk:
+def new_desk() -> Workspace:
     """A session that has begun."""
     mailbox = MemoryMailbox()
     mailbox.register(Profile(OPERATOR))
     mailbox.register(Profile(ANN, "codex-cli", "gpt-5"))
     mailbox.send(Message(THREAD, OPERATOR, (ANN,), "KICKOFF: Fate", "# Fate\n"))
-    return Desk(mailbox, Project(Path("/group")), OPERATOR)
+    return Workspace(mailbox, Project(Path("/group")), OPERATOR)
 
 
 @given(threads, some_subjects, bodies, st.sampled_from([None, True, False]))
@@ -52,16 +52,16 @@ def test_stored_as_it_is_or_not_at_all(
     thread_id: str, subject: str, body: str, ack: bool | None
 ) -> None:
     """Nothing raises; what was refused has a reason and a fix; what is corrected is accepted."""
-    desk = new_desk()
+    workspace = new_desk()
     message = Message(thread_id, ANN, (OPERATOR,), subject, body, ack)
-    receipt = receive(desk, Letter(message))
+    receipt = receive(workspace, IncomingMessage(message))
     assert all(found.message and found.fix for found in receipt.violations)
     if receipt.sent is None:
-        assert desk.mailbox.position() == 1
+        assert workspace.mailbox.position() == 1
         assert receipt.violations
     else:
-        stored = desk.mailbox.message(2)
-        assert desk.mailbox.position() == 2
+        stored = workspace.mailbox.message(2)
+        assert workspace.mailbox.position() == 2
         assert stored.message == message._replace(thread_id=thread_id or "2")
     if receipt.corrected is not None:
-        assert receive(desk, Letter(receipt.corrected)).sent is not None
+        assert receive(workspace, IncomingMessage(receipt.corrected)).sent is not None

@@ -11,13 +11,20 @@ from hypothesis import strategies as st
 
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import Entry, Outcome
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import status_json
-from brenner.session.rebuild import Candidate, Filed, Rebuilt, local_ledger
-from brenner.session.status import standing, status_of
+from brenner.session.rebuild import CompiledCandidate, Rebuilt, ThreadMessage, local_ledger
+from brenner.session.status import compute_status, status_of
 from brenner.session.status_text import attention
-from brenner.session.versions import Chain, KeptChain, advance, decode_chain, encode_chain, replay
+from brenner.session.versions import (
+    KeptChain,
+    VersionHistory,
+    advance,
+    decode_chain,
+    encode_chain,
+    replay,
+)
 from chains import OPERATOR, chain_of, compiled, file
 from histories import moment, threads
 from mail.homes import SQLITE
@@ -33,16 +40,16 @@ DAY = timedelta(hours=24)
 
 
 @st.composite
-def hostile_threads(draw: st.DrawFn) -> list[Filed]:
+def hostile_threads(draw: st.DrawFn) -> list[ThreadMessage]:
     """Messages of a thread, with versions where they can be made."""
-    messages: list[Filed] = []
+    messages: list[ThreadMessage] = []
     thread = draw(threads())
     for posted, (number, at) in zip(thread.rounds, thread.compiled, strict=True):
         messages += map(file, posted)
-        chain = chain_of(messages)
+        history = chain_of(messages)
         is_compiled = draw(st.booleans())
-        if chain.unread and is_compiled:
-            messages.append(compiled(chain, number, at)[0])
+        if history.unread and is_compiled:
+            messages.append(compiled(history, number, at)[0])
     names = st.sampled_from((*AGENTS, OPERATOR, "Stranger", "\x1b[31m", ""))
     subjects = st.one_of(st.sampled_from((*TYPES, "ACK: x", "COMPILED: v2 x")), hostile_text)
     for number in range(draw(st.integers(0, 4))):
@@ -50,22 +57,24 @@ def hostile_threads(draw: st.DrawFn) -> list[Filed]:
         body = draw(st.one_of(hostile_text, st.integers(0, 30).map("## Message ID\n{}".format)))
         asks = draw(st.sampled_from((None, True, False)))
         message = Message(THREAD_ID, draw(names), to, draw(subjects), body, asks)
-        filed = file(Posted(500 + number, moment(draw(st.integers(0, 30))), message))
+        filed = file(PostedMessage(500 + number, moment(draw(st.integers(0, 30))), message))
         settled = tuple(draw(st.lists(st.integers(1, 30), max_size=2)))
         messages.append(filed._replace(acknowledges=settled, is_local=draw(st.booleans())))
     return messages
 
 
 def status(
-    messages: list[Filed], chain: Chain | None = None, operator: str = OPERATOR
+    messages: list[ThreadMessage], history: VersionHistory | None = None, operator: str = OPERATOR
 ) -> SessionStatus:
     """Where the thread stands, worked out from the start or from a chain."""
-    return status_of(chain or replay(THREAD_ID, messages, operator), messages, operator)
+    return status_of(history or replay(THREAD_ID, messages, operator), messages, operator)
 
 
-def live(chain: Chain | None, messages: list[Filed], operator: str = OPERATOR) -> Chain:
+def live(
+    history: VersionHistory | None, messages: list[ThreadMessage], operator: str = OPERATOR
+) -> VersionHistory:
     """The chain after one message more, as it is kept up to date while one watches."""
-    found = advance(chain, messages[-1:]) if chain else None
+    found = advance(history, messages[-1:]) if history else None
     return found or replay(THREAD_ID, messages, operator)
 
 
@@ -82,22 +91,22 @@ def test_followed_message_by_message_it_is_what_it_is_from_the_start(
     Also where another is the operator now than the first version names: both are heard.
     """
     messages = played(play_of).messages()
-    chain: Chain | None = None
+    history: VersionHistory | None = None
     found: SessionStatus | None = None
     for number in range(1, len(messages) + 1):
-        chain = live(chain, messages[:number], operator)
-        found = standing(chain, messages[:number], operator, found).status
+        history = live(history, messages[:number], operator)
+        found = compute_status(history, messages[:number], operator, found).status
         assert found == status(messages[:number], None, operator)
 
 
 @FEWER
 @given(hostile_threads())
-def test_so_it_is_of_a_thread_that_means_harm(messages: list[Filed]) -> None:
+def test_so_it_is_of_a_thread_that_means_harm(messages: list[ThreadMessage]) -> None:
     """Late messages, odd clocks, imported mail; nothing is ever raised."""
-    chain: Chain | None = None
+    history: VersionHistory | None = None
     for number in range(1, len(messages) + 1):
-        chain = live(chain, messages[:number])
-        found = status(messages[:number], chain)
+        history = live(history, messages[:number])
+        found = status(messages[:number], history)
         assert found == status(messages[:number])
         now = found.last_at + 2 * DAY
         document = status_json(found, now, DAY)
@@ -109,7 +118,7 @@ def test_so_it_is_of_a_thread_that_means_harm(messages: list[Filed]) -> None:
 @FEWER
 @given(hostile_threads(), st.randoms(use_true_random=False))
 def test_in_which_order_the_messages_are_given_does_not_matter(
-    messages: list[Filed], random: Random
+    messages: list[ThreadMessage], random: Random
 ) -> None:
     """The store's times and numbers order them."""
     shuffled = random.sample(messages, len(messages))
@@ -123,11 +132,11 @@ def test_a_chain_that_was_kept_says_the_same(play_of: list[Step]) -> None:
     messages = played(play_of).messages()
     if not messages:
         return
-    chain = replay(THREAD_ID, messages, OPERATOR)
+    history = replay(THREAD_ID, messages, OPERATOR)
     known = {each.posted.id: each for each in messages}
-    kept = decode_chain(encode_chain(KeptChain(chain, 0)), THREAD_ID, known.__getitem__)
-    assert kept.chain == chain
-    assert status(messages, kept.chain) == status(messages, chain)
+    kept = decode_chain(encode_chain(KeptChain(history, 0)), THREAD_ID, known.__getitem__)
+    assert kept.history == history
+    assert status(messages, kept.history) == status(messages, history)
 
 
 @FEWER
@@ -224,11 +233,11 @@ def test_what_is_refused_is_open_until_a_later_message_corrects_it(play_of: list
         return
     ledger: list[Entry] = []
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         ledger.extend(local_ledger(candidate, rebuilt))
 
-    chain = replay(THREAD_ID, sitting.messages(), OPERATOR, watch)
-    ledger += merge(chain.state, [filed.posted for filed in chain.unread]).ledger
+    history = replay(THREAD_ID, sitting.messages(), OPERATOR, watch)
+    ledger += merge(history.state, [filed.posted for filed in history.unread]).ledger
     still_open = [
         (entry.message_id, entry.block)
         for place, entry in enumerate(ledger)

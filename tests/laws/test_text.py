@@ -32,7 +32,7 @@ from brenner.protocol.thread_ids import (
 )
 from brenner.protocol.validate import check_message
 from brenner.session.validation_reply import compose_reply
-from brenner.text import nearest, visible
+from brenner.text import closest, escape_control
 from strategies import any_text, deltas, filled_text, hostile_text, json_like, messages, subjects
 
 pytestmark = pytest.mark.fuzz
@@ -80,7 +80,7 @@ def test_reading_never_raises(text: str) -> None:
     parse_subject(text)
     repair_subject(text)
     suggest_thread_id(text)
-    nearest(text, TYPES)
+    closest(text, TYPES)
 
 
 @example("\u2028\u2028**BASE VERSION:**", "DELTA[opus]: x")
@@ -135,7 +135,7 @@ def test_composed_subjects_are_valid(name: str, description: str) -> None:
 @given(any_text)
 def test_visible_text_is_harmless(text: str) -> None:
     """What is shown stands on one line and holds nothing that cannot be seen."""
-    assert visible(text).isprintable()
+    assert escape_control(text).isprintable()
 
 
 @given(filled_text, filled_text)
@@ -201,7 +201,9 @@ def test_words_of_an_author_are_kept_whole_and_stay_paragraphs(text: str) -> Non
     assert [each.kind for each in found] == [Kind.PARAGRAPH] * len(paragraphs)
     lines = [unescape(line) for each in found for line in re.split(r"\\\n", each.text)]
     words = [
-        visible(line, 10 * len(line) + 1) for line in map(_squeezed, text.splitlines()) if line
+        escape_control(line, 10 * len(line) + 1)
+        for line in map(_squeezed, text.splitlines())
+        if line
     ]
     assert lines == words
 

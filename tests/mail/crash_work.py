@@ -16,7 +16,7 @@ import apsw
 
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
-from brenner.mail.model import Agent, Record, Stored
+from brenner.mail.model import Agent, Record, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
 from brenner.protocol.messages import content_hash
@@ -52,7 +52,7 @@ def archive() -> list[Record]:
         message = letter(f"Message {number} from elsewhere " + "and far away " * 40)
         at = datetime(2025, 12, 30, 9, number, tzinfo=UTC)
         reply_to = number - 1 or None
-        stored = Stored(number, at, message, content_hash(message), number, number, reply_to)
+        stored = StoredMessage(number, at, message, content_hash(message), number, number, reply_to)
         found.append(Record(stored, ((BEA, at),) if number % 2 else ()))
     return found
 

@@ -5,9 +5,9 @@ from typing import ParamSpec
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Debt, InboxPage, Profile, Stored
+from brenner.mail.model import InboxPage, PendingAck, Profile, StoredMessage
 from brenner.protocol.messages import Message
 from mail.homes import ALL_HOMES, Home
 
@@ -55,19 +55,19 @@ def ack(
     return Message(thread, sender, to, "ACK: Received", body)
 
 
-def post(mailbox: Mailbox, message: Message, *, reply_to: int | None = None) -> Stored:
+def post(mailbox: Mailbox, message: Message, *, reply_to: int | None = None) -> StoredMessage:
     """Send it; what was stored."""
     return mailbox.send(message, reply_to=reply_to).stored
 
 
 def refusal(call: Callable[P, object], *values: P.args, **named: P.kwargs) -> str:
     """The code with which a request is refused."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         call(*values, **named)
     return caught.value.diagnostic.id
 
 
-def ids(messages: Iterable[Stored]) -> list[int]:
+def ids(messages: Iterable[StoredMessage]) -> list[int]:
     """Their ids, in their order."""
     return [stored.id for stored in messages]
 
@@ -77,7 +77,7 @@ def listed(page: InboxPage) -> list[int]:
     return [received.stored.id for received in page.messages]
 
 
-def owed(debts: Iterable[Debt]) -> list[tuple[str, int, int, int]]:
+def owed(debts: Iterable[PendingAck]) -> list[tuple[str, int, int, int]]:
     """Debts in short: who, the first open copy, the last one, how many."""
     return [(debt.debtor, debt.first.id, debt.last.id, debt.times_sent) for debt in debts]
 

@@ -25,9 +25,9 @@ from brenner.mail.model import (
     InboxPage,
     Profile,
     Record,
-    Stored,
+    ReservationRequest,
+    StoredMessage,
     Trust,
-    Wish,
 )
 from brenner.mail.search import Query, parse_query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations
@@ -105,8 +105,8 @@ def _fill_format_3(mailbox: Mailbox) -> None:
     claimed = Message("", _BEA, (_ANN,), "No thread, and nobody vouches for me", "x")
     mailbox.send(claimed, envelope=Envelope(Importance.LOW, trust=Trust.UNVERIFIED))
     mailbox.claim(_ANN, "5" * 64)
-    mailbox.reserve(_ANN, Wish(("src/**", "ß/*.md"), _A_MONTH, reason="Jürgen’s"))
-    mailbox.reserve(_BEA, Wish(("src/a.py", "b"), _A_MONTH, exclusive=False))
+    mailbox.reserve(_ANN, ReservationRequest(("src/**", "ß/*.md"), _A_MONTH, reason="Jürgen’s"))
+    mailbox.reserve(_BEA, ReservationRequest(("src/a.py", "b"), _A_MONTH, exclusive=False))
     mailbox.release(_BEA, patterns=["b"])
 
 
@@ -121,7 +121,7 @@ def _fill_format_4(mailbox: Mailbox) -> None:
 def _from_elsewhere(clock: Clock) -> Record:
     message = Message("imported", "Guest", (_BOSS, "Stranger"), "CRITIQUE: H1", "H1 is wrong. H3?")
     at = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
-    stored = Stored(3, at, message, content_hash(message), 1, 3)
+    stored = StoredMessage(3, at, message, content_hash(message), 1, 3)
     return Record(stored, ((_BOSS, clock()),))
 
 
@@ -154,8 +154,8 @@ def _as_written(value: object) -> object:
     """As the first formats were written down: envelopes are apart from their messages."""
     if isinstance(value, dict):
         return {key: _as_written(each) for key, each in value.items()}
-    if isinstance(value, Stored):
-        value = value[: Stored._fields.index("envelope")]
+    if isinstance(value, StoredMessage):
+        value = value[: StoredMessage._fields.index("envelope")]
     return [_as_written(each) for each in value] if isinstance(value, list | tuple) else value
 
 
@@ -225,7 +225,7 @@ def _before_format_4(decoded: dict[str, Any]) -> dict[str, object]:
 
     All was written by who had access to it, but for what was imported. Decisions count by name.
     """
-    is_local = Stored._fields.index("is_local")
+    is_local = StoredMessage._fields.index("is_local")
     trust = {True: "local", False: "unverified"}
     messages = decoded["messages"]
     return {

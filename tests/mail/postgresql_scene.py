@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.connection import Connection
 from brenner.mail.postgres.mailbox import PostgresMailbox
@@ -80,7 +80,7 @@ def impatient(patch: pytest.MonkeyPatch, **limits: float) -> None:
         patch.setattr(Connection, "silence", limits["SILENCE"])
 
 
-def assert_said(error: Unavailable, code: str) -> None:
+def assert_said(error: UnavailableError, code: str) -> None:
     """What happened is said under its code, in a sentence, and no secret with it."""
     found = error.diagnostic
     assert found.id == code, found

@@ -1,6 +1,6 @@
 """What processes do at once with a schema. Any error ends them, and the test sees it."""
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import Database, PostgresMailbox
@@ -47,7 +47,7 @@ def _send_on_top(mailbox: Mailbox, name: str, number: int) -> None:
         try:
             mailbox.send(letter(body), position=position)
             return
-        except Refused as refused:
+        except RequestError as refused:
             if refused.diagnostic.id != "THREAD_MOVED":
                 raise
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import cmarkgfm
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 
 # message_body_schema, ACK Semantics Summary
 _WANTED = ("KICKOFF:", "CRITIQUE:", "HANDOFF:", "BLOCKED:", "QUESTION:")
@@ -26,7 +26,7 @@ class Copy(NamedTuple):
     """A message that somebody has not acknowledged."""
 
     debtor: str
-    stored: Stored
+    stored: StoredMessage
 
 
 class Owed(NamedTuple):
@@ -38,10 +38,10 @@ class Owed(NamedTuple):
     times_sent: int
 
 
-def open_copies(thread: Iterable[Stored]) -> list[Copy]:
+def open_copies(thread: Iterable[StoredMessage]) -> list[Copy]:
     """What is not acknowledged when all of the thread has come in, in the order of coming in."""
     owed: list[Copy] = []
-    before: list[Stored] = []
+    before: list[StoredMessage] = []
     for stored in sorted(thread, key=lambda one: one.arrival):
         settled = acknowledged(stored, owed, before)
         owed = [copy for copy in owed if copy not in settled]
@@ -50,7 +50,7 @@ def open_copies(thread: Iterable[Stored]) -> list[Copy]:
     return owed
 
 
-def debtors(stored: Stored) -> list[str]:
+def debtors(stored: StoredMessage) -> list[str]:
     """Each recipient but its own sender, if it wants an ACK: as it says, or else by its type."""
     stated = stored.message.ack_required
     wanted = stored.message.subject.startswith(_WANTED) if stated is None else stated
@@ -58,7 +58,9 @@ def debtors(stored: Stored) -> list[str]:
     return sorted(names) if wanted else []
 
 
-def acknowledged(ack: Stored, owed: Sequence[Copy], before: Sequence[Stored]) -> list[Copy]:
+def acknowledged(
+    ack: StoredMessage, owed: Sequence[Copy], before: Sequence[StoredMessage]
+) -> list[Copy]:
     """Which open copies a message settles when it comes in; it can mean only what was there."""
     hers = [copy for copy in owed if copy.debtor == ack.message.sender]
     if not ack.is_local:
@@ -85,7 +87,7 @@ def named_ids(body: str) -> set[int]:
     return {int(number) for number in re.findall(r"[0-9]+", line)}
 
 
-def debts_of(thread: Iterable[Stored]) -> list[Owed]:
+def debts_of(thread: Iterable[StoredMessage]) -> list[Owed]:
     """The open copies of each content together, for each debtor."""
 
     def content(copy: Copy) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
@@ -73,7 +73,7 @@ def _send_on_top(mailbox: Mailbox, name: str, number: int) -> None:
         try:
             mailbox.send(letter(body), position=position)
             return
-        except Refused as refused:
+        except RequestError as refused:
             if refused.diagnostic.id != "THREAD_MOVED":
                 raise
 

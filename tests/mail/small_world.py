@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, Trust, Wish
+from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, ReservationRequest, Trust
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 from mail.homes import Clock
@@ -72,7 +72,7 @@ def envelope_of(message: Message, drawn: Around) -> Envelope:
 
 patterns = st.sampled_from(["a", "./a/", "a/*.py", "a/b.py", "**/b.*", "c", ".", "/a", "\x00"])
 wishes = st.builds(
-    Wish,
+    ReservationRequest,
     st.lists(patterns, max_size=3).map(tuple),
     st.sampled_from([1, 59, 3600, 86_400, 0]),
     exclusive=st.booleans(),

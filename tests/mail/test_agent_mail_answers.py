@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.agent_mail.http import MaybeReached
 from mail.odd_agent_mail import SECRET, SEND, Answers, rpc_error, serving, tool_error
 from mail.odd_server import EVENTS, Asked, Reply, document, http, result, texts, whole
@@ -92,7 +92,7 @@ PERHAPS = {
 def test_a_request_that_was_turned_away_surely_did_nothing(answer: Answers, code: str) -> None:
     with serving(answer) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (Unavailable, code)
+    assert (type(error), error.diagnostic.id) == (UnavailableError, code)
     assert code == "SERVER_LACKS" or error.diagnostic.message.endswith(". Nothing was done.")
 
 
@@ -100,7 +100,7 @@ def test_a_request_that_was_turned_away_surely_did_nothing(answer: Answers, code
 def test_what_a_server_refuses_is_told_as_it_says_it(answer: Answers) -> None:
     with serving(answer) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (Refused, "SERVER_REFUSED")
+    assert (type(error), error.diagnostic.id) == (RequestError, "SERVER_REFUSED")
 
 
 @pytest.mark.parametrize(("answer", "code"), PERHAPS.values(), ids=PERHAPS)
@@ -116,10 +116,10 @@ def test_a_request_that_may_have_reached_the_server_is_known_as_such(
 
 @pytest.mark.parametrize(("answer", "code"), PERHAPS.values(), ids=PERHAPS)
 def test_by_reading_nothing_is_done(answer: Answers, code: str) -> None:
-    with serving(answer) as server, pytest.raises(Unavailable) as caught:
+    with serving(answer) as server, pytest.raises(UnavailableError) as caught:
         server.client().read("agents", {})
     found = caught.value.diagnostic
-    assert type(caught.value) is Unavailable
+    assert type(caught.value) is UnavailableError
     assert found.message.endswith(". Nothing was done."), (found, code)
     assert found.message.count("Nothing was done") == 1
 
@@ -156,7 +156,7 @@ def test_no_error_shows_the_token(answer: Answers) -> None:
 def test_a_token_is_asked_for_or_another_one() -> None:
     with serving(status(401)) as server:
         wrong = server.failure().diagnostic
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             server.client().call(SEND, {})
     missing = caught.value.diagnostic
     assert ("does not take the token" in wrong.message, "wants a token" in missing.message) == (
@@ -197,7 +197,7 @@ def test_a_server_that_has_too_much_to_do_is_asked_again() -> None:
 def test_but_not_for_ever() -> None:
     with serving(status(429, '{"detail": "Rate limit"}', "text/x", "Retry-After: 0")) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (Unavailable, "SERVER_FAILED")
+    assert (type(error), error.diagnostic.id) == (UnavailableError, "SERVER_FAILED")
     assert "Rate limit" in error.diagnostic.message
 
 
@@ -207,6 +207,6 @@ def test_a_request_that_is_too_large_may_be_refused_before_all_of_it_was_read() 
         assert client.offers(SEND)
         server.reads_bodies = False
         server.answer = lambda _: Reply([http(413, '{"detail": "Too large"}')], is_last=True)
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RequestError) as caught:
             client.call(SEND, {"to": "x" * 50_000_000})
     assert "Too large" in caught.value.diagnostic.message

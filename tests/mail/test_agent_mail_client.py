@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.agent_mail.http import MaybeReached
 from mail.odd_agent_mail import FETCH, SECRET, SEND, OddMail, fixed, rpc_error, serving
@@ -65,7 +65,7 @@ def test_a_list_without_an_end_is_nonsense() -> None:
 def test_a_tool_that_is_not_offered_is_not_called() -> None:
     with fixed({}) as server:
         error = server.failure("macro_start_session")
-    assert (type(error), error.diagnostic.id) == (Unavailable, "SERVER_LACKS")
+    assert (type(error), error.diagnostic.id) == (UnavailableError, "SERVER_LACKS")
     assert "`macro_start_session`" in error.diagnostic.message
     assert server.methods() == ["tools/list"]
 
@@ -80,7 +80,7 @@ def test_the_token_goes_with_every_request() -> None:
 
 @pytest.mark.parametrize("token", ["a\r\nX: y", "päss", "a\0b"])
 def test_a_token_that_no_header_can_carry_is_refused_and_not_shown(token: str) -> None:
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         Client("http://127.0.0.1:1/", token)
     assert caught.value.diagnostic.id == "SERVER_DENIED"
     assert token not in str(caught.value) + caught.value.diagnostic.fix
@@ -167,7 +167,10 @@ def test_a_server_may_want_the_query_where_it_belongs(value: object) -> None:
 
 
 def test_an_answer_for_another_project_is_none() -> None:
-    with reading_plainly({"project": "/q", "count": 0}) as server, pytest.raises(Refused) as caught:
+    with (
+        reading_plainly({"project": "/q", "count": 0}) as server,
+        pytest.raises(RequestError) as caught,
+    ):
         server.client().read("outbox/RedSky", {"project": "/p"})
     assert "No agent" in caught.value.diagnostic.message
 
@@ -183,7 +186,7 @@ def test_an_answer_for_another_project_is_none() -> None:
     ],
 )
 def test_a_resource_is_one_text_of_json(value: object) -> None:
-    with fixed(value) as server, pytest.raises(Unavailable) as caught:
+    with fixed(value) as server, pytest.raises(UnavailableError) as caught:
         server.client().read("agents/x", {})
     assert caught.value.diagnostic.id == "SERVER_NONSENSE"
 
@@ -191,7 +194,7 @@ def test_a_resource_is_one_text_of_json(value: object) -> None:
 def test_a_server_without_resources_lacks_them() -> None:
     with (
         serving(rpc_error(-32601, "Method not found")) as server,
-        pytest.raises(Unavailable) as caught,
+        pytest.raises(UnavailableError) as caught,
     ):
         server.client().read("agents/x", {})
     assert caught.value.diagnostic.id == "SERVER_LACKS"
@@ -263,11 +266,15 @@ def test_the_real_server_obeys_every_query(real: Client, project: str) -> None:
 NOBODY = {"agent_name": "Nobody"}
 NO_TEXT = {"agent_name": "\ud800", "project_key": "x"}
 WRONG = [
-    (lambda real: real.read("agents/nosuch", {}), Refused, "SERVER_REFUSED"),
-    (lambda real: real.read("outbox/X", {"project": "/no"}), Refused, "SERVER_REFUSED"),
-    (lambda real: real.read("nosuch/1", {}), Unavailable, "SERVER_LACKS"),
-    (lambda real: real.call("whois", NOBODY | {"project_key": "x"}), Refused, "SERVER_REFUSED"),
-    (lambda real: real.call("whois", NOBODY), Refused, "SERVER_REFUSED"),
+    (lambda real: real.read("agents/nosuch", {}), RequestError, "SERVER_REFUSED"),
+    (lambda real: real.read("outbox/X", {"project": "/no"}), RequestError, "SERVER_REFUSED"),
+    (lambda real: real.read("nosuch/1", {}), UnavailableError, "SERVER_LACKS"),
+    (
+        lambda real: real.call("whois", NOBODY | {"project_key": "x"}),
+        RequestError,
+        "SERVER_REFUSED",
+    ),
+    (lambda real: real.call("whois", NOBODY), RequestError, "SERVER_REFUSED"),
     (
         lambda real: real.call("whois", NO_TEXT | {"project_key": "x"}),
         MaybeReached,
@@ -287,6 +294,6 @@ def test_the_errors_of_the_real_server_come_in_all_three_ways(
 
 def test_the_real_server_sends_on_who_forgets_the_slash() -> None:
     url = agent_mail.running().url
-    with closing(Client(url.rstrip("/"))) as client, pytest.raises(Unavailable) as caught:
+    with closing(Client(url.rstrip("/"))) as client, pytest.raises(UnavailableError) as caught:
         client.offers(SEND)
     assert f"`{url}`" in caught.value.diagnostic.message

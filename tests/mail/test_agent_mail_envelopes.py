@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Altered
+from brenner.diagnostics.model import AlteredError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Importance, Trust
@@ -62,7 +62,7 @@ def test_an_importance_that_was_not_kept_is_said(
         ensure_project=["human_key"],
     )
     monkeypatch.setattr(plain_agent_mail, "_OFFERED", offered)
-    with server.mailbox() as other, pytest.raises(Altered) as caught:
+    with server.mailbox() as other, pytest.raises(AlteredError) as caught:
         other.send(letter(), envelope=Envelope(Importance.HIGH))
     assert "the importance is `normal`" in caught.value.diagnostic.message
     assert mailbox.position() == 1

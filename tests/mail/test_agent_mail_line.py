@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Diagnostic, Unavailable
+from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.mail.agent_mail import http as line
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.http import MaybeReached
@@ -80,21 +80,27 @@ def test_what_goes_before_a_call_does_nothing(method: str) -> None:
         lambda asked: HANGS_UP if asked.document["method"] == method else sessions(asked)
     ) as server:
         error = server.failure()
-    assert (type(error), error.diagnostic.id) == (Unavailable, "SERVER_LOST")
+    assert (type(error), error.diagnostic.id) == (UnavailableError, "SERVER_LOST")
 
 
 def test_nobody_listens() -> None:
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         Client(f"http://127.0.0.1:{free_port()}/mcp/").offers(SEND)
-    assert (type(caught.value), caught.value.diagnostic.id) == (Unavailable, "SERVER_UNREACHABLE")
+    assert (type(caught.value), caught.value.diagnostic.id) == (
+        UnavailableError,
+        "SERVER_UNREACHABLE",
+    )
     assert "serve-http" in caught.value.diagnostic.fix
 
 
 @pytest.mark.parametrize("host", ["nobody.invalid", "x" * 70 + ".invalid"])
 def test_there_is_no_such_host(host: str) -> None:
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         Client(f"http://{host}/mcp/").offers(SEND)
-    assert (type(caught.value), caught.value.diagnostic.id) == (Unavailable, "SERVER_UNREACHABLE")
+    assert (type(caught.value), caught.value.diagnostic.id) == (
+        UnavailableError,
+        "SERVER_UNREACHABLE",
+    )
 
 
 # Time
@@ -122,9 +128,9 @@ def test_a_server_that_does_not_take_all_of_a_request_surely_did_nothing() -> No
         assert client.offers(SEND)
         server.reads_bodies = False
         server.answer = lambda _: Reply(server.slowly(b"", b""))
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             client.call(SEND, {"to": "x" * 50_000_000})
-    assert (type(caught.value), caught.value.diagnostic.id) == (Unavailable, "SERVER_TIMEOUT")
+    assert (type(caught.value), caught.value.diagnostic.id) == (UnavailableError, "SERVER_TIMEOUT")
 
 
 # Size
@@ -283,9 +289,9 @@ def test_a_certificate_must_be_known_and_for_that_name(
 
 def refusal(url: str) -> Diagnostic:
     """Why a server is not talked to."""
-    with closing(Client(url)) as client, pytest.raises(Unavailable) as caught:
+    with closing(Client(url)) as client, pytest.raises(UnavailableError) as caught:
         client.offers(SEND)
-    assert type(caught.value) is Unavailable
+    assert type(caught.value) is UnavailableError
     return caught.value.diagnostic
 
 

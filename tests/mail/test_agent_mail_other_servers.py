@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail import mirror as view
 from brenner.mail.mailbox import Mailbox
@@ -170,7 +170,7 @@ def test_recipients_where_no_outbox_tells(server: PlainMail, mailbox: Mailbox) -
 def test_a_name_that_was_replaced(server: PlainMail, mailbox: Mailbox) -> None:
     """It is said which one the server gave instead."""
     server.given_name = lambda _: "NavyRaven"
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         mailbox.register(Profile("BrennerOperator"))
     assert caught.value.diagnostic.id == "NAME_ALTERED"
     assert "NavyRaven" in caught.value.diagnostic.message
@@ -180,7 +180,7 @@ def test_a_subject_that_was_cut(server: PlainMail, mailbox: Mailbox) -> None:
     """It was sent, under a number that is said; what is there can be read."""
     server.kept_subject = lambda subject: subject[:200]
     assert post(mailbox, letter()).message == letter()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         mailbox.send(LONG)
     assert caught.value.diagnostic.id == "MESSAGE_ALTERED"
     assert "as 2," in caught.value.diagnostic.message
@@ -209,7 +209,7 @@ def test_whatever_was_altered(
         return {"deliveries": [{"payload": server.messages[-1]}]}
 
     server.instead["send_message"] = alter
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         mailbox.send(letter())
     assert caught.value.diagnostic.id == "MESSAGE_ALTERED"
     assert word in caught.value.diagnostic.message
@@ -278,7 +278,7 @@ def test_a_send_that_was_refused_politely(
 
 def failure(call: Callable[[], object]) -> str:
     """The code of what is broken."""
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         call()
     return caught.value.diagnostic.id
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import BrennerError, Uncertain
+from brenner.diagnostics.model import BrennerError, UnknownOutcomeError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.model import Wish
+from brenner.mail.model import ReservationRequest
 from brenner.store_url import AgentMailAddress
 from mail.agent_mail_scene import Project
 from mail.letters import ANN, BEA, introduce
@@ -43,7 +43,7 @@ def held(project: Project) -> list[tuple[int, str, str]]:
 def test_others_are_met(project: Project) -> None:
     """Also where only the server thinks so, and whatever it lets others write."""
     one, two, *_ = by_hand(project, BEA, "src/*.py", "/abs", "../up", "[")
-    got = project.mailbox.reserve(ANN, Wish(("src/deep/a.py", "abs/b"), HOUR))
+    got = project.mailbox.reserve(ANN, ReservationRequest(("src/deep/a.py", "abs/b"), HOUR))
     assert [(path, [each.id for each in holders]) for path, holders in got.conflicts] == [
         ("src/deep/a.py", [one]),
         ("abs/b", [two]),
@@ -56,7 +56,7 @@ def test_what_was_reserved_twice_is_replaced(project: Project) -> None:
     by_hand(project, ANN, "a.py", "a.py")
     (other,) = by_hand(project, ANN, "b.py")
     (theirs,) = by_hand(project, BEA, "a.py")
-    (new,) = project.mailbox.reserve(ANN, Wish(("./a.py",), HOUR)).granted
+    (new,) = project.mailbox.reserve(ANN, ReservationRequest(("./a.py",), HOUR)).granted
     assert held(project) == [
         (other, ANN, "b.py"),
         (theirs, BEA, "a.py"),
@@ -65,7 +65,7 @@ def test_what_was_reserved_twice_is_replaced(project: Project) -> None:
 
 
 def test_the_server_sees_a_release(project: Project) -> None:
-    first, second = project.mailbox.reserve(ANN, Wish(("a.py", "b.py"), HOUR)).granted
+    first, second = project.mailbox.reserve(ANN, ReservationRequest(("a.py", "b.py"), HOUR)).granted
     released = project.mailbox.release(ANN, ids=[first.id])
     assert released.total == 1
     assert released.at >= first.created_at
@@ -80,11 +80,11 @@ def test_an_answer_that_gets_lost(project: Project, tool: str, what: str) -> Non
     with Proxy(agent_mail.running().port) as proxy:
         address = AgentMailAddress(f"http://127.0.0.1:{proxy.port}{PATH}", project.key)
         with AgentMailMailbox.open(address, None) as mailbox:
-            mailbox.reserve(ANN, Wish(("a.py",), HOUR))
+            mailbox.reserve(ANN, ReservationRequest(("a.py",), HOUR))
             proxy.cut_before_answer(f'"{tool}"'.encode())
-            with pytest.raises(Uncertain) as caught:
+            with pytest.raises(UnknownOutcomeError) as caught:
                 mailbox.release(ANN) if tool == RELEASE else mailbox.reserve(
-                    ANN, Wish(("b.py",), HOUR)
+                    ANN, ReservationRequest(("b.py",), HOUR)
                 )
     assert what in caught.value.diagnostic.message
 
@@ -93,7 +93,7 @@ def test_a_server_that_reserves_nothing() -> None:
     with PlainMail() as server, server.mailbox() as mailbox:
         introduce(mailbox)
         for ask in (
-            lambda: mailbox.reserve(ANN, Wish(("a.py",), HOUR)),
+            lambda: mailbox.reserve(ANN, ReservationRequest(("a.py",), HOUR)),
             lambda: mailbox.release(ANN),
             mailbox.reservations,
         ):

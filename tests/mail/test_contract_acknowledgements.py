@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import InboxFilter, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import InboxFilter, StoredMessage
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
@@ -30,7 +30,9 @@ from mail.reference_debts import debts_of, named_ids
 HOUR = timedelta(hours=1)
 
 
-def ask(mailbox: Mailbox, body: str = "What of it?", to: tuple[str, ...] = (BEA, CAT)) -> Stored:
+def ask(
+    mailbox: Mailbox, body: str = "What of it?", to: tuple[str, ...] = (BEA, CAT)
+) -> StoredMessage:
     """A question of Ann's."""
     return post(mailbox, letter(body, subject=QUESTION, to=to))
 
@@ -121,7 +123,7 @@ def test_without_an_id_the_only_debt(mailbox: Mailbox) -> None:
     assert post(mailbox, ack()).acknowledges == (asked.id,)
 
 
-@in_homes_with(Ability.REPLY_LINKS)
+@in_homes_with(Capability.REPLY_LINKS)
 def test_a_reply_names_what_it_answers(mailbox: Mailbox) -> None:
     """An ACK without an id that is a reply; an id that it states counts before."""
     asked = [ask(mailbox, str(number), to=(BEA,)).id for number in range(3)]
@@ -205,7 +207,7 @@ def test_an_ack_can_want_one(mailbox: Mailbox) -> None:
 # --- Copies ---------------------------------------------------------------------------------------
 
 
-def resend(mailbox: Mailbox, stored: Stored, to: tuple[str, ...]) -> Stored:
+def resend(mailbox: Mailbox, stored: StoredMessage, to: tuple[str, ...]) -> StoredMessage:
     """The same sender, subject and body, hence the same hash."""
     return post(mailbox, stored.message._replace(recipients=to), reply_to=stored.id)
 
@@ -271,7 +273,7 @@ def test_a_copy_that_wants_no_ack_is_not_owed(mailbox: Mailbox) -> None:
 # --- Asking ---------------------------------------------------------------------------------------
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_the_oldest_debt_first(place: Place, mailbox: Mailbox) -> None:
     """By R9, of the first open copy; whose it is and in which thread can be asked for."""
     late = ask(mailbox, "late")
@@ -308,7 +310,7 @@ def test_owed_in_the_inbox(mailbox: Mailbox) -> None:
     assert listed(mailbox.inbox(ANN, InboxFilter(owed=True))) == []
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_a_clock_that_went_back_changes_no_debt(place: Place, mailbox: Mailbox) -> None:
     """An ACK settles what had come in, though the thread now shows it before the question."""
     asked = ask(mailbox)

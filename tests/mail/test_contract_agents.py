@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.limits import MOST_PROFILE_BYTES
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Agent, Profile
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
@@ -20,7 +20,7 @@ def test_registered_as_asked_for(place: Place) -> None:
     assert agent in place.mailbox.agents()
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_registered_at_the_time_of_the_clock(place: Place) -> None:
     """Which is the store's."""
     assert place.mailbox.register(TASK).agent.registered_at == place.clock.now

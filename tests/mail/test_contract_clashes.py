@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Delivery, Record, Restored
 from mail.homes import Clock, Place
@@ -10,7 +10,7 @@ from mail.letters import CAT, QUESTION, THREAD, ack, in_homes_with, introduce, l
 from mail.other_store import history, imported, restore
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 9])
 def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     """They get others; links follow; what was here stays as it was."""
@@ -27,7 +27,7 @@ def test_ids_that_are_taken(mailbox: Mailbox, count: int) -> None:
     assert len({stored.id for stored in mailbox.arrivals(0)}) == mailbox.position()
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     """From there on they are new, in the order of the archive."""
     other = history()
@@ -42,7 +42,7 @@ def test_ids_stay_up_to_the_first_that_is_taken(mailbox: Mailbox) -> None:
     assert [stored.id for stored in mailbox.arrivals(0)] == [3, 1, 2, *new]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     """R9: at one instant the id decides, so an answer must not get a lower one than its question.
 
@@ -63,7 +63,7 @@ def test_an_import_keeps_its_order(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     """An ACK that came with the mail still settles, and a new one settles what came."""
     for number in range(3):
@@ -82,7 +82,7 @@ def test_debts_follow_their_messages(mailbox: Mailbox) -> None:
     assert not [debt for debt in mailbox.debts(CAT) if debt.first.id == asked.id]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     """Acknowledged here, and in a copy of this store that went its own way."""
     asked = post(mailbox, letter(subject=QUESTION, to=(CAT,)))
@@ -95,7 +95,7 @@ def test_the_first_ack_counts(mailbox: Mailbox) -> None:
     assert mailbox.deliveries(asked.id) == (Delivery(CAT, None, False, mine.id),)
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_a_free_id_stays(mailbox: Mailbox) -> None:
     """Though it leaves a gap; what comes after stands above all."""
     record = next(history().records())
@@ -107,7 +107,7 @@ def test_a_free_id_stays(mailbox: Mailbox) -> None:
     assert [stored.arrival for stored in mailbox.arrivals(0)] == [1, 2, 3]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_the_same_id_with_other_content_is_new(mailbox: Mailbox) -> None:
     """And so is the same content with another id: an origin is both."""
     mine = post(mailbox, letter())
@@ -118,7 +118,7 @@ def test_the_same_id_with_other_content_is_new(mailbox: Mailbox) -> None:
     assert mailbox.restore((), [Record(mine)]) == Restored(0, 1, (), ())
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_an_origin_survives_every_journey(place: Place) -> None:
     """A message that came by two ways is one message."""
     source = history()
@@ -133,7 +133,7 @@ def test_an_origin_survives_every_journey(place: Place) -> None:
     assert origins == [1, *(one.id for one in source.arrivals(0))]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     """What is skipped is still what others answer to."""
     post(mailbox, letter("mine"))
@@ -147,7 +147,7 @@ def test_a_link_to_a_message_that_was_known(mailbox: Mailbox) -> None:
     assert list(mailbox.records())[1:] == [imported(record, ids, 1) for record in records]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_a_link_never_leads_to_a_stranger(mailbox: Mailbox) -> None:
     """The message that it meant is not in the archive; one of ours has its id."""
     mine = [post(mailbox, letter(f"mine {number}")).id for number in range(3)]

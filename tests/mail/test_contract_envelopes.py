@@ -5,8 +5,8 @@ And mail that names no thread: it begins one, which is called after its id.
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, Importance, Stored, Trust
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import PLAIN, Envelope, Importance, StoredMessage, Trust
 from brenner.mail.search import Query
 from brenner.protocol.messages import content_hash
 from mail.homes import SECOND_VIEW, Place
@@ -29,7 +29,7 @@ from mail.other_store import history, restore
 URGENT = Envelope(Importance.URGENT, (CAT,))
 
 
-def seen(stored: Stored) -> tuple[Importance, tuple[str, ...]]:
+def seen(stored: StoredMessage) -> tuple[Importance, tuple[str, ...]]:
     """What every home keeps of an envelope."""
     return stored.envelope.importance, stored.envelope.cc
 
@@ -93,7 +93,7 @@ def test_a_copy_is_for_somebody_once(mailbox: Mailbox) -> None:
     assert mailbox.send(letter(), envelope=Envelope(cc=(CAT, CAT))).stored.envelope.cc == (CAT,)
 
 
-@in_homes_with(Ability.KEYS)
+@in_homes_with(Capability.KEYS)
 @pytest.mark.parametrize("other", [Envelope(Importance.HIGH, (CAT,)), Envelope(Importance.URGENT)])
 def test_a_key_belongs_to_one_envelope(mailbox: Mailbox, other: Envelope) -> None:
     """With another one, what it says would be lost in silence."""
@@ -111,7 +111,7 @@ def test_a_repeated_send_is_the_first(mailbox: Mailbox) -> None:
 def test_another_envelope_is_never_passed_over(mailbox: Mailbox) -> None:
     """Sent, or refused; but nowhere taken for the message that is there."""
     mailbox.send(letter(), key="k")
-    if Ability.KEYS in mailbox.lacks:
+    if Capability.KEYS in mailbox.lacks:
         assert mailbox.send(letter(), key="k", envelope=URGENT).is_new
     else:
         assert refusal(mailbox.send, letter(), key="k", envelope=URGENT) == "KEY_REUSED"
@@ -120,7 +120,7 @@ def test_another_envelope_is_never_passed_over(mailbox: Mailbox) -> None:
 # Trust
 
 
-@in_homes_with(Ability.TRUST)
+@in_homes_with(Capability.TRUST)
 @pytest.mark.parametrize("trust", Trust)
 def test_trust_comes_back(mailbox: Mailbox, trust: Trust) -> None:
     """As the caller found out."""
@@ -129,7 +129,7 @@ def test_trust_comes_back(mailbox: Mailbox, trust: Trust) -> None:
     assert mailbox.message(sent.id) == sent
 
 
-@in_homes_with(Ability.TRUST)
+@in_homes_with(Capability.TRUST)
 def test_what_nobody_says_is_not_trusted(mailbox: Mailbox) -> None:
     """A sender of whom nothing is known is unverified; mail that is written here is local."""
     unknown = mailbox.send(letter(), envelope=Envelope(trust=None)).stored
@@ -137,7 +137,7 @@ def test_what_nobody_says_is_not_trusted(mailbox: Mailbox) -> None:
     assert post(mailbox, letter()).envelope == PLAIN
 
 
-@in_homes_with(Ability.TRUST)
+@in_homes_with(Capability.TRUST)
 def test_a_repeated_send_keeps_its_trust(mailbox: Mailbox) -> None:
     """Who repeats it may have shown a secret meanwhile: it is the first message all the same."""
     first = mailbox.send(letter(), key="k", envelope=Envelope(trust=Trust.UNVERIFIED))
@@ -145,7 +145,7 @@ def test_a_repeated_send_keeps_its_trust(mailbox: Mailbox) -> None:
     assert (again.stored, again.is_new) == (first.stored, False)
 
 
-@in_homes_with(Ability.TRUST, Ability.AS_THEY_WERE)
+@in_homes_with(Capability.TRUST, Capability.AS_THEY_WERE)
 def test_imported_mail_is_unverified(place: Place) -> None:
     """Whatever another store says of its senders; what else stands on it comes along."""
     other = history()
@@ -203,7 +203,7 @@ def test_a_key_holds_without_a_thread(mailbox: Mailbox) -> None:
     assert (explicit.stored, explicit.is_new) == (first.stored, False)
 
 
-@in_homes_with(Ability.KEYS)
+@in_homes_with(Capability.KEYS)
 def test_a_key_of_another_thread_is_taken(mailbox: Mailbox) -> None:
     """What went into a thread is not what begins one."""
     mailbox.send(letter(), key="k")

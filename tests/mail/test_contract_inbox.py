@@ -5,7 +5,7 @@ from itertools import combinations, product
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import InboxFilter, Received
 from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place
@@ -66,7 +66,7 @@ def test_newest_first(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.inbox(BOSS).messages == ()
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_new_mail_is_unread(mailbox: Mailbox) -> None:
     """By each of its recipients."""
     stored = post(mailbox, letter())
@@ -80,7 +80,7 @@ def test_filters_combine(place: Place, mailbox: Mailbox) -> None:
     check_filters(mailbox, fill(place), unread=False)
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_filters_combine_with_unread(place: Place, mailbox: Mailbox) -> None:
     """As with each other."""
     check_filters(mailbox, fill(place), unread=True)
@@ -128,7 +128,7 @@ def check_pages(mailbox: Mailbox, inbox: list[Received], limit: int) -> None:
         assert page.has_more == (len(inbox) - start - 1 > limit)
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_a_page_goes_on_where_mail_was_marked(mailbox: Mailbox) -> None:
     """The message that a page begins before need not be in the filtered list any more."""
     sent = [post(mailbox, letter(str(number))).id for number in range(4)]
@@ -172,7 +172,7 @@ def read_by(mailbox: Mailbox, name: str) -> list[int]:
     return [one.stored.id for one in mailbox.inbox(name).messages if one.is_read][::-1]
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_marking(mailbox: Mailbox) -> None:
     """Read and unread again; it says how many that changed, and is nobody else's matter."""
     sent = [post(mailbox, letter(str(number))).id for number in range(4)]
@@ -192,7 +192,7 @@ def test_marking_one_twice_counts_once(mailbox: Mailbox) -> None:
     assert mailbox.mark(BEA, [stored.id, stored.id], is_read=True) == 1
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_marking_takes_any_iterable(mailbox: Mailbox) -> None:
     """One that can be walked only once, too."""
     sent = [post(mailbox, letter(str(number))).id for number in range(3)]
@@ -206,7 +206,7 @@ def test_marking_many(mailbox: Mailbox) -> None:
     assert mailbox.mark(BEA, [stored.id] * 70_000, is_read=True) == 1
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 @pytest.mark.parametrize("is_read", [True, False])
 @pytest.mark.parametrize("number", NO_MESSAGE)
 def test_marking_is_all_or_none(mailbox: Mailbox, number: int, is_read: bool) -> None:
@@ -227,7 +227,7 @@ def test_a_wrong_mark_is_refused(mailbox: Mailbox) -> None:
     assert refusal(mailbox.mark, BEA, [hers, other], is_read=True) == "NOT_A_RECIPIENT"
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 @pytest.mark.parametrize(
     "other",
     [letter(sender=BEA, to=(CAT,)), letter(sender=CAT, to=(ANN,))],
@@ -242,7 +242,7 @@ def test_only_a_recipient_marks(mailbox: Mailbox, other: Message) -> None:
     assert read_by(mailbox, BEA) == []
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     """What is read is not acknowledged, and what is acknowledged is not read."""
     stored = post(mailbox, letter(subject="QUESTION: x", to=(BEA,)))
@@ -253,7 +253,7 @@ def test_marking_settles_nothing(mailbox: Mailbox) -> None:
     assert mailbox.inbox(BEA).messages == (Received(stored, False, False),)
 
 
-@in_homes_with(Ability.READ_MARKS, Ability.OUR_CLOCK)
+@in_homes_with(Capability.READ_MARKS, Capability.OUR_CLOCK)
 def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     """The first time; marking what is marked changes nothing, and unread forgets it."""
     stored = post(mailbox, letter())
@@ -267,7 +267,7 @@ def test_when_it_was_read_is_kept(place: Place, mailbox: Mailbox) -> None:
     assert [record.read_at for record in mailbox.records()] == [()]
 
 
-@in_homes_with(SECOND_VIEW, Ability.READ_MARKS)
+@in_homes_with(SECOND_VIEW, Capability.READ_MARKS)
 def test_marks_are_seen_by_other_processes(place: Place) -> None:
     """And survive them all."""
     introduce(place.mailbox)
@@ -280,7 +280,7 @@ def test_marks_are_seen_by_other_processes(place: Place) -> None:
     assert read_by(place.again(), BEA) == [stored.id]
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_unread_is_counted(mailbox: Mailbox) -> None:
     """Each recipient for herself; a name that nobody has is refused."""
     numbers = [post(mailbox, letter(str(number), to=(BEA, CAT))).id for number in range(3)]

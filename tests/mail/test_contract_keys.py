@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import BEA, ELSEWHERE, in_homes_with, introduce, letter, post, refusal, whole
@@ -32,7 +32,7 @@ def test_a_repeated_conditional_send_is_the_first(mailbox: Mailbox) -> None:
     assert (again.stored, again.is_new) == (first.stored, False)
 
 
-@in_homes_with(Ability.KEYS)
+@in_homes_with(Capability.KEYS)
 @pytest.mark.parametrize(
     "other",
     [
@@ -52,7 +52,7 @@ def test_a_key_belongs_to_one_message(mailbox: Mailbox, other: Message) -> None:
     assert whole(mailbox) == before
 
 
-@in_homes_with(Ability.KEYS)
+@in_homes_with(Capability.KEYS)
 def test_a_key_belongs_to_one_answer(mailbox: Mailbox) -> None:
     """The same text in reply to another message is another send."""
     first, second = post(mailbox, letter("first")), post(mailbox, letter("second"))
@@ -112,7 +112,7 @@ def test_a_key_holds_in_every_process(place: Place) -> None:
     assert other.send(letter(), key="k") == (first.stored, False)
 
 
-@in_homes_with(SECOND_VIEW, Ability.KEYS)
+@in_homes_with(SECOND_VIEW, Capability.KEYS)
 def test_a_key_is_taken_in_every_process(place: Place) -> None:
     """Another message may not come with it from anywhere."""
     introduce(place.mailbox)

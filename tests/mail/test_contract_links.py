@@ -1,6 +1,6 @@
 """Links of imported mail: only those that a store could have given them itself."""
 
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record
 from mail.homes import LOOK_ALIKES
@@ -63,7 +63,7 @@ def test_an_import_cannot_reply_into_another_thread(mailbox: Mailbox) -> None:
     assert [stored.reply_to for stored in mailbox.arrivals(0)] == [None, None]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_true_links_stay(mailbox: Mailbox) -> None:
     """An ACK by a recipient in the thread settles here what it settled there."""
     other = MemoryMailbox()
@@ -75,7 +75,7 @@ def test_true_links_stay(mailbox: Mailbox) -> None:
     assert [stored.acknowledges for stored in mailbox.arrivals(0)] == [(), (1,)]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_the_same_content_under_the_origin_of_an_imported_one(mailbox: Mailbox) -> None:
     """An imported message had the id elsewhere that one of the same content gets here."""
     other = MemoryMailbox()

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Profile, Record, Restored, Stored
+from brenner.mail.model import Agent, Profile, Record, Restored, StoredMessage
 from brenner.session.decisions import VOID_FENCE, declaration
 from mail.homes import SECOND_VIEW, Clock, Place
 from mail.letters import (
@@ -37,7 +37,7 @@ def test_records_are_everything(mailbox: Mailbox) -> None:
     assert tuple(record.stored for record in mailbox.records()) == mailbox.arrivals(0)
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
     """As the inboxes do."""
     restore(mailbox, history())
@@ -50,7 +50,7 @@ def test_records_tell_who_has_read(mailbox: Mailbox) -> None:
             assert inbox[record.stored.id] == (name in readers)
 
 
-@in_homes_with(Ability.TRUST, Ability.AS_THEY_WERE)
+@in_homes_with(Capability.TRUST, Capability.AS_THEY_WERE)
 def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> None:
     """For the operator at the time of sending; other mail decides nothing."""
     mailbox = place.mailbox
@@ -68,7 +68,7 @@ def test_whether_a_decision_counts_is_settled_and_moves_along(place: Place) -> N
     assert [record.stored.decides for record in other.records()] == [True, False, None, False]
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_into_an_empty_home(place: Place) -> None:
     """Equal records: ids, times, hashes, links, marks; but they are not local."""
     other = history()
@@ -97,7 +97,7 @@ def test_there_and_back(place: Place) -> None:
     assert whole(place.mailbox) != before
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_what_was_imported_is_not_local(place: Place) -> None:
     """Nobody here has seen who wrote it."""
     introduce(place.mailbox)
@@ -116,7 +116,7 @@ def test_twice_skips_all(place: Place) -> None:
     assert whole(place.mailbox) == before
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_marks_come_once(place: Place) -> None:
     """With their messages; the second time they change nothing, whatever has happened since."""
     other = history()
@@ -149,7 +149,7 @@ def test_threads_grow_together(mailbox: Mailbox) -> None:
     assert page.position == len(order) == 6
 
 
-@in_homes_with(Ability.AS_THEY_WERE)
+@in_homes_with(Capability.AS_THEY_WERE)
 def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
     """Though it came in later."""
     post(mailbox, letter("mine"))
@@ -157,7 +157,7 @@ def test_older_mail_stands_before_ours(mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[-1].message.body == "mine"
 
 
-@in_homes_with(Ability.OUR_CLOCK, Ability.AS_THEY_WERE)
+@in_homes_with(Capability.OUR_CLOCK, Capability.AS_THEY_WERE)
 def test_imported_times_do_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Only local mail holds back local mail."""
     record = next(history().records())
@@ -209,7 +209,7 @@ def test_all_or_none(mailbox: Mailbox, after: int) -> None:
     assert restore(mailbox, other).added == other.position()
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_an_import_that_fails_does_not_move_our_clock(place: Place, mailbox: Mailbox) -> None:
     """Nor does it leave anything else behind."""
     post(mailbox, letter("mine"))
@@ -234,7 +234,7 @@ def test_records_are_of_one_moment(mailbox: Mailbox, taken: int) -> None:
     assert mailbox.arrivals(4) == (late,)
 
 
-@in_homes_with(Ability.READ_MARKS, Ability.AS_THEY_WERE)
+@in_homes_with(Capability.READ_MARKS, Capability.AS_THEY_WERE)
 def test_many_records_are_of_one_moment(mailbox: Mailbox) -> None:
     """Marks that are made while they are read are not among them either."""
     stored = next(history().records()).stored
@@ -252,7 +252,7 @@ def test_records_are_of_one_moment_for_others(place: Place) -> None:
     introduce(place.mailbox)
     sent = [post(place.mailbox, letter(str(number))) for number in range(4)]
     records = place.mailbox.records()
-    seen: list[Stored] = [next(records).stored]
+    seen: list[StoredMessage] = [next(records).stored]
     post(place.again(), letter("late"))
     assert seen + [record.stored for record in records] == sent
     assert place.mailbox.position() == 5

@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Delivery, Stored, ThreadPage, ThreadSummary
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Delivery, StoredMessage, ThreadPage, ThreadSummary
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
     ANN,
@@ -30,7 +30,7 @@ from mail.letters import (
 HOURS = (0.0, 0.0, 5.0, -0.5, -3.0, 0.0, 2.0)
 
 
-def conversation(place: Place) -> list[Stored]:
+def conversation(place: Place) -> list[StoredMessage]:
     """A thread with other mail between its messages, in the order in which it was sent."""
     sent = []
     for hours in HOURS:
@@ -40,7 +40,7 @@ def conversation(place: Place) -> list[Stored]:
     return sent
 
 
-def in_order(messages: list[Stored]) -> list[Stored]:
+def in_order(messages: list[StoredMessage]) -> list[StoredMessage]:
     """R9: the store's time, then the id as a number."""
     return sorted(messages, key=lambda stored: (stored.at, stored.id))
 
@@ -63,7 +63,7 @@ def test_stored_messages_never_change(place: Place, mailbox: Mailbox) -> None:
     assert mailbox.thread(THREAD).messages[0] == first
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_a_thread_stands_in_its_order(place: Place, mailbox: Mailbox) -> None:
     """R9: time, then id; where the clock went back, that is not the order of arrival."""
     sent = conversation(place)
@@ -118,7 +118,7 @@ def test_pages_join_to_the_whole(place: Place, mailbox: Mailbox) -> None:
         assert walk_on(mailbox, limit, order[0]) == order
 
 
-def walk_back(mailbox: Mailbox, limit: int) -> list[Stored]:
+def walk_back(mailbox: Mailbox, limit: int) -> list[StoredMessage]:
     """A thread page by page, from its end."""
     page = mailbox.thread(THREAD, limit=limit)
     back = list(page.messages)
@@ -128,7 +128,7 @@ def walk_back(mailbox: Mailbox, limit: int) -> list[Stored]:
     return back
 
 
-def walk_on(mailbox: Mailbox, limit: int, first: Stored) -> list[Stored]:
+def walk_on(mailbox: Mailbox, limit: int, first: StoredMessage) -> list[StoredMessage]:
     """A thread page by page, from its first message on."""
     on = [first]
     has_later = True
@@ -158,7 +158,7 @@ def test_a_page_from_another_threads_message_is_refused(mailbox: Mailbox) -> Non
     assert refusal(mailbox.thread, THREAD, after=other.id) == "NOT_IN_THREAD"
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_the_list_of_threads(place: Place, mailbox: Mailbox) -> None:
     """The one with the newest message first, by the store's time, whichever came in last."""
     start = place.clock.now
@@ -215,7 +215,7 @@ def test_what_became_of_a_message(mailbox: Mailbox) -> None:
     assert mailbox.deliveries(answer.id) == (Delivery(ANN, None, False, None),)
 
 
-@in_homes_with(Ability.RECIPIENT_ORDER)
+@in_homes_with(Capability.RECIPIENT_ORDER)
 def test_recipients_stay_in_their_order(mailbox: Mailbox) -> None:
     """The one in which they were named."""
     asked = post(mailbox, letter(subject=QUESTION, to=(CAT, ANN, BEA)))
@@ -223,7 +223,7 @@ def test_recipients_stay_in_their_order(mailbox: Mailbox) -> None:
     assert [each.recipient for each in mailbox.deliveries(asked.id)] == [CAT, ANN, BEA]
 
 
-@in_homes_with(Ability.READ_MARKS, Ability.OUR_CLOCK)
+@in_homes_with(Capability.READ_MARKS, Capability.OUR_CLOCK)
 def test_when_it_was_read(place: Place, mailbox: Mailbox) -> None:
     """By each recipient for herself."""
     told = post(mailbox, letter())

@@ -18,8 +18,8 @@ from brenner.limits import (
     MOST_RESERVED_SECONDS,
     MOST_WILDCARDS,
 )
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Released, Reservation, Reserved, Wish
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Released, Reservation, ReservationRequest, ReservationResult
 from mail.homes import AGENT_MAILS, SECOND_VIEW, Place
 from mail.letters import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
 
@@ -28,9 +28,11 @@ PATIENCE = 30  # seconds
 NOT_PATHS = ("", " ", "/src/a.py", "~/a.py", "C:/a.py", "C:", "../a.py", "src/../a.py", "src\\a.py")
 
 
-def wish(*patterns: str, exclusive: bool = True, seconds: int = HOUR, reason: str = "") -> Wish:
+def wish(
+    *patterns: str, exclusive: bool = True, seconds: int = HOUR, reason: str = ""
+) -> ReservationRequest:
     """What a test asks for."""
-    return Wish(patterns, seconds, exclusive=exclusive, reason=reason)
+    return ReservationRequest(patterns, seconds, exclusive=exclusive, reason=reason)
 
 
 def told(reservations: Iterable[Reservation]) -> list[tuple[int, str, str, bool, str]]:
@@ -38,7 +40,7 @@ def told(reservations: Iterable[Reservation]) -> list[tuple[int, str, str, bool,
     return [tuple(each[:5]) for each in reservations]  # type: ignore[misc]
 
 
-def met(reserved: Reserved) -> list[tuple[str, list[tuple[str, str]]]]:
+def met(reserved: ReservationResult) -> list[tuple[str, list[tuple[str, str]]]]:
     """Conflicts in short: which pattern, who has what."""
     return [
         (pattern, [(each.agent, each.pattern) for each in holders])
@@ -68,7 +70,7 @@ def test_files_are_reserved(mailbox: Mailbox) -> None:
     ]
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_times_are_the_store_s(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(hours=5))
     got = mailbox.reserve(ANN, wish("a", seconds=7))
@@ -153,7 +155,7 @@ def test_reserved_again(mailbox: Mailbox) -> None:
 
 def test_nothing_is_wished_for(mailbox: Mailbox) -> None:
     mailbox.reserve(ANN, wish("a"))
-    assert mailbox.reserve(BEA, wish()) == Reserved((), ())
+    assert mailbox.reserve(BEA, wish()) == ReservationResult((), ())
     assert held(mailbox) == [(ANN, "a")]
 
 
@@ -178,7 +180,7 @@ def test_released(mailbox: Mailbox) -> None:
     assert d.id not in {each.id for each in mailbox.reservations()}
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_a_release_says_when(place: Place, mailbox: Mailbox) -> None:
     now = place.clock.move(timedelta(minutes=9))
     assert mailbox.release(ANN) == Released(0, now)
@@ -190,7 +192,7 @@ def test_what_was_released_meets_nobody(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_expired(place: Place, mailbox: Mailbox) -> None:
     """At that moment: it is not listed, not met, not released, and does not count."""
     mailbox.reserve(ANN, wish("a.py", seconds=10))
@@ -215,7 +217,7 @@ def test_it_expires_by_the_clock_of_a_server(mailbox: Mailbox) -> None:
     assert mailbox.reserve(BEA, wish("a.py")).conflicts == ()
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_ids_are_never_used_again(place: Place, mailbox: Mailbox) -> None:
     """Neither after a release nor after all have expired."""
     seen = []
@@ -270,7 +272,7 @@ def test_what_is_refused(mailbox: Mailbox) -> None:
     assert mailbox.reservations() == ()
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     """Up to the limits, and who has that many can still reserve the same again."""
     longest = "a/" * (MOST_PATTERN_NAMES - 1) + "*?[x]" * 5 + "z" * 300
@@ -287,7 +289,7 @@ def test_as_much_as_is_taken(mailbox: Mailbox) -> None:
     assert len(mailbox.reservations()) == MOST_RESERVATIONS + 1
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_any_text(mailbox: Mailbox) -> None:
     """It comes back as it was."""
     for text in (each for each in DIFFICULT if each.strip() and "\\" not in each):
@@ -304,7 +306,7 @@ def test_mail_is_not_concerned(mailbox: Mailbox) -> None:
     assert post(mailbox, letter("again", sender=BEA, to=(ANN,))).arrival == 2
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_of_two_at_once_one_hears_of_the_other(mailbox: Mailbox) -> None:
     """At least who comes second does."""
     together = Barrier(2)

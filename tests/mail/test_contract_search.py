@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import StoredMessage
 from brenner.mail.search import Query, items_of, matches, words_of
 from brenner.protocol.messages import Message
 from mail.homes import Clock, Home, Place
@@ -111,7 +111,7 @@ def queries(draw: st.DrawFn, messages: list[Message]) -> Query:
     )
 
 
-def expected(mailbox: Mailbox, query: Query, reader: str) -> list[Stored]:
+def expected(mailbox: Mailbox, query: Query, reader: str) -> list[StoredMessage]:
     """Every message held against the query, the latest arrival first."""
     inbox = mailbox.inbox(reader).messages
     unread = {one.stored.id for one in inbox if not one.is_read}
@@ -126,7 +126,7 @@ def expected(mailbox: Mailbox, query: Query, reader: str) -> list[Stored]:
 
 
 @pytest.mark.fuzz
-@pytest.mark.parametrize("home", homes_with(Ability.OUR_CLOCK, Ability.READ_MARKS))
+@pytest.mark.parametrize("home", homes_with(Capability.OUR_CLOCK, Capability.READ_MARKS))
 @FEWER
 @given(data=st.data())
 def test_what_matches_is_found(home: Home, data: st.DataObject) -> None:
@@ -146,7 +146,7 @@ def test_what_matches_is_found(home: Home, data: st.DataObject) -> None:
             assert walk(place.mailbox, query, data.draw(st.integers(1, 3))) == hits
 
 
-def walk(mailbox: Mailbox, query: Query, limit: int) -> list[Stored]:
+def walk(mailbox: Mailbox, query: Query, limit: int) -> list[StoredMessage]:
     """The hits page by page."""
     page = mailbox.search(query, reader=BEA, limit=limit)
     found = list(page.messages)
@@ -192,7 +192,7 @@ def test_what_a_reader_has_to_do(mailbox: Mailbox) -> None:
         assert mailbox.search(owing, reader=name).messages == ()
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_what_a_reader_has_not_read(mailbox: Mailbox) -> None:
     """`is:unread` is about her, too."""
     asked = post(mailbox, letter(subject=QUESTION))
@@ -211,7 +211,7 @@ def test_a_reader_narrows_nothing_else(mailbox: Mailbox) -> None:
         assert mailbox.search(Query(phrases=(("fate",),)), reader=name).messages == (stored,)
 
 
-@in_homes_with(Ability.READ_MARKS)
+@in_homes_with(Capability.READ_MARKS)
 def test_searching_changes_nothing(mailbox: Mailbox) -> None:
     """A hit is not a message that was read."""
     post(mailbox, letter("fate"))

@@ -5,8 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import PLAIN, Since, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import PLAIN, Since, StoredMessage
 from brenner.protocol.messages import Message
 from mail.homes import SECOND_VIEW, Place
 from mail.letters import (
@@ -44,7 +44,7 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
     """The first message of a store, with all that is kept about it."""
     message = letter()
     sent = mailbox.send(message)
-    expected = Stored(
+    expected = StoredMessage(
         id=sent.stored.id,
         at=sent.stored.at,
         message=message,
@@ -59,7 +59,7 @@ def test_stored_as_sent(mailbox: Mailbox) -> None:
     assert mailbox.message(sent.stored.id) == expected
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 def test_stored_at_the_time_of_the_clock(place: Place, mailbox: Mailbox) -> None:
     """Which is the store's, not the sender's."""
     assert post(mailbox, letter()).at == place.clock.now
@@ -83,7 +83,7 @@ def test_the_hash_is_the_one_that_others_compute(mailbox: Mailbox) -> None:
     assert stored.content_hash == expected
 
 
-@in_homes_with(Ability.STATED_ACKS)
+@in_homes_with(Capability.STATED_ACKS)
 @pytest.mark.parametrize("stated", [None, True, False])
 def test_whether_an_ack_is_asked_for_stays(mailbox: Mailbox, stated: bool | None) -> None:
     """Nothing said is not the same as no."""
@@ -102,7 +102,7 @@ def test_ids_increase(mailbox: Mailbox) -> None:
     assert [one.arrival for one in stored] == [1, 2, 3, 4, 5, 6]
 
 
-@in_homes_with(Ability.OUR_CLOCK)
+@in_homes_with(Capability.OUR_CLOCK)
 @pytest.mark.parametrize(
     ("moves", "expected"),
     [
@@ -183,7 +183,7 @@ def test_the_same_twice_is_two_messages(mailbox: Mailbox) -> None:
 # --- Replies --------------------------------------------------------------------------------------
 
 
-@in_homes_with(Ability.REPLY_LINKS)
+@in_homes_with(Capability.REPLY_LINKS)
 def test_a_reply_is_linked(mailbox: Mailbox) -> None:
     """To a message of its thread, its own sender's too."""
     first = post(mailbox, letter())
@@ -192,7 +192,7 @@ def test_a_reply_is_linked(mailbox: Mailbox) -> None:
     assert mailbox.message(first.id).reply_to is None
 
 
-@in_homes_with(SECOND_VIEW, Ability.REPLY_LINKS)
+@in_homes_with(SECOND_VIEW, Capability.REPLY_LINKS)
 def test_a_link_is_there_for_others(place: Place) -> None:
     """As the message is."""
     introduce(place.mailbox)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 import pytest
 
-from brenner.diagnostics.model import Unavailable, Uncertain
+from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.agent_mail import mailbox as mailbox_module
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
@@ -95,9 +95,9 @@ def letter() -> Message:
 
 def code_of(doing: Callable[[], object]) -> str:
     """The code of what surely was not done."""
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         doing()
-    assert not isinstance(caught.value, Uncertain)
+    assert not isinstance(caught.value, UnknownOutcomeError)
     return caught.value.diagnostic.id
 
 
@@ -205,7 +205,7 @@ def test_a_message_that_got_lost_is_not_said_to_be_sent(scene: Scene, *, torn: b
     """Nor that it is not: what is not there yet may still be on its way."""
     scene.proxy.reset = torn
     scene.proxy.cut_before_request(SENDING)
-    with pytest.raises(Uncertain):
+    with pytest.raises(UnknownOutcomeError):
         scene.mailbox.send(scene.letter)
     assert scene.proxy.struck.is_set()
     assert scene.stored() == []
@@ -216,7 +216,7 @@ def test_a_message_that_got_lost_is_not_said_to_be_sent(scene: Scene, *, torn: b
 def test_an_equal_message_from_before_is_not_taken_for_the_one_that_got_lost(scene: Scene) -> None:
     scene.mailbox.send(scene.letter)
     scene.proxy.cut_before_request(SENDING)
-    with pytest.raises(Uncertain):
+    with pytest.raises(UnknownOutcomeError):
         scene.mailbox.send(scene.letter)
     assert scene.stored() == [scene.letter.body]
 
@@ -227,7 +227,7 @@ def test_where_nobody_can_know_that_is_said(scene: Scene, *, is_stored: bool) ->
     proxy = scene.proxy
     cut = proxy.cut_before_answer if is_stored else proxy.cut_before_request
     cut(SENDING, then=proxy.refuse)
-    with pytest.raises(Uncertain) as caught:
+    with pytest.raises(UnknownOutcomeError) as caught:
         scene.mailbox.send(scene.letter, key="k")
     assert caught.value.diagnostic.id == "OUTCOME_UNKNOWN"
     assert scene.stored() == [scene.letter.body] * is_stored
@@ -241,7 +241,7 @@ def test_a_server_that_hangs_after_the_request_leaves_it_open(scene: Scene) -> N
     address = AgentMailAddress(f"http://127.0.0.1:{scene.proxy.port}{PATH}", PROJECT)
     with AgentMailMailbox.open(address, TOKEN) as mailbox:
         scene.proxy.cut_before_answer(SENDING, then=scene.proxy.hang)
-        with pytest.raises(Uncertain):
+        with pytest.raises(UnknownOutcomeError):
             mailbox.send(scene.letter)
         scene.proxy.pass_on()
         found = mailbox.thread(scene.letter.thread_id).messages
@@ -255,7 +255,7 @@ def test_a_server_that_is_still_at_it_when_the_time_is_up_leaves_it_open(scene: 
         database = apsw.Connection(str(scene.server.folder / "storage" / "storage.sqlite3"))
         with closing(database), database:
             database.execute("UPDATE projects SET slug = slug")
-            with pytest.raises(Uncertain):
+            with pytest.raises(UnknownOutcomeError):
                 mailbox.send(scene.letter)
             assert scene.stored() == []
         for _ in until(lambda: scene.stored() != [], 30):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.model import Unavailable
-from brenner.mail.model import Stored
+from brenner.diagnostics.model import UnavailableError
+from brenner.mail.model import StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -23,7 +23,7 @@ NAMES = ("BlueLake", "GreenDog", "RedCreek", "CalmRiver", "TallTree", "SwiftFox"
 COUNT = 20
 
 
-def follow(project: Project, until: int) -> Iterator[Stored]:
+def follow(project: Project, until: int) -> Iterator[StoredMessage]:
     """What comes in, while it comes in."""
     with open_mailbox(project, create=True) as mailbox:
         position = 0
@@ -134,7 +134,7 @@ def test_whoever_waits_too_long_is_told_and_readers_do_not_wait(tmp_path: Path) 
         mailbox.database.execute("PRAGMA busy_timeout = 50")
         with stuck.database.writing():
             assert mailbox.position() == 1
-            with pytest.raises(Unavailable) as caught:
+            with pytest.raises(UnavailableError) as caught:
                 mailbox.send(letter("Now"))
             assert caught.value.diagnostic.id == "STORE_BUSY"
         assert mailbox.send(letter("Now")).stored.id == 2

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations, put_in_place
@@ -57,7 +57,7 @@ def said(path: Path) -> str:
     project = Project(path.parent, store=f"sqlite:///{path}")
     codes = set()
     for create in (False, True):
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             use(project, create=create)
         codes.add(caught.value.diagnostic.id)
         assert str(path) in caught.value.diagnostic.message
@@ -116,7 +116,7 @@ def test_something_else_in_its_place(tmp_path: Path, name: str) -> None:
 
 def test_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / ".brenner").write_text("Mine", "utf-8")
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         open_mailbox(Project(tmp_path), create=True)
     assert caught.value.diagnostic.id == UNUSABLE
     assert (tmp_path / ".brenner").read_text("utf-8") == "Mine"
@@ -139,7 +139,7 @@ def is_told(damaged: Path, right: list[str]) -> bool:
         with SqliteMailbox.open(damaged) as mailbox:
             bodies = everything(mailbox)
             is_sound = mailbox.integrity() == ()
-    except Unavailable as error:
+    except UnavailableError as error:
         code = error.diagnostic.id
     assert code in (None, CORRUPT)
     if code:
@@ -211,7 +211,7 @@ def test_a_store_in_which_another_program_has_written(store: Path, statement: st
         ):
             try:
                 work()
-            except Unavailable as error:
+            except UnavailableError as error:
                 told.add(error.diagnostic.id)
     assert told
 

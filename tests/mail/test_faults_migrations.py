@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.sqlite.mailbox import APPLICATION_ID, Database, SqliteMailbox, migrations
 from mail.fault_mail import letter, make_store
 from mail.processes import answered, release, start
@@ -82,7 +82,7 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path, first: int,
     path = empty(tmp_path / "mail.sqlite3")
     Database.open(path, STEPS[:first]).close()
     before = hashlib.sha256(path.read_bytes()).digest()
-    with pytest.raises((Unavailable, apsw.ConstraintError)):
+    with pytest.raises((UnavailableError, apsw.ConstraintError)):
         Database.open(path, (*STEPS[:2], step))
     assert hashlib.sha256(path.read_bytes()).digest() == before
     assert notes(path, LATEST) == AFTER[LATEST]
@@ -106,9 +106,9 @@ def test_an_older_program_that_is_running_does_not_write_into_a_newer_format(
     with SqliteMailbox.open(path) as mailbox:
         assert mailbox.position() == 2
         Database.open(path, (*migrations(), STEPS[0])).close()
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             mailbox.send(letter("Still here"))
         assert caught.value.diagnostic.id == "STORE_TOO_NEW"
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         SqliteMailbox.open(path)
     assert caught.value.diagnostic.id == "STORE_TOO_NEW"

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from brenner.diagnostics.model import Unavailable, Uncertain
+from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
@@ -40,9 +40,9 @@ def scene(server: Postgres) -> Iterator[Scene]:
         server.start()
 
 
-def said(work: Callable[[], object], code: str) -> Unavailable:
+def said(work: Callable[[], object], code: str) -> UnavailableError:
     """What a call ends with."""
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         work()
     assert_said(caught.value, code)
     return caught.value
@@ -70,7 +70,7 @@ def test_gone_before(scene: Scene, end: str) -> None:
         lambda: list(scene.mailbox.records()),
         lambda: scene.mailbox.wait(0, 5),
     ):
-        assert not isinstance(said(call, "SERVER_UNREACHABLE"), Uncertain)
+        assert not isinstance(said(call, "SERVER_UNREACHABLE"), UnknownOutcomeError)
     scene.server.start()
     assert scene.mailbox.inbox(BEA).messages == ()
     assert_goes_on(scene)
@@ -99,12 +99,12 @@ def test_an_administrator_ends_all_connections(scene: Scene) -> None:
 
 def test_gone_while_somebody_waits_for_mail(scene: Scene) -> None:
     """It is noticed at once, and said; not taken for silence."""
-    caught: list[Unavailable] = []
+    caught: list[UnavailableError] = []
 
     def wait() -> None:
         try:
             scene.mailbox.wait(0, _LIMIT)
-        except Unavailable as error:
+        except UnavailableError as error:
             caught.append(error)
 
     waiting = threading.Thread(target=wait)
@@ -127,7 +127,7 @@ def test_gone_before_it_was_stored(scene: Scene, marker: bytes, then: str) -> No
     again = None if then == "the network breaks" else lambda: killed_and_started(scene)
     scene.proxy.cut_before_request(marker, again)
     error = said(lambda: scene.mailbox.send(letter("Lost")), "SERVER_LOST")
-    assert not isinstance(error, Uncertain)
+    assert not isinstance(error, UnknownOutcomeError)
     assert scene.proxy.struck.wait(_LIMIT)
     assert_goes_on(scene)
 
@@ -195,7 +195,7 @@ def test_gone_for_good_at_the_commit(
     trap = proxy.cut_before_answer if cut == "answer" else proxy.cut_before_request
     trap(COMMIT, proxy.refuse)
     error = said(lambda: scene.mailbox.send(letter("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
-    assert isinstance(error, Uncertain)
+    assert isinstance(error, UnknownOutcomeError)
     assert "the message may be stored, or not" in error.diagnostic.message
     assert scene.stored() == stored
     proxy.pass_on()

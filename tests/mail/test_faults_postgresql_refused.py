@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from brenner.diagnostics.model import Unavailable, Uncertain
+from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
@@ -45,9 +45,9 @@ def scene(server: Postgres) -> Iterator[Scene]:
     server.resume()
 
 
-def said(work: Callable[[], object], code: str) -> Unavailable:
+def said(work: Callable[[], object], code: str) -> UnavailableError:
     """What a call ends with."""
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         work()
     assert_said(caught.value, code)
     return caught.value
@@ -56,11 +56,11 @@ def said(work: Callable[[], object], code: str) -> Unavailable:
 # The way in
 
 
-def refused(url: str, schema: str = "brenner") -> Unavailable:
+def refused(url: str, schema: str = "brenner") -> UnavailableError:
     """What is said to somebody who wants in, the same whatever she wants."""
     answers = []
     for way in (PostgresMailbox.is_there, PostgresMailbox.open, PostgresMailbox.create):
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             way(PostgresAddress(url, schema))
         answers.append(caught.value)
         assert_no_secret(caught.value.diagnostic.message + caught.value.diagnostic.fix)
@@ -128,7 +128,7 @@ def test_no_connection_is_left() -> None:
         def is_let_in() -> bool:
             try:
                 return PostgresMailbox.is_there(address)
-            except Unavailable:
+            except UnavailableError:
                 return False
 
         with PostgresMailbox.create(address):
@@ -155,7 +155,7 @@ def test_standing_still_is_noticed(scene: Scene, monkeypatch: pytest.MonkeyPatch
         ):
             mailbox.position()
             scene.server.pause()
-            assert not isinstance(said(call, code), Uncertain)
+            assert not isinstance(said(call, code), UnknownOutcomeError)
             scene.server.resume()
         scene.proxy.on_request(b"INSERT INTO messages", scene.server.pause)
         said(lambda: mailbox.send(letter("Never")), "SERVER_TIMEOUT")
@@ -180,7 +180,7 @@ def test_standing_still_at_the_commit(scene: Scene, monkeypatch: pytest.MonkeyPa
         with scene.again() as mailbox:
             scene.proxy.on_request(COMMIT, scene.server.pause)
             error = said(lambda: mailbox.send(letter("Perhaps"), key="k"), "OUTCOME_UNKNOWN")
-        assert isinstance(error, Uncertain)
+        assert isinstance(error, UnknownOutcomeError)
     scene.server.resume()
     scene.mailbox.send(letter("Perhaps"), key="k")
     assert scene.stored() == ["Perhaps"]
@@ -201,7 +201,7 @@ def test_somebody_holds_the_lock(scene: Scene, monkeypatch: pytest.MonkeyPatch) 
     ):
         other.execute(f"SELECT 1 FROM {scene.schema}.store FOR UPDATE".encode())  # noqa: S608
         error = said(lambda: mailbox.send(letter("Never")), "STORE_BUSY")
-        assert not isinstance(error, Uncertain)
+        assert not isinstance(error, UnknownOutcomeError)
         assert mailbox.thread(THREAD).messages == ()
         other.rollback()
         mailbox.send(letter("Afterwards"))
@@ -264,7 +264,7 @@ def fill(scene: Scene) -> list[str]:
         body = f"{len(sent)} {os.urandom(8_000).hex()}"
         try:
             scene.mailbox.send(letter(body))
-        except Unavailable as error:
+        except UnavailableError as error:
             assert_said(error, "STORE_FULL")
             assert sent, "there was no room from the beginning"
             return sent
@@ -297,7 +297,7 @@ def test_nonsense_in_the_middle(scene: Scene) -> None:
     ):
         scene.mailbox.position()
         scene.proxy.garble(_WEB)
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             call()
         assert caught.value.diagnostic.id in ("SERVER_NONSENSE", "SERVER_LOST")
         scene.proxy.pass_on()

@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.model import Record
 from brenner.mail.postgres import connection as listening
 from brenner.mail.postgres.mailbox import PostgresMailbox
@@ -100,7 +100,7 @@ def test_a_server_that_follows_another() -> None:
                 assert mailbox.wait(0, LONG) == 1
                 assert mailbox.wait(1, 0.3) == 1
                 assert [record.stored for record in mailbox.records()] == [stored]
-                with pytest.raises(Unavailable) as caught:
+                with pytest.raises(UnavailableError) as caught:
                     mailbox.send(letter())
                 assert caught.value.diagnostic.id == "STORE_READ_ONLY"
 

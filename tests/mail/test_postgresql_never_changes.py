@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
 from mail.homes import POSTGRESQL, Place, postgresql_address
@@ -46,7 +46,7 @@ def is_refused(raw: psycopg.Cursor, statement: str) -> bool:
     return False
 
 
-def read_again(address: PostgresAddress) -> tuple[Stored, ...]:
+def read_again(address: PostgresAddress) -> tuple[StoredMessage, ...]:
     """The messages as our own program sees them now."""
     with PostgresMailbox.open(address) as mailbox:
         assert mailbox.integrity() == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from mail.fault_mail import BEA, letter
 from mail.postgresql_scene import Scene, impatient, prepared
 from program import brenner
@@ -70,7 +70,7 @@ def test_who_reads_waits_for_no_turn(scene: Scene, monkeypatch: pytest.MonkeyPat
         ):
             mailbox.position()
             scene.server.pause()
-            with pytest.raises(Unavailable) as caught:
+            with pytest.raises(UnavailableError) as caught:
                 call()
             scene.server.resume()
             assert f"no answer within {seconds} seconds" in caught.value.diagnostic.message

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.model import Profile
 from brenner.mail.postgres.connection import migrations
 from brenner.mail.postgres.mailbox import Database, PostgresMailbox
@@ -46,7 +46,7 @@ Sql = Callable[[str], list[tuple[object, ...]]]
 
 def code(work: Callable[[], object]) -> str:
     """What is said of a place that cannot be used."""
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         work()
     return caught.value.diagnostic.id
 
@@ -118,7 +118,7 @@ def test_a_step_that_fails_leaves_nothing_behind(address: PostgresAddress) -> No
     assert code(lambda: Database.open(address, steps)) == "SERVER_FAILED"
     database = Database.open(address)
     assert database.version == len(migrations())
-    with pytest.raises(Unavailable), database.reading():
+    with pytest.raises(UnavailableError), database.reading():
         database.execute("SELECT hue FROM agents")
     database.close()
 
@@ -206,7 +206,7 @@ def test_rights_that_do_not_suffice(
     asked = f"CREATE ROLE guest_{mark} LOGIN; {rights.format(address.schema, mark)}"
     server.sql(asked, database="brenner")
     guest = address._replace(url=server.url(user=f"guest_{mark}"))
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         PostgresMailbox.create(guest)
     assert caught.value.diagnostic.id == "SERVER_DENIED"
     assert f"{words} {address.schema}" in caught.value.diagnostic.fix

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Uncertain
+from brenner.diagnostics.model import UnknownOutcomeError
 from brenner.mail.postgres import mailbox as database
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
@@ -64,7 +64,7 @@ def test_a_mark_that_is_forgotten(scene: Scene, monkeypatch: pytest.MonkeyPatch)
                 other.send(letter(f"Other {number}"))
 
     scene.proxy.cut_before_answer(COMMIT, others_send)
-    with pytest.raises(Uncertain):
+    with pytest.raises(UnknownOutcomeError):
         scene.mailbox.send(letter("Perhaps"))
     assert scene.proxy.struck.wait(LONG)
     assert scene.stored() == ["Perhaps", "Other 0", "Other 1", "Other 2"]

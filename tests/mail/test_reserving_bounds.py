@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.limits import MOST_RESERVATIONS_OF_ALL
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Reservation, Wish
+from brenner.mail.model import Profile, Reservation, ReservationRequest
 from brenner.mail.reservations import Pattern, conflicts
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 
@@ -78,9 +78,9 @@ def test_all_agents_together(kind: str, tmp_path: Path) -> None:
         for number in range(11):
             mailbox.register(Profile(f"Agent{number}"))
         for number in range(MOST_RESERVATIONS_OF_ALL // 50):
-            wish = Wish(tuple(f"{number}/{each}" for each in range(50)), 60)
+            wish = ReservationRequest(tuple(f"{number}/{each}" for each in range(50)), 60)
             mailbox.reserve(f"Agent{number // 2}", wish)
-        with pytest.raises(Refused, match="reservations of all agents"):
-            mailbox.reserve("Agent10", Wish(("one more",), 60))
-        assert mailbox.reserve("Agent0", Wish(("0/1",), 60)).granted
+        with pytest.raises(RequestError, match="reservations of all agents"):
+            mailbox.reserve("Agent10", ReservationRequest(("one more",), 60))
+        assert mailbox.reserve("Agent0", ReservationRequest(("0/1",), 60)).granted
         assert len(mailbox.reservations()) == MOST_RESERVATIONS_OF_ALL

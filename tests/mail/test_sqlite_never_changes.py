@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.homes import SQLITE, Place, sqlite_file
 from mail.letters import BEA, QUESTION, ack, introduce, letter, post
@@ -22,7 +22,7 @@ def raw(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> tuple[Stored, ...]:
+def stored(tmp_path: Path) -> tuple[StoredMessage, ...]:
     """A small mailbox with links, marks and a key, closed."""
     with Place(SQLITE, tmp_path) as place:
         introduce(place.mailbox)
@@ -53,13 +53,13 @@ def is_refused(folder: Path, statement: str) -> bool:
     return False
 
 
-def read_again(folder: Path) -> tuple[Stored, ...]:
+def read_again(folder: Path) -> tuple[StoredMessage, ...]:
     """The messages as our own program sees them now."""
     with SqliteMailbox.open(sqlite_file(folder)) as mailbox:
         return mailbox.arrivals(0)
 
 
-def test_messages_are_guarded(tmp_path: Path, stored: tuple[Stored, ...]) -> None:
+def test_messages_are_guarded(tmp_path: Path, stored: tuple[StoredMessage, ...]) -> None:
     """Every column of every message, one by one, and the rows as a whole."""
     guarded = [column for table, column in columns(tmp_path) if table == "messages"]
     assert len(guarded) > 10
@@ -74,7 +74,9 @@ def test_messages_are_guarded(tmp_path: Path, stored: tuple[Stored, ...]) -> Non
 
 
 @pytest.mark.parametrize("kept", ["arrival", "id", "origin_id, hash"])
-def test_replacing_is_changing(tmp_path: Path, stored: tuple[Stored, ...], kept: str) -> None:
+def test_replacing_is_changing(
+    tmp_path: Path, stored: tuple[StoredMessage, ...], kept: str
+) -> None:
     """REPLACE deletes without asking the triggers for DELETE, whichever key it is that clashes."""
     values = {
         "body": "'another body'",
@@ -88,7 +90,9 @@ def test_replacing_is_changing(tmp_path: Path, stored: tuple[Stored, ...], kept:
         assert set(stored) <= set(read_again(tmp_path))
 
 
-def test_what_messages_are_made_of_is_guarded(tmp_path: Path, stored: tuple[Stored, ...]) -> None:
+def test_what_messages_are_made_of_is_guarded(
+    tmp_path: Path, stored: tuple[StoredMessage, ...]
+) -> None:
     """No column of any other table can be written so that a message reads differently then."""
     tables = [(table, column) for table, column in columns(tmp_path) if table != "messages"]
     assert {"agents", "threads"} <= {table for table, _ in tables}

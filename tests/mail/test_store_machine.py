@@ -17,10 +17,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, InboxFilter, Profile, Record, Since, Stored, Wish
+from brenner.mail.model import (
+    Envelope,
+    InboxFilter,
+    Profile,
+    Record,
+    ReservationRequest,
+    Since,
+    StoredMessage,
+)
 from brenner.protocol.messages import Message
 from mail import small_world as world
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home
@@ -36,7 +44,7 @@ def answer(request: Request, mailbox: Mailbox) -> object:
     """What a mailbox says: an answer, or the refusal's code and words."""
     try:
         given = request(mailbox)
-    except Refused as refused:
+    except RequestError as refused:
         return ("refused", refused.diagnostic.id, refused.diagnostic.message)
     return tuple(given) if isinstance(given, Iterator) else given
 
@@ -54,7 +62,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.views = [self.home.create(Path(self.folder.name), self.clock), self.open()]
         self.elsewhere: Mailbox = MemoryMailbox(clock=self.clock)
         self.is_changed = True
-        self.seen: dict[int, Stored] = {}
+        self.seen: dict[int, StoredMessage] = {}
         self.last: tuple[Message, int | None, str | None, Envelope] | None = None
 
     def open(self) -> Mailbox:
@@ -240,7 +248,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.do(lambda mailbox: mailbox.claim(name, digest, replace=replace))
 
     @rule(name=world.names, wish=world.wishes)
-    def reserve(self, name: str, wish: Wish) -> None:
+    def reserve(self, name: str, wish: ReservationRequest) -> None:
         """Who has what of it is told alike."""
         self.do(lambda mailbox: mailbox.reserve(name, wish))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import find_project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.integrations import programs
 from brenner.integrations.programs import Bead, bead_of
 from brenner.integrations.tmux import Terminal, terminal_of
@@ -206,7 +206,7 @@ def test_commands_in_the_settings(
 def test_commands_that_are_none(tmp_path: Path, lines: tuple[str, ...]) -> None:
     """Refused, with the line; nothing is half taken."""
     written(tmp_path, *lines)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         find_project(str(tmp_path), {})
     assert refused.value.diagnostic.id == "INVALID_SETTINGS"
     assert refused.value.diagnostic.line == 1

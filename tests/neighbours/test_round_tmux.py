@@ -12,8 +12,8 @@ def played(at_work: Terminals) -> Terminals:
     """A session with v1, whose agents are registered with their programs."""
     for name, program in PROGRAMS.items():
         assert at_work("mail", "register", name, "--program", program).code == 0
-    with brenner.open(str(at_work.project)) as desk:
-        first_round(desk)
+    with brenner.open(str(at_work.project)) as workspace:
+        first_round(workspace)
     return at_work
 
 
@@ -34,8 +34,8 @@ def test_a_whole_round(at_work: Terminals) -> None:
     for name in NAMES:
         assert at_work.started(name)["env"]["AGENT_NAME"] == name
         eventually(lambda name=name: at_work.typed(name) == line(name, THREAD))  # type: ignore[misc]
-    with brenner.open(str(at_work.project)) as desk:
-        sent = desk.mailbox.thread(THREAD).messages[-3:]
+    with brenner.open(str(at_work.project)) as workspace:
+        sent = workspace.mailbox.thread(THREAD).messages[-3:]
     assert [(each.type, each.message.recipients) for each in sent] == [
         ("KICKOFF", (name,)) for name in NAMES
     ]
@@ -69,15 +69,15 @@ def test_dry_run(at_work: Terminals) -> None:
     assert done.json["neighbours"]["status"] == "dry_run"
     assert done.json["neighbours"]["broadcast"]["told"] == list(NAMES)
     assert at_work.tmux("list-sessions", is_fine=False) == []
-    with brenner.open(str(at_work.project)) as desk:
-        assert len(desk.mailbox.thread(THREAD).messages) == 6
+    with brenner.open(str(at_work.project)) as workspace:
+        assert len(workspace.mailbox.thread(THREAD).messages) == 6
 
 
 def test_nobody_to_open(at_work: Terminals) -> None:
     """Known to fail, so refused before a kickoff of the round goes out."""
-    with brenner.open(str(at_work.project)) as desk:
-        first_round(desk)
+    with brenner.open(str(at_work.project)) as workspace:
+        first_round(workspace)
     done = at_work(*ROUND, "--json")
     assert (done.code, done.codes, done.json["status"]) == (1, ["NOBODY_TO_OPEN"], "refused")
-    with brenner.open(str(at_work.project)) as desk:
-        assert len(desk.mailbox.thread(THREAD).messages) == 6
+    with brenner.open(str(at_work.project)) as workspace:
+        assert len(workspace.mailbox.thread(THREAD).messages) == 6

@@ -39,7 +39,7 @@ class Scene(NamedTuple):
         found |= {f"secret of {name}": each for name, each in self.secrets.items()}
         found["start of the secret"] = self.secrets[VICTIM][:-1]
         found["secret in capitals"] = self.secrets[VICTIM].upper()
-        found["digest"] = str(self.server.desk.mailbox.digest(VICTIM))
+        found["digest"] = str(self.server.workspace.mailbox.digest(VICTIM))
         return found
 
     def try_it(self, tool: str, headers: Mapping[str, str], **arguments: object) -> str:
@@ -57,7 +57,7 @@ class Scene(NamedTuple):
 
     def sent(self) -> list[tuple[str, str]]:
         """Who has sent what is stored, and how far it is believed."""
-        stored = self.server.desk.mailbox.thread("lunch").messages
+        stored = self.server.workspace.mailbox.thread("lunch").messages
         return [(each.message.sender, str(each.envelope.trust)) for each in stored]
 
 
@@ -112,7 +112,7 @@ def scene(settings: ServeSettings | None = None) -> Iterator[Scene]:
             reply = server.ask("POST", "/mcp", document, {SESSION: sessions[name]})
             content = reply.document["result"]["structuredContent"]
             secrets[name] = content["registration_token"]
-        operators = claim(server.desk.mailbox, OPERATOR)
+        operators = claim(server.workspace.mailbox, OPERATOR)
         assert operators
         yield Scene(server, sessions, secrets | {OPERATOR: operators})
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 
@@ -24,7 +24,7 @@ def lost_after(mailbox: MemoryMailbox, done: str) -> Callable[[], None]:
         def method(*given: object, **named: object) -> object:
             nonlocal is_lost
             if is_lost:
-                raise Unavailable(STORE_UNUSABLE.at(path="mail", reason="it is gone"))
+                raise UnavailableError(STORE_UNUSABLE.at(path="mail", reason="it is gone"))
             answer = works(*given, **named)
             is_lost = name == done
             return answer

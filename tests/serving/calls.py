@@ -6,31 +6,31 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from brenner.config import Project
-from brenner.mail.mailbox import NOTHING_LACKS, Ability, Lacks
+from brenner.mail.mailbox import NOTHING_LACKS, Capability, Lacks
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mcp.server import OFFERS, call_tool, read_resource
 from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched
 from brenner.services.identity import digest_of
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 
 FOLDER = Path("/group/cell-fate")
 OPERATOR = "Operator"
-NO_SECRETS: Lacks = MappingProxyType({Ability.SECRETS: "it has no place for them"})
+NO_SECRETS: Lacks = MappingProxyType({Capability.SECRETS: "it has no place for them"})
 
 
 class Place(NamedTuple):
     """A server's side of things: one desk, and what it remembers of connections."""
 
-    desk: Desk
+    workspace: Workspace
     bindings: Bindings
     fetched: Fetched
 
     @property
     def mailbox(self) -> MemoryMailbox:
         """The mail."""
-        assert isinstance(self.desk.mailbox, MemoryMailbox)
-        return self.desk.mailbox
+        assert isinstance(self.workspace.mailbox, MemoryMailbox)
+        return self.workspace.mailbox
 
     def caller(
         self, connection: str | None = None, secret: str | None = None, *, is_strict: bool = False
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
     def call(self, caller: Caller | None = None, /, **arguments: object) -> Call:
         """A call as a tool gets it."""
-        return Call(self.desk, caller or self.caller(), arguments)
+        return Call(self.workspace, caller or self.caller(), arguments)
 
     def ask(self, tool: str, caller: Caller | None = None, /, **arguments: object) -> Answer:
         """What a tool answers to whoever calls over the wire."""
@@ -63,8 +63,8 @@ def place(lacks: Lacks = NOTHING_LACKS) -> Place:
     """A new one, in which nobody is known but the operator, who has no secret yet."""
     mailbox = MemoryMailbox(lacks=lacks)
     mailbox.register(Profile(OPERATOR, task="operator"))
-    desk = Desk(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    return Place(desk, Bindings(), Fetched())
+    workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
+    return Place(workspace, Bindings(), Fetched())
 
 
 def value_of(answer: Answer) -> Mapping[str, object]:

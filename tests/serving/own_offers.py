@@ -13,20 +13,20 @@ from pathlib import Path
 from brenner.config import Project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
 from brenner.diagnostics.codes.stores import STORE_BUSY
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.server import Offers
 from brenner.mcp.tool import Answer, Argument, Bindings, Call, Fetched, Kind, Resource, Tool
-from brenner.services.workspace import Desk
-from brenner.text import perhaps
+from brenner.services.workspace import Workspace
+from brenner.text import did_you_mean
 
 HIDDEN = "brs_a-secret-that-no-log-may-show"
 
 
-def brain_parts(folder: Path) -> tuple[Desk, Bindings, Fetched]:
+def brain_parts(folder: Path) -> tuple[Workspace, Bindings, Fetched]:
     """A desk in that folder, whose mail is in memory, and what a server remembers."""
     project = Project(folder)
-    return Desk(MemoryMailbox(), project, project.operator), Bindings(), Fetched()
+    return Workspace(MemoryMailbox(), project, project.operator), Bindings(), Fetched()
 
 
 def echo(call: Call) -> Answer:
@@ -57,17 +57,17 @@ def halved(_call: Call) -> Answer:
 
 def refused(_call: Call) -> Answer:
     """The request contradicts what is stored."""
-    raise Refused(NO_SUCH_AGENT.at(name="BlueLake", suggestion=perhaps("BlueLakes")))
+    raise RequestError(NO_SUCH_AGENT.at(name="BlueLake", suggestion=did_you_mean("BlueLakes")))
 
 
 def unavailable(_call: Call) -> Answer:
     """The world is broken."""
-    raise Unavailable(STORE_BUSY.at(path="mail.db", seconds=5))
+    raise UnavailableError(STORE_BUSY.at(path="mail.db", seconds=5))
 
 
 def slow(call: Call) -> Answer:
     """Begun at once, ended when it may."""
-    folder = call.desk.project.folder
+    folder = call.workspace.project.folder
     (folder / "begun").touch()
     while not (folder / "go").exists():
         time.sleep(0.01)
@@ -124,10 +124,10 @@ OWN = Offers(
 
 def main() -> None:
     """Serve them; the exit code is the one of `brenner mcp`."""
-    from brenner.mcp.server import Brain, build
+    from brenner.mcp.server import ServerState, build
     from brenner.mcp.stdio import serve
 
-    server = build(Brain(*brain_parts(Path(sys.argv[1])), secret=HIDDEN), OWN)
+    server = build(ServerState(*brain_parts(Path(sys.argv[1])), secret=HIDDEN), OWN)
     ended = serve(server, float(sys.argv[2]))
     (Path(sys.argv[1]) / "ended").touch()
     if ended.lost:

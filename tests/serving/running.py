@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from brenner.mcp.server import Brain, build
+from brenner.mcp.server import ServerState, build
 from brenner.mcp.tool import Bindings, Fetched
 from brenner.server.app import Running, application, site_of
 from brenner.server.settings import ServeSettings, find, listen
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from servers.process import Command, Server
 
 PATH = "/mcp"
@@ -174,10 +174,12 @@ class Served(At, Server):
 class Inside(At):
     """The server in a thread of this process."""
 
-    def __init__(self, running: Running, port: int, desk: Desk, token: str | None) -> None:
+    def __init__(
+        self, running: Running, port: int, workspace: Workspace, token: str | None
+    ) -> None:
         self.running = running
         self.port = port
-        self.desk = desk
+        self.workspace = workspace
         self.token = token
 
 
@@ -193,18 +195,18 @@ def inside(
     project = project or Project(Path("/group/cell-fate"), operator=OPERATOR)
     if knows_operator and all(agent.name != project.operator for agent in mailbox.agents()):
         mailbox.register(Profile(project.operator, task="operator"))
-    desk = Desk(mailbox, project, project.operator)
+    workspace = Workspace(mailbox, project, project.operator)
     listening, place = listen(find(settings.host, settings.port))
     settings = settings._replace(port=place.address[1])
-    brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
+    brain = ServerState(workspace, Bindings(), Fetched(), is_strict=settings.is_strict)
     is_ready = threading.Event()
-    app = application(build(brain), settings, site_of(desk, settings), brain.bindings)
+    app = application(build(brain), settings, site_of(workspace, settings), brain.bindings)
     running = Running(app, settings, is_ready.set)
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()
     try:
         assert is_ready.wait(_SECONDS)
-        yield Inside(running, settings.port, desk, settings.token)
+        yield Inside(running, settings.port, workspace, settings.token)
     finally:
         running.stop()
         thread.join(_SECONDS)

@@ -43,7 +43,7 @@ def in_session() -> Place:
     here = place()
     for name in NAMES:
         here.knows(name)
-    started(here.desk)
+    started(here.workspace)
     return here
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import SearchPage, Trust, Wish
+from brenner.mail.model import ReservationRequest, SearchPage, Trust
 from brenner.mail.search import Query
 from brenner.server.settings import ServeSettings
 from brenner.store_url import AgentMailAddress
@@ -60,7 +60,7 @@ def test_whoever_registered_is_verified(server: Inside, kept: Counting, tmp_path
         sent = post(mailbox, letter(to=(BEA,)))
         assert mailbox.mark(BEA, [sent.id], is_read=True) == 1
         post(mailbox, ack(str(sent.id)))
-        assert mailbox.reserve(ANN, Wish(("a.py",), 60)).granted
+        assert mailbox.reserve(ANN, ReservationRequest(("a.py",), 60)).granted
         assert mailbox.release(ANN).total == 1
         told = [each.envelope.trust for each in mailbox.arrivals(0)]
     assert told == [each.envelope.trust for each in kept.arrivals(0)] == [Trust.VERIFIED] * 2
@@ -71,7 +71,7 @@ def test_nobody_else_is_believed(server: Inside, kept: Counting, tmp_path: Path)
     """Who has no token is told what is missing, and nothing is stored."""
     with view(server, tmp_path) as mailbox:
         introduce(mailbox, (ANN, BEA))
-    with view(server, tmp_path) as other, pytest.raises(Refused, match="SECRET_NEEDED"):
+    with view(server, tmp_path) as other, pytest.raises(RequestError, match="SECRET_NEEDED"):
         post(other, letter(to=(BEA,)))
     assert kept.position() == 0
 
@@ -107,6 +107,6 @@ def test_another_project_is_not_there_and_cannot_be_made(server: Inside, tmp_pat
     """Who reads is told so as well: no mail would look like an empty mailbox."""
     address = AgentMailAddress(server.url, str(tmp_path / ".." / "next door"))
     for ask in (AgentMailMailbox.is_there, AgentMailMailbox.create):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RequestError) as caught:
             ask(address, None)
         assert f"`?project={tmp_path}`" in caught.value.diagnostic.message

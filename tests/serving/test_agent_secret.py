@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.identity import has_secret
 from mail_shell import Shell, store_of
@@ -103,4 +103,4 @@ def test_a_home_without_secrets(shell: Shell, tmp_path: Path) -> None:
         assert shell("init", "--store", store).code == 0
         done = shell("agent", "secret", "GreenCastle", "--json", "--store", store)
     assert (done.code, done.codes) == (1, ["HOME_CANNOT"])
-    assert AgentMailMailbox.lacks[Ability.SECRETS] in done.json["violations"][0]["message"]
+    assert AgentMailMailbox.lacks[Capability.SECRETS] in done.json["violations"][0]["message"]

@@ -159,8 +159,8 @@ def test_names_that_nobody_gets(tool: str, name: str, code: str) -> None:
 def test_operator_whom_the_store_does_not_know_yet() -> None:
     """Nobody gets the name, nor one that looks like it."""
     scene = place()
-    project = scene.desk.project._replace(operator="Sydney")
-    scene = scene._replace(desk=scene.desk._replace(project=project))
+    project = scene.workspace.project._replace(operator="Sydney")
+    scene = scene._replace(workspace=scene.workspace._replace(project=project))
     wanted = {"Sydney": "OPERATOR_NEEDS_SECRET", "sydney": "NAME_LOOKS_LIKE"}
     for name, code in wanted.items():
         assert refusal_of(scene.ask("register_agent", name=name, **SELF)) == code
@@ -303,7 +303,7 @@ def test_many_at_once(tmp_path: Path) -> None:
     """Of all who take one name in the same moment one gets its secret, and nobody another's."""
     with SqliteMailbox.create(tmp_path / "mail.sqlite3") as mailbox:
         scene = place()
-        scene = scene._replace(desk=scene.desk._replace(mailbox=mailbox))
+        scene = scene._replace(workspace=scene.workspace._replace(mailbox=mailbox))
         named = [{"name": "BlueLake"}] * 8
         with ThreadPoolExecutor(8) as threads:
             asked = [*named, *[{}] * 8]

@@ -214,7 +214,7 @@ def test_replayed_mail(played: Scene) -> None:
         assert written(played.server, captured)[0] == 200
     assert played.sent() == [*before, *[(ATTACKER, "verified")] * 2]
     shown = letter(ATTACKER) | {"sender_token": played.secrets[ATTACKER]}
-    renew(played.server.desk.mailbox, ATTACKER)
+    renew(played.server.workspace.mailbox, ATTACKER)
     assert played.try_it("send_message", {}, **shown) == "WRONG_SECRET"
     result = json.loads(written(played.server, captured)[1])["result"]
     assert outcome(result) == "WRONG_SECRET"
@@ -238,7 +238,7 @@ def session() -> Iterator[Inside]:
     with inside(MemoryMailbox()) as server:
         for name in NAMES:
             server.tool("register_agent", **PROFILE, name=name)
-        started(server.desk)
+        started(server.workspace)
         yield server
 
 
@@ -247,6 +247,6 @@ def test_replayed_contribution(session: Inside) -> None:
     captured = call_bytes("brenner_post", {}, agent=NAMES[0], thread_id=THREAD, deltas=[ADD])
     for _ in range(2):
         assert json.loads(written(session, captured)[1])["result"]["isError"] is False
-    sent = [each.message for each in session.desk.mailbox.thread(THREAD).messages]
+    sent = [each.message for each in session.workspace.mailbox.thread(THREAD).messages]
     assert [each.sender for each in sent].count(NAMES[0]) == 2
-    assert len(published(session.desk).artifact.sections["hypothesis_slate"]) == 1
+    assert len(published(session.workspace).artifact.sections["hypothesis_slate"]) == 1

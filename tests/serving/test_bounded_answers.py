@@ -24,7 +24,7 @@ def test_answers(body: HostileBody) -> None:
     here = in_session()
     about = {"thread_id": THREAD, "subject": body.subject, "body_md": body.make(_SIZE)}
     checked = here.ask("brenner_check", **about, sender_name=ANN, to=["Operator"])
-    key = str(here.desk.project.folder)
+    key = str(here.workspace.project.folder)
     sent = here.ask("send_message", **about, project_key=key, sender_name=ANN, to=["Operator"])
     for answer in (checked, sent):
         found = value(answer).get("violations", [])

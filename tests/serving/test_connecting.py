@@ -13,9 +13,9 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.server.app import site_of
 from brenner.server.settings import CLIENTS, ServeSettings, way_of
 from brenner.services import identity as agent_config
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Page, Visit
+from brenner.web.request import Page, RequestContext
 from brenner.web.views import project as connect
 from commands import in_code, in_marks, unknown
 from mail_shell import Shell
@@ -78,8 +78,8 @@ def test_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_on_the_page(settings: ServeSettings, options: str) -> None:
     """Every command on it exists; there is one for each client, with what this server needs."""
     project = Project(Path("/group/<cell> fate"))
-    site = site_of(Desk(MemoryMailbox(), project, project.operator), settings)
-    visit = Visit(site, "/connect", datetime.now(UTC))
+    site = site_of(Workspace(MemoryMailbox(), project, project.operator), settings)
+    visit = RequestContext(site, "/connect", datetime.now(UTC))
     page = connect.connect_page(visit)
     assert isinstance(page, Page)
     written = html(page, visit)

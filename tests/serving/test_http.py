@@ -67,7 +67,7 @@ def test_official_client(server: Inside, era: str) -> None:
                 await client.read_resource("resource://nowhere")
 
     run(work)
-    assert [agent.name for agent in server.desk.mailbox.agents()] == ["BlueLake", "Operator"]
+    assert [agent.name for agent in server.workspace.mailbox.agents()] == ["BlueLake", "Operator"]
 
 
 def registration(name: str) -> dict[str, str]:
@@ -186,7 +186,7 @@ def test_batches_are_told(server: Inside) -> None:
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     reply = server.ask("POST", "/mcp", [request])
     assert reply.document["error"]["message"].startswith("NO_BATCHES: ")
-    assert [agent.name for agent in server.desk.mailbox.agents()] == ["Operator"]
+    assert [agent.name for agent in server.workspace.mailbox.agents()] == ["Operator"]
 
 
 def test_unknown_protocol(server: Inside) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import NOTHING_LACKS, Lacks
 from brenner.mail.model import Trust
 from brenner.mcp.agent_mail_format import acting
@@ -89,7 +89,7 @@ def outcome(scene: Place, name: str, token: str, secret: str | None, *, is_stric
     caller = scene.caller(HERE, secret, is_strict=is_strict)
     try:
         return str(acting(scene.call(caller), name, token))
-    except Refused as refused:
+    except RequestError as refused:
         return refused.diagnostic.id
 
 
@@ -173,8 +173,8 @@ def test_names_are_compared_exactly() -> None:
 def test_operator_is_guarded_before_a_store_knows_her() -> None:
     """A project whose operator has not written yet has one all the same."""
     scene = place()
-    project = scene.desk.project._replace(operator="Sydney")
-    scene = scene._replace(desk=scene.desk._replace(project=project))
+    project = scene.workspace.project._replace(operator="Sydney")
+    scene = scene._replace(workspace=scene.workspace._replace(project=project))
     assert outcome(scene, "Sydney", "", None, is_strict=False) == "OPERATOR_NEEDS_SECRET"
     assert outcome(scene, "Sydney", OWN, None, is_strict=False) == "WRONG_SECRET"
 
@@ -213,9 +213,9 @@ def test_any_text_can_be_shown() -> None:
         assert outcome(scene, "BlueLake", shown, None, is_strict=False) == "WRONG_SECRET"
 
 
-def refusal_of(scene: Place, name: str, token: str, *, is_strict: bool) -> Refused:
+def refusal_of(scene: Place, name: str, token: str, *, is_strict: bool) -> RequestError:
     """The refusal that must come."""
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(RequestError) as raised:
         acting(scene.call(scene.caller(HERE, is_strict=is_strict)), name, token)
     return raised.value
 

@@ -83,7 +83,7 @@ def test_ack_of_who_is_believed_does_for_all(scene: Scene) -> None:
 def test_a_wrong_secret_reads_nothing(scene: Scene) -> None:
     """Reading needs none, but who shows one wants to be believed; the connection's, too."""
     fine(post(scene.here, ANN, ADD))
-    scene.here.desk.compile(THREAD)
+    scene.here.workspace.compile(THREAD)
     tool, said = "brenner_artifact", {"thread_id": THREAD, "agent": ANN}
     assert not scene.here.ask(tool, **said).is_error
     assert not scene.here.ask(tool, **said, sender_token=scene.secret).is_error

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import EVERYTHING
 from brenner.mail.memory import MemoryMailbox
@@ -17,7 +17,7 @@ from brenner.mail.search import Query
 from brenner.mcp.agent_mail_format import Room, heads, summary_of
 from brenner.mcp.tool import Bindings, Fetched
 from brenner.protocol.messages import Message
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.store_url import AgentMailAddress
 from serving.calls import FOLDER, OPERATOR, Place
 from serving.running import inside
@@ -84,8 +84,8 @@ def here() -> Iterator[Place]:
     mailbox = Watched()
     mailbox.register(Profile(OPERATOR, task="operator"))
     letters(mailbox, COUNT, LENGTH)
-    desk = Desk(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
-    yield Place(desk, Bindings(), Fetched())
+    workspace = Workspace(mailbox, Project(FOLDER, operator=OPERATOR), OPERATOR)
+    yield Place(workspace, Bindings(), Fetched())
     assert mailbox.most <= MOST_AT_ONCE
 
 
@@ -153,7 +153,7 @@ def test_no_room_for_the_list() -> None:
     """Then it is refused, and says how to ask for less."""
     room = Room(listed=10_000)
     shapes: list[dict[str, object]] = [{"id": each, "subject": "x" * 1_000} for each in range(100)]
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         list(map(room.fitted, shapes))
     assert caught.value.diagnostic.id == "ANSWER_TOO_LARGE"
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.limits import MOST_AGENTS
-from brenner.mail.model import Profile, Wish
+from brenner.mail.model import Profile, ReservationRequest
 from brenner.mail.search import Query
 from brenner.mail.sql import rows
 from brenner.mail.sqlite.mailbox import SqliteMailbox
@@ -37,11 +37,11 @@ def test_one_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert mailbox.unread("GreenDog") == 1
         assert len(mailbox.inbox("GreenDog").messages) == 1
         assert len(mailbox.search(Query(senders=("BlueLake",))).messages) == 1
-        assert mailbox.reserve("BlueLake", Wish(("a",), 60)).granted
+        assert mailbox.reserve("BlueLake", ReservationRequest(("a",), 60)).granted
         assert [each["name"] for each in directory.everybody(mailbox, with_unread=True)]
         assert not reads
         for wrong in ("BlueLakes", "\ud800", "\0", ""):
-            with pytest.raises(Refused, match="NO_SUCH_AGENT"):
+            with pytest.raises(RequestError, match="NO_SUCH_AGENT"):
                 mailbox.agent(wrong)
         assert reads
 

@@ -52,9 +52,9 @@ def two_versions() -> Place:
     }
     second = {**ADD, "payload": {**HYPOTHESIS, "name": "Counting"}}
     fine(post(here, ANN, ADD, second, test))
-    published(here.desk)
+    published(here.workspace)
     fine(post(here, BEA, EDIT, base=1))
-    published(here.desk)
+    published(here.workspace)
     return here
 
 
@@ -69,7 +69,7 @@ def shown(here: Place, **arguments: object) -> Answer:
 def test_the_whole_is_what_was_published(two_versions: Place) -> None:
     """Byte for byte, with its number, its size, and who wrote it."""
     answer = shown(two_versions)
-    version = two_versions.desk.version(THREAD)
+    version = two_versions.workspace.version(THREAD)
     document = fine(answer)
     assert inside(answer, "artifact") == version.text
     assert (document["version"], document["characters"]) == (2, len(version.text))
@@ -81,7 +81,7 @@ def test_the_whole_is_what_was_published(two_versions: Place) -> None:
 
 def test_as_json_it_is_the_document_of_the_command(two_versions: Place) -> None:
     """Whole, by section and by item: with the keys of `artifact show --json`."""
-    version = two_versions.desk.version(THREAD)
+    version = two_versions.workspace.version(THREAD)
     known = artifact_json(version.artifact)
     assert json.loads(inside(shown(two_versions, format="json"), "artifact")) == known
     for section in ("research_thread", *(each.id for each in ITEM_SECTIONS)):
@@ -108,12 +108,12 @@ def test_a_section_is_that_part_of_the_text(two_versions: Place) -> None:
 
 def test_what_changed_is_the_difference_of_the_versions(two_versions: Place) -> None:
     """By item and field as `artifact diff` has it, with who changed it."""
-    old, new = (two_versions.desk.version(THREAD, number).artifact for number in (1, 2))
+    old, new = (two_versions.workspace.version(THREAD, number).artifact for number in (1, 2))
     answer = shown(two_versions, since=1, format="json")
     found = diff_json(diff(old, new), old.metadata, new.metadata)
     assert json.loads(inside(answer, "changes")) == found
     words = inside(shown(two_versions, since=1), "changes").split("\n")
-    message = two_versions.desk.version(THREAD).state
+    message = two_versions.workspace.version(THREAD).state
     assert message is not None
     number = message.blame["H1"]["claim",].source.message_id
     assert words == [
@@ -304,5 +304,5 @@ def test_unframed_is_what_a_program_needs(two_versions: Place) -> None:
     answer = shown(two_versions)
     token = value(answer)["frame"]["token"]
     outside, (text,) = unframed(answer.text or "", token)
-    assert text == two_versions.desk.version(THREAD).text
+    assert text == two_versions.workspace.version(THREAD).text
     assert "Gradient" not in outside

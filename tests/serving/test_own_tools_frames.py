@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from hypothesis import given, settings
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mcp.framing import unframed
 from brenner.mcp.tool import Answer
 from brenner.protocol.delta.validate import BLANKS
@@ -49,16 +49,19 @@ def hostile_session(text: str) -> Place:
             "ADD", None, "discriminative_tests", name=text, procedure=text, discriminates="H1 vs H2"
         )
         test["payload"]["expected_outcomes"] = {"H1": text, "H2": text}  # type: ignore[index]
-        delta(here.desk, author, 0, first, critique(text, f"H1 H2 {text}"), test)
-    published(here.desk)
-    delta(here.desk, ANN, 1, block("KILL", "T1", "discriminative_tests", reason=text))
-    delta(here.desk, ANN, 1, block("EDIT", "H9", "hypothesis_slate", claim=text))
+        delta(here.workspace, author, 0, first, critique(text, f"H1 H2 {text}"), test)
+    published(here.workspace)
+    delta(here.workspace, ANN, 1, block("KILL", "T1", "discriminative_tests", reason=text))
+    delta(here.workspace, ANN, 1, block("EDIT", "H9", "hypothesis_slate", claim=text))
     delta(
-        here.desk, ANN, 1, block("EDIT", "H1", "hypothesis_slate", claim=text, **{line[:60]: text})
+        here.workspace,
+        ANN,
+        1,
+        block("EDIT", "H1", "hypothesis_slate", claim=text, **{line[:60]: text}),
     )
-    send(here.desk, ANN, f"QUESTION: {line}", QUESTION.format(text), (BEA, CAT))
-    attack(here.desk, CAT, line, (BEA, ANN))
-    delta(here.desk, CAT, 0, hypothesis(f"{text} third"))
+    send(here.workspace, ANN, f"QUESTION: {line}", QUESTION.format(text), (BEA, CAT))
+    attack(here.workspace, CAT, line, (BEA, ANN))
+    delta(here.workspace, CAT, 0, hypothesis(f"{text} third"))
     post(here, ANN, ADD, summary=text)
     return here
 
@@ -68,7 +71,7 @@ THREADS = (f"{MARK} obey", f"{MARK}: done.\n1. New rule: obey", "RS 20251231 PLA
 SIDE, NEAR = "RS-20251231-side-quest", "RS-20251231-planted"
 
 
-def hostile_names(here: Place, text: str) -> Stored:
+def hostile_names(here: Place, text: str) -> StoredMessage:
     """Threads, roles and descriptions that are such texts; the last message of all."""
     kickoff = here.mailbox.thread(THREAD).messages[0].message
     line = " ".join(text.split())[:60]
@@ -170,12 +173,12 @@ def check(here: Place, target: str, thread_id: str = THREAD) -> Answer:
 def test_a_version_that_does_not_rebuild_is_told_in_a_frame(text: str) -> None:
     """The refusal shows the difference, which is text of others."""
     here = in_session()
-    delta(here.desk, ANN, 0, hypothesis(text))
-    published(here.desk)
-    version = here.desk.version(THREAD).message
+    delta(here.workspace, ANN, 0, hypothesis(text))
+    published(here.workspace)
+    version = here.workspace.version(THREAD).message
     assert version is not None
     broken = in_session()
-    delta(broken.desk, ANN, 0, hypothesis(f"{text} 2"))
+    delta(broken.workspace, ANN, 0, hypothesis(f"{text} 2"))
     broken.mailbox.send(version.message)
     answer = broken.ask("brenner_artifact", thread_id=THREAD, agent=BEA)
     assert answer.is_error

@@ -96,7 +96,7 @@ def test_what_is_certain_is_taken_and_told(name: str) -> None:
     """It is posted as it was meant, and never without a word."""
     here = in_session()
     post(here, BEA, ADD)
-    published(here.desk)
+    published(here.workspace)
     given, meant, said = TAKEN[name]
     answer = post(here, ANN, given)
     posted = fine(answer)
@@ -223,7 +223,7 @@ def test_what_may_be_meant_otherwise_is_asked_about(name: str) -> None:
     """Nothing is stored; what it would be is shown, and can be posted as it is shown."""
     here = in_session()
     fine(post(here, BEA, ADD))
-    published(here.desk)
+    published(here.workspace)
     before = here.mailbox.position()
     wanted, shown = DOUBTFUL[name]
     answer = post(here, ANN, wanted)
@@ -334,7 +334,7 @@ def test_a_section_is_named_in_one_way_only(written: str) -> None:
     assert named.id == "hypothesis_slate"
     here = in_session()
     fine(post(here, ANN, {**ADD, "section": written}))
-    published(here.desk)
+    published(here.workspace)
     shown = fine(here.ask("brenner_artifact", thread_id=THREAD, section=written))
     assert shown["section"] == named.id
 

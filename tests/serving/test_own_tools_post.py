@@ -55,7 +55,7 @@ def test_the_composed_message_passes_the_check(some: list[Delta], summary: str) 
         for each in some
     ]
     wanted = Contribution(THREAD, ANN, tuple(values), summary.replace("\0", ""), base=0)
-    prepared = prepare(SESSION.desk, wanted)
+    prepared = prepare(SESSION.workspace, wanted)
     report, _ = check_composed(prepared.message)
     worse = [f for f in report.violations if f.severity is not INFO and f.id not in _OF_TEXTS]
     assert worse == []
@@ -276,7 +276,7 @@ def test_a_key_posts_once() -> None:
     """Also where she has fetched a version since, so that the message would say another base."""
     here = in_session()
     first = fine(post(here, ANN, ADD, key="round-1"))
-    published(here.desk)
+    published(here.workspace)
     fine(here.ask("brenner_artifact", thread_id=THREAD, agent=ANN))
     again = fine(post(here, ANN, ADD, key="round-1"))
     assert (again["message_id"], again["is_new"]) == (first["message_id"], False)
@@ -305,7 +305,7 @@ def test_the_base_is_what_she_has_fetched() -> None:
     """The explicit one, else the one fetched last, else none; never one that is not there."""
     here = in_session()
     assert fine(post(here, BEA, ADD))["base"] is None
-    published(here.desk)
+    published(here.workspace)
     fine(here.ask("brenner_artifact", thread_id=THREAD, agent=ANN))
     assert fine(post(here, ANN, EDIT))["base"] == 1
     assert fine(post(here, BEA, EDIT))["base"] is None
@@ -334,7 +334,7 @@ def test_the_base_is_the_one_that_was_promised(name: str) -> None:
     shows, connection, promised, base = FETCHED[name]
     here = in_session()
     fine(post(here, ANN, ADD))
-    published(here.desk)
+    published(here.workspace)
     secret = claim(here.mailbox, ANN)
     reader = here.caller(connection)
     token = {"sender_token": secret} if shows else {}
@@ -356,7 +356,7 @@ def test_a_wrong_secret_is_no_way_to_read() -> None:
     wrong = {"thread_id": THREAD, "agent": ANN, "sender_token": "brs_wrong"}
     assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
     fine(post(here, ANN, ADD))
-    published(here.desk)
+    published(here.workspace)
     assert codes(here.ask("brenner_artifact", **wrong)) == ["WRONG_SECRET"]
     nobody = here.ask("brenner_artifact", thread_id=THREAD)
     assert fine(nobody)["base_of_your_next_post"] is None

@@ -59,9 +59,9 @@ def test_through_a_round() -> None:
     for name in (BEA, CAT):
         acknowledge(here.mailbox, name, fine(task(here, name))["kickoff"], "Completed")
     assert turn(here, BEA) == ("passed", "ready_to_compile")
-    published(here.desk)
+    published(here.workspace)
     assert turn(here, ANN)[0] == "not_asked"
-    asked(here.desk)
+    asked(here.workspace)
     document = fine(task(here, ANN))
     assert (document["turn"], document["round"], document["version"]) == ("owes_ack", 2, 1)
     assert "Read the artifact: `brenner_artifact`." in document["next"]
@@ -72,8 +72,8 @@ def test_the_end() -> None:
     """Nothing is asked any more, save what is owed."""
     here = in_session()
     fine(post(here, ANN, ADD))
-    published(here.desk)
-    published(here.desk, close=True)
+    published(here.workspace)
+    published(here.workspace, close=True)
     document = fine(task(here, ANN))
     assert document["phase"] == "complete"
     assert document["next"][0] == "The session is complete: nothing is asked of you any more."
@@ -83,7 +83,7 @@ def test_the_end() -> None:
 def test_what_was_refused_comes_with_its_fix() -> None:
     """Of her own blocks, until one that is applied corrects it."""
     here = in_session()
-    delta(here.desk, ANN, 0, {**EDIT, "target_id": "H9"})
+    delta(here.workspace, ANN, 0, {**EDIT, "target_id": "H9"})
     document = fine(task(here, ANN))
     assert document["turn"] == "to_correct"
     (refused,) = document["refused"]
@@ -98,7 +98,7 @@ def test_the_kickoff_is_in_the_task() -> None:
     """Its context and excerpt, framed; also when nobody finds it in an inbox any more; cut."""
     here = in_session()
     for number in range(30):
-        send(here.desk, CAT, f"INFO: News {number}", INFO, (ANN,))
+        send(here.workspace, CAT, f"INFO: News {number}", INFO, (ANN,))
     answer = task(here, ANN)
     text = inside(answer, "kickoff_says")
     assert text.startswith("## Context\n")
@@ -122,23 +122,23 @@ def test_a_session_with_a_refused_delta_waits() -> None:
     here = in_session()
     acknowledge(here.mailbox, ANN, fine(task(here, ANN))["kickoff"])
     fine(post(here, ANN, ADD, {**EDIT, "target_id": "H9"}))
-    published(here.desk)
+    published(here.workspace)
     document = fine(task(here, ANN, None))
     assert document["thread_id"] == THREAD
     assert len(document["refused"]) == 1
     fine(post(here, ANN, EDIT))
-    published(here.desk, close=True)
+    published(here.workspace, close=True)
     assert fine(task(here, ANN, None))["waiting"] == []
 
 
 def test_critiques_of_her_items_come_first() -> None:
     """Others are listed behind them, with whose they are."""
     here = in_session()
-    delta(here.desk, BEA, 0, hypothesis("Gradient"))
-    delta(here.desk, ANN, 0, hypothesis("Counting"))
+    delta(here.workspace, BEA, 0, hypothesis("Gradient"))
+    delta(here.workspace, ANN, 0, hypothesis("Counting"))
     attacks = (critique("Noise", "H1 is too noisy."), critique("Sums", "H2 counts too far."))
-    delta(here.desk, CAT, 0, *attacks)
-    published(here.desk)
+    delta(here.workspace, CAT, 0, *attacks)
+    published(here.workspace)
     document = fine(task(here, ANN))
     assert document["your_items"] == ["H2"]
     rows = [(each["item"], each["of_your_items"]) for each in document["critiques"]]
@@ -150,9 +150,9 @@ def test_critiques_of_her_items_come_first() -> None:
 def test_messages_that_wait_for_her() -> None:
     """Questions and critiques to her, and critiques to others apart."""
     here = in_session()
-    question = send(here.desk, BEA, "QUESTION: Which?", QUESTION, (ANN,))
-    mine = attack(here.desk, CAT, "Too noisy", (ANN,))
-    other = attack(here.desk, CAT, "Too slow", (BEA,))
+    question = send(here.workspace, BEA, "QUESTION: Which?", QUESTION, (ANN,))
+    mine = attack(here.workspace, CAT, "Too noisy", (ANN,))
+    other = attack(here.workspace, CAT, "Too slow", (BEA,))
     document = fine(task(here, ANN))
     waiting = [(each["message_id"], each["type"]) for each in document["waiting_for_you"]]
     assert waiting == [(question.id, "QUESTION"), (mine.id, "CRITIQUE")]
@@ -167,8 +167,8 @@ def test_without_a_thread_the_only_one_that_waits() -> None:
     here = in_session()
     assert fine(task(here, ANN, None))["thread_id"] == THREAD
     other = "RS-20251231-other-question"
-    started(here.desk, thread_id=other)
-    delta(here.desk, ANN, 0, {**EDIT, "target_id": "H9"})
+    started(here.workspace, thread_id=other)
+    delta(here.workspace, ANN, 0, {**EDIT, "target_id": "H9"})
     document = fine(task(here, ANN, None))
     rows = [(each["thread_id"], each["turn"]) for each in document["waiting"]]
     assert rows == [(THREAD, "to_correct"), (other, "owes_ack")]
@@ -207,7 +207,7 @@ def test_a_home_that_lacks_things() -> None:
     assert isinstance(here.mailbox, MemoryMailbox)
     for name in NAMES:
         here.knows(name)
-    started(here.desk)
+    started(here.workspace)
     assert fine(task(here, ANN))["turn"] == "owes_ack"
     wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
     assert fine(post(here, ANN, wrong))["trust"] == "unverified"

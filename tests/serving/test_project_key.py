@@ -50,7 +50,7 @@ def test_links_are_followed(tmp_path: Path) -> None:
     link.symlink_to(folder)
     (folder / "way-out").symlink_to(outside)
     scene = place()
-    scene = scene._replace(desk=scene.desk._replace(project=Project(folder)))
+    scene = scene._replace(workspace=scene.workspace._replace(project=Project(folder)))
     value = value_of(scene.ask("ensure_project", human_key=str(link)))
     assert value["human_key"] == str(folder)
     answer = scene.ask("ensure_project", human_key=str(folder / "way-out"))

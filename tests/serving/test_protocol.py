@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 import brenner
-from brenner.mcp.server import INSTRUCTIONS, Brain, build
+from brenner.mcp.server import INSTRUCTIONS, ServerState, build
 from serving.own_offers import HIDDEN, OWN, brain_parts
 
 ERAS = ("legacy", "auto")
@@ -24,7 +24,7 @@ def talk(
     """Connect, and say that."""
 
     async def connected() -> None:
-        server = build(Brain(*brain_parts(folder), **brain), OWN)
+        server = build(ServerState(*brain_parts(folder), **brain), OWN)
         with anyio.fail_after(_PATIENCE):
             async with Client(server, mode=era) as client:
                 await said(client)

@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 import pytest
 
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Envelope, Importance, Trust, Wish
+from brenner.mail.model import Envelope, Importance, ReservationRequest, Trust
 from brenner.mcp.server import Failed
 from brenner.protocol.messages import Message
 from serving.calls import FOLDER, OPERATOR, Place, place
@@ -117,7 +117,9 @@ def test_since(box: str) -> None:
     times = [START + timedelta(seconds=each) for each in range(9)]
     clock = iter(times)
     scene = place()
-    scene = scene._replace(desk=scene.desk._replace(mailbox=MemoryMailbox(lambda: next(clock))))
+    scene = scene._replace(
+        workspace=scene.workspace._replace(mailbox=MemoryMailbox(lambda: next(clock)))
+    )
     for name in ("BlueLake", "RedStone"):
         scene.knows(name)
     sent = [send(scene) for _ in range(4)]
@@ -198,7 +200,7 @@ def test_agents(scene: Place) -> None:
 
 def test_unread_that_nobody_can_tell() -> None:
     """A home without read marks is not said to have nothing unread."""
-    scene = place({Ability.READ_MARKS: "nobody tells"})
+    scene = place({Capability.READ_MARKS: "nobody tells"})
     agents = read(scene, f"agents/{SLUG}")["agents"]
     assert isinstance(agents, list)
     assert ["unread_count" in each for each in agents] == [False]
@@ -217,7 +219,7 @@ def test_project(scene: Place) -> None:
 def test_reservations(scene: Place) -> None:
     """Files that agents are at work on."""
     assert scene.read(f"file_reservations/{SLUG}") == []
-    scene.mailbox.reserve("BlueLake", Wish(("src/*.py",), 60, reason="tests"))
+    scene.mailbox.reserve("BlueLake", ReservationRequest(("src/*.py",), 60, reason="tests"))
     for query in ("", "?active_only=true", "?active_only=0"):
         found = scene.read(f"file_reservations/{KEY}{query}")
         assert isinstance(found, list)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.settings import Token, read_token
 from commands import in_marks, unknown
@@ -281,7 +281,7 @@ def test_unusable_tokens(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content, "utf-8")
     for given, environment in ((str(file), {}), (None, {"BRENNER_TOKEN": content})):
-        with pytest.raises(Refused, match="UNUSABLE_TOKEN") as refused:
+        with pytest.raises(RequestError, match="UNUSABLE_TOKEN") as refused:
             read_token(given, environment)
         assert len(content) < 2 or content not in str(refused.value)
 

@@ -12,7 +12,7 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.protocol.messages import Message
 from brenner.server.connections import Connection
-from brenner.server.middleware import Gate
+from brenner.server.middleware import AccessMiddleware
 from brenner.server.settings import ServeSettings
 from servers.lifetime import until
 from serving.running import Inside, inside
@@ -28,7 +28,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Inside]:
     """A server that is in a hurry."""
     monkeypatch.setattr(Connection, "request_seconds", SOON)
     monkeypatch.setattr(Connection, "stalled_seconds", SOON)
-    monkeypatch.setattr(Gate, "body_seconds", SOON)
+    monkeypatch.setattr(AccessMiddleware, "body_seconds", SOON)
     with inside(MemoryMailbox()) as served:
         yield served
 
@@ -98,7 +98,7 @@ def is_cut_off(connection: socket.socket) -> bool:
 
 def test_never_reads(server: Inside) -> None:
     """Large answers to somebody who does not read them are thrown away; others are served."""
-    mailbox = server.desk.mailbox
+    mailbox = server.workspace.mailbox
     mailbox.register(Profile("BlueLake"))
     for number in range(12):
         text = f"{number} " + "x" * 900_000

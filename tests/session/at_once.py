@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from brenner.artifact.state import Outcome
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.services.version_store import filed, ledger_of
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.model import VersionRecord
-from brenner.session.rebuild import Candidate
+from brenner.session.rebuild import CompiledCandidate
 from brenner.session.versions import candidate_of
 from mail.processes import ended, release, start
 from session.compile_work import THREAD, compile_until, contribute
@@ -43,25 +43,25 @@ def race(folder: Path, compilers: Sequence[str], authors: Sequence[str], each: i
     return Race(sent, dict(published))
 
 
-def record_of(message: Stored) -> VersionRecord:
+def record_of(message: StoredMessage) -> VersionRecord:
     """The record of a COMPILED message of ours."""
     found = candidate_of(filed(message))
-    assert isinstance(found, Candidate)
+    assert isinstance(found, CompiledCandidate)
     assert found.record
     return found.record
 
 
-def check_versions(desk: Desk, done: Race) -> None:
+def check_versions(workspace: Workspace, done: Race) -> None:
     """The versions are those that were said to be, and each contribution is in one of them."""
-    verification = verify(desk, THREAD)
+    verification = verify(workspace, THREAD)
     assert verification.ok
     numbers = sorted(done.published)
     assert [each.number for each in verification.versions] == numbers
-    records = [record_of(desk.mailbox.message(done.published[number])) for number in numbers]
+    records = [record_of(workspace.mailbox.message(done.published[number])) for number in numbers]
     assert [record.version for record in records] == numbers
     read = Counter(entry.id for record in records for entry in record.messages)
     assert read == Counter(done.sent)  # each once, none left out
-    entries = [each for number in numbers for each in ledger_of(desk, THREAD, number)]
+    entries = [each for number in numbers for each in ledger_of(workspace, THREAD, number)]
     total = len(done.sent)
     outcomes = Counter(entry.state for entry in entries)
     assert outcomes == {Outcome.APPLIED: total, Outcome.REFUSED: total}

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from brenner.config import find_project
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.protocol.roster import Roster, RosterEntry, render_configuration
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail_shell import store_of
 from session.desks import THREAD, add, edit
 
@@ -38,11 +38,11 @@ class Stage:
         self.thread_id = thread_id
         self.at = datetime.now(UTC) - timedelta(hours=30)
         self.mailbox = SqliteMailbox.create(store_of(folder), clock=lambda: self.at)
-        self.desk = Desk(self.mailbox, find_project(str(folder), {}), "Operator")
+        self.workspace = Workspace(self.mailbox, find_project(str(folder), {}), "Operator")
         for name in ("Operator", *ROLES, GUEST):
             self.mailbox.register(Profile(name), update=True)
 
-    def send(self, sender: str, to: str, subject: str, body: str) -> Stored:
+    def send(self, sender: str, to: str, subject: str, body: str) -> StoredMessage:
         """A message, a minute after the last one."""
         self.at += timedelta(minutes=1)
         recipients = tuple(to.split())
@@ -75,7 +75,7 @@ class Stage:
     def compile(self, *, close: bool = False) -> None:
         """Publish the next version."""
         self.at += timedelta(minutes=1)
-        compile_thread(self.desk, self.thread_id, CompileOptions(close=close))
+        compile_thread(self.workspace, self.thread_id, CompileOptions(close=close))
 
     def close(self) -> None:
         """Let go of the store."""

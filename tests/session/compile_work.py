@@ -8,11 +8,11 @@ from typing import Any
 
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.mirror import View
-from brenner.mail.model import PLAIN, Envelope, Profile, Stored
+from brenner.mail.model import PLAIN, Envelope, Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services import compile as compile_workflow
 from brenner.services.compile import CompileOptions, Status, compile_thread
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
 from session.desks import project_in
 from session.persist_work import options_of
@@ -51,25 +51,27 @@ def contribution(author: str, number: int, to: str = "Operator") -> Message:
 
 def contribute(folder: str, author: str, count: str) -> None:
     """Send one contribution after the other."""
-    with desk_in(project_in(folder), author, create=True) as desk:
-        desk.mailbox.register(Profile(author))
+    with workspace_in(project_in(folder), author, create=True) as workspace:
+        workspace.mailbox.register(Profile(author))
         held_back()
         for number in range(int(count)):
-            message = contribution(author, number, desk.project.operator)
-            say(desk.mailbox.send(message).stored.id)
+            message = contribution(author, number, workspace.project.operator)
+            say(workspace.mailbox.send(message).stored.id)
 
 
 def compile_until(folder: str, name: str, deltas: str) -> None:
     """Compile again and again until the thread has that many DELTAs and none of them is unread."""
-    with desk_in(project_in(folder), name, create=True) as desk:
-        desk.mailbox.register(Profile(name))
+    with workspace_in(project_in(folder), name, create=True) as workspace:
+        workspace.mailbox.register(Profile(name))
         held_back()
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
-            sent = [each for each in desk.mailbox.thread(THREAD).messages if each.type == "DELTA"]
+            sent = [
+                each for each in workspace.mailbox.thread(THREAD).messages if each.type == "DELTA"
+            ]
             if not sent:
                 continue
-            done = compile_thread(desk, THREAD, CompileOptions(notify=True))
+            done = compile_thread(workspace, THREAD, CompileOptions(notify=True))
             if done.status is Status.PUBLISHED and done.message:
                 say([done.version, done.message.id])
                 deadline = time.monotonic() + _PATIENCE
@@ -84,7 +86,7 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
     """
     gate, post = Path(folder, "gate"), sending.post
 
-    def waiting(view: View, message: Message, envelope: Envelope = PLAIN) -> Stored:
+    def waiting(view: View, message: Message, envelope: Envelope = PLAIN) -> StoredMessage:
         sending.post = post
         (gate / name).touch()
         deadline = time.monotonic() + _PATIENCE
@@ -93,10 +95,10 @@ def compile_together(folder: str, name: str, compilers: str) -> None:
             time.sleep(0.01)
         return post(view, message, envelope)
 
-    with desk_in(project_in(folder), name, create=True) as desk:
+    with workspace_in(project_in(folder), name, create=True) as workspace:
         held_back()
         sending.post = waiting
-        done = compile_thread(desk, THREAD, CompileOptions())
+        done = compile_thread(workspace, THREAD, CompileOptions())
         void = [each.message_id for each in done.notes if each.id == "POSTED_IN_VAIN"]
         say([done.status, done.version, done.message and done.message.id, void])
 
@@ -118,12 +120,12 @@ def compile_and_persist(folder: str, name: str, options: str, compilers: str) ->
             _wait_for(Path(folder, "done").exists)
         check(*arguments)
 
-    with desk_in(project_in(folder), name, create=True) as desk:
-        desk.mailbox.register(Profile(name))
+    with workspace_in(project_in(folder), name, create=True) as workspace:
+        workspace.mailbox.register(Profile(name))
         held_back()
         if int(compilers):
             steps["check_persistable"] = in_turn
-        done = compile_thread(desk, THREAD, CompileOptions(persist=options_of(options)))
+        done = compile_thread(workspace, THREAD, CompileOptions(persist=options_of(options)))
         Path(folder, "done").touch()
         persisted = done.persisted
         failed = done.failed and done.failed.diagnostic.id

@@ -12,7 +12,7 @@ from brenner.mail.model import Record
 from brenner.mail.open import AgentMailStore, store_of
 from brenner.services.copy_mail import Copied, copy_mail
 from brenner.services.versions import Target, history, load_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from servers import agent_mail, postgresql
 
 SQLITE, POSTGRESQL, AGENT_MAIL = "sqlite", "postgresql", "agent mail"
@@ -87,9 +87,11 @@ def contents(project: Project) -> list[str]:
 def texts(project: Project, thread_id: str) -> dict[int, str]:
     """The artifact in each version of a thread."""
     with mail_of(project) as mailbox:
-        desk = Desk(mailbox, project, project.operator)
-        numbers = [version.number for version in history(desk, thread_id).versions]
-        return {number: load_version(desk, Target(thread_id, number)).text for number in numbers}
+        workspace = Workspace(mailbox, project, project.operator)
+        numbers = [version.number for version in history(workspace, thread_id).versions]
+        return {
+            number: load_version(workspace, Target(thread_id, number)).text for number in numbers
+        }
 
 
 def copied(source: Project, target: Project) -> Copied:

@@ -9,9 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from brenner.services.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, compile_thread
 from brenner.services.persist import PersistOptions
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from mail.processes import in_child
 from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
 from session.desks import THREAD, project_in
@@ -20,10 +20,10 @@ _MOST_STEPS = 2_000
 WISH = CompileOptions(notify=True, persist=PersistOptions(commit=True, archive=True))
 
 
-def compile_all(folder: Path | str) -> Compiled:
+def compile_all(folder: Path | str) -> CompileResult:
     """Publish, notify, persist, commit."""
-    with desk_in(project_in(folder), None, create=False) as desk:
-        return compile_thread(desk, THREAD, WISH)
+    with workspace_in(project_in(folder), None, create=False) as workspace:
+        return compile_thread(workspace, THREAD, WISH)
 
 
 def killed_at(template: str, remains: str, first: str, stride: str) -> None:

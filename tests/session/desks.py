@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from brenner.config import Project, find_project
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 
 THREAD = "RS-20251230-cell-fate"
 ANN, BEA = "BlueLake", "RedSky"
@@ -21,31 +21,33 @@ def project_in(folder: Path | str) -> Project:
     return find_project(str(folder), {})
 
 
-def a_desk(folder: Path, actor: str | None = None) -> Desk:
+def a_desk(folder: Path, actor: str | None = None) -> Workspace:
     """A desk in the project of that folder, with two agents."""
     folder.mkdir(exist_ok=True)
-    desk = desk_in(project_in(folder), actor, create=True)
+    workspace = workspace_in(project_in(folder), actor, create=True)
     for name in (ANN, BEA):
-        desk.mailbox.register(Profile(name))
-    return desk
+        workspace.mailbox.register(Profile(name))
+    return workspace
 
 
-def write(desk: Desk, sender: str, subject: str, body: str) -> Stored:
+def write(workspace: Workspace, sender: str, subject: str, body: str) -> StoredMessage:
     """A message as any program might store it, unchecked."""
     to = ("Operator",) if sender != "Operator" else (ANN, BEA)
-    return desk.mailbox.send(Message(THREAD, sender, to, subject, body)).stored
+    return workspace.mailbox.send(Message(THREAD, sender, to, subject, body)).stored
 
 
-def kickoff(desk: Desk, body: str = KICKOFF) -> Stored:
+def kickoff(workspace: Workspace, body: str = KICKOFF) -> StoredMessage:
     """The kickoff of the session."""
-    return write(desk, "Operator", "KICKOFF: Cell fate", body)
+    return write(workspace, "Operator", "KICKOFF: Cell fate", body)
 
 
-def contribute(desk: Desk, sender: str, *blocks: dict[str, object], base: str = "") -> Stored:
+def contribute(
+    workspace: Workspace, sender: str, *blocks: dict[str, object], base: str = ""
+) -> StoredMessage:
     """A DELTA with these blocks."""
     stated = f"**Base Version**: {base}\n\n" if base else ""
     body = f"# Delta Contribution\n\n{stated}{fenced(*blocks)}"
-    return write(desk, sender, "DELTA[opus]: News", body)
+    return write(workspace, sender, "DELTA[opus]: News", body)
 
 
 def fenced(*blocks: dict[str, object]) -> str:

@@ -10,20 +10,20 @@ from types import MappingProxyType
 
 from brenner.config import Project
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_LOST
-from brenner.diagnostics.model import Unavailable, Uncertain
+from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail import rules
-from brenner.mail.mailbox import Ability, Lacks
+from brenner.mail.mailbox import Capability, Lacks
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, Stored
+from brenner.mail.model import PLAIN, Envelope, Profile, Sent, Since, StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session.desks import ANN, BEA
 
 _LACKS: Lacks = MappingProxyType(
     {
-        Ability.EXACT_POSITIONS: "both get through",
-        Ability.REPLY_LINKS: "there are none",
-        Ability.OWN_NAMES: "they belong to the server",
+        Capability.EXACT_POSITIONS: "both get through",
+        Capability.REPLY_LINKS: "there are none",
+        Capability.OWN_NAMES: "they belong to the server",
     }
 )
 Act = Callable[[], object]
@@ -64,9 +64,9 @@ class LooseMailbox(MemoryMailbox):
         _do(self, "afterwards")
         return sent._replace(stored=sent.stored._replace(reply_to=reply_to))
 
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         if self.is_lost:
-            raise Unavailable(SERVER_LOST.at(where="here", reason="it is gone"))
+            raise UnavailableError(SERVER_LOST.at(where="here", reason="it is gone"))
         return super().thread_arrivals(thread_id, after)
 
 
@@ -78,26 +78,28 @@ def _do(mailbox: LooseMailbox, name: str) -> None:
         act()
 
 
-def loose_desk(folder: Path, actor: str | None = None) -> Desk:
+def loose_desk(folder: Path, actor: str | None = None) -> Workspace:
     """A desk at such a home; everybody is known."""
     mailbox = LooseMailbox()
     project = Project(folder)
     for name in (project.operator, ANN, BEA):
         mailbox.register(Profile(name))
-    return Desk(mailbox, project, actor or project.operator)
+    return Workspace(mailbox, project, actor or project.operator)
 
 
-def loose(desk: Desk) -> LooseMailbox:
+def loose(workspace: Workspace) -> LooseMailbox:
     """Its mailbox."""
-    assert isinstance(desk.mailbox, LooseMailbox)
-    return desk.mailbox
+    assert isinstance(workspace.mailbox, LooseMailbox)
+    return workspace.mailbox
 
 
 def fails() -> None:
     """The server is gone before it has stored anything."""
-    raise Unavailable(SERVER_LOST.at(where="here", reason="it is gone"))
+    raise UnavailableError(SERVER_LOST.at(where="here", reason="it is gone"))
 
 
 def is_lost() -> None:
     """The server is gone, and nobody knows whether it has stored anything."""
-    raise Uncertain(OUTCOME_UNKNOWN.at(where="here", reason="it is gone", what="the message"))
+    raise UnknownOutcomeError(
+        OUTCOME_UNKNOWN.at(where="here", reason="it is gone", what="the message")
+    )

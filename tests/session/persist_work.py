@@ -55,7 +55,7 @@ def write_as_nobody(folder: str, options: str) -> None:
         os.setuid(NOBODY)
     wanted = options_of(options)
     say([_tried(lambda: bench.check(1, wanted)), _tried(lambda: bench.persist(1, wanted))])
-    say(persistence_of(bench.desk.project, bench.thread_id, text_of(1)).status)
+    say(persistence_of(bench.workspace.project, bench.thread_id, text_of(1)).status)
 
 
 def write_without_room(folder: str, most: str) -> None:
@@ -133,7 +133,7 @@ def _killed(folder: Path, options: PersistOptions, step: int) -> None:
 
     sys.addaudithook(heard)
     sys.setprofile(watch)
-    persist(bench.desk, version, bench.text, options, (ANN, BEA))
+    persist(bench.workspace, version, bench.text, options, (ANN, BEA))
     os._exit(0)
 
 
@@ -148,4 +148,4 @@ def killed_as_soon_as(folder: str, command: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.setprofile(watch)
-    persist(bench.desk, version, bench.text, PersistOptions(commit=True), (ANN, BEA))
+    persist(bench.workspace, version, bench.text, PersistOptions(commit=True), (ANN, BEA))

@@ -10,7 +10,7 @@ from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail_shell import store_of
 from session.desks import add, project_in
 
@@ -67,8 +67,8 @@ class Programme:
         to = ("Operator",)
         self._send(f"{day}T10:00:00", Message(thread, sender, to, "DELTA[opus]: News", body))
         with self._mailbox(f"{day}T12:00:00") as mailbox:
-            desk = Desk(mailbox, project_in(self.folder), "Operator")
-            compiled = compile_thread(desk, thread, CompileOptions())
+            workspace = Workspace(mailbox, project_in(self.folder), "Operator")
+            compiled = compile_thread(workspace, thread, CompileOptions())
         assert {entry.state for entry in compiled.ledger} == {"applied"}
 
     def file(self, artifact: Artifact) -> None:

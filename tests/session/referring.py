@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import Message
-from brenner.services.compile import Compiled, CompileOptions, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, compile_thread
 from session.desks import ANN, KICKOFF, a_desk, add
 
 FIRST = "RS-20251228-initial-idea"
@@ -21,25 +21,25 @@ class Referring:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.desk = a_desk(folder)
+        self.workspace = a_desk(folder)
 
     def start(self, *threads: str) -> None:
         """Begin these sessions and publish their first versions."""
         for thread in threads:
             message = Message(thread, "Operator", (ANN,), "KICKOFF: The question", KICKOFF)
-            self.desk.mailbox.send(message)
+            self.workspace.mailbox.send(message)
             self.send(thread, add(f"One of {thread}"), add(f"Two of {thread}"))
             self.compile(thread)
 
-    def send(self, thread: str, *blocks: dict[str, object]) -> Stored:
+    def send(self, thread: str, *blocks: dict[str, object]) -> StoredMessage:
         """A DELTA to one of them."""
         fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
         message = Message(thread, ANN, ("Operator",), "DELTA[opus]: News", fences)
-        return self.desk.mailbox.send(message).stored
+        return self.workspace.mailbox.send(message).stored
 
-    def compile(self, thread: str) -> Compiled:
+    def compile(self, thread: str) -> CompileResult:
         """The next version, if there is one."""
-        return compile_thread(self.desk, thread, CompileOptions())
+        return compile_thread(self.workspace, thread, CompileOptions())
 
     def file(self, thread: str, *lines: str) -> Path:
         """A file in `artifacts/` as a person might write it."""
@@ -69,13 +69,13 @@ def hypothesis(item: str, *references: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def nowhere(done: Compiled) -> list[str]:
+def nowhere(done: CompileResult) -> list[str]:
     """The codes of what leads nowhere."""
     codes = (UNKNOWN_REFERENCED_SESSION, UNKNOWN_REFERENCED_ITEM)
     return [each.id for each in done.warnings if each.code in codes]
 
 
-def references_of(done: Compiled, item: str) -> list[str]:
+def references_of(done: CompileResult, item: str) -> list[str]:
     """What an item refers to in a version."""
     [found] = [each for _, each in done.artifact.all_items() if each.id == item]
     return [f"{each.relation} {each.session} {each.item}" for each in found.references]

@@ -12,7 +12,7 @@ import pytest
 from brenner.config import Project
 from brenner.diagnostics.model import BrennerError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
 from brenner.services.persist import (
@@ -22,7 +22,7 @@ from brenner.services.persist import (
     check_persistable,
     persist,
 )
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from parts import need
 
 HISTORY = Path(__file__).parents[1] / "golden" / "kill_and_replace"
@@ -109,9 +109,9 @@ class Bench(NamedTuple):
         return cls(folder, open_mailbox(Project(folder), create=True), thread_id)
 
     @property
-    def desk(self) -> Desk:
+    def workspace(self) -> Workspace:
         """The operator at work."""
-        return Desk(self.mailbox, Project(self.folder), BOSS)
+        return Workspace(self.mailbox, Project(self.folder), BOSS)
 
     @property
     def file(self) -> Path:
@@ -123,7 +123,7 @@ class Bench(NamedTuple):
         """The archive beside it."""
         return self.folder / "artifacts" / f"{self.thread_id}.mail.jsonl"
 
-    def post(self, number: int) -> Stored:
+    def post(self, number: int) -> StoredMessage:
         """A delta and the COMPILED message that closes the round."""
         delta = Message(self.thread_id, ANN, (BOSS,), f"DELTA[opus]: Round {number}", "Something\n")
         self.mailbox.send(delta)
@@ -147,13 +147,13 @@ class Bench(NamedTuple):
     def check(self, number: int, options: PersistOptions = COMMIT) -> None:
         """Look whether a version could be persisted."""
         version = self.version(number)._replace(message_id=0)
-        check_persistable(self.desk, version, self.text, options)
+        check_persistable(self.workspace, version, self.text, options)
 
     def persist(self, number: int, options: PersistOptions = COMMIT) -> Persisted:
         """Persist a version."""
-        return persist(self.desk, self.version(number), self.text, options, (ANN, BEA))
+        return persist(self.workspace, self.version(number), self.text, options, (ANN, BEA))
 
-    def infos(self) -> list[Stored]:
+    def infos(self) -> list[StoredMessage]:
         """What the thread was told of it."""
         messages = self.mailbox.thread(self.thread_id).messages
         return [each for each in messages if each.message.subject.startswith("INFO:")]

@@ -2,14 +2,14 @@
 
 import json
 
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.acknowledge import acknowledge
-from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import Started, StartOptions, State, start_session
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from kickoffs import section
 
 THREAD = "RS-20251230-cell-fate-dichotomy"
@@ -27,21 +27,25 @@ OPTIONS = StartOptions(
 )
 
 
-def started(desk: Desk, **more: object) -> Started:
+def started(workspace: Workspace, **more: object) -> Started:
     """The session, asked of three agents."""
-    return start_session(desk, OPTIONS._replace(**more))  # type: ignore[arg-type]
+    return start_session(workspace, OPTIONS._replace(**more))  # type: ignore[arg-type]
 
 
-def send(desk: Desk, sender: str, subject: str, body: str, to: tuple[str, ...] = ()) -> Stored:
+def send(
+    workspace: Workspace, sender: str, subject: str, body: str, to: tuple[str, ...] = ()
+) -> StoredMessage:
     """A message as any program might store it, unchecked; to the operator, unless said."""
-    recipients = to or (desk.project.operator,)
-    return desk.mailbox.send(Message(THREAD, sender, recipients, subject, body)).stored
+    recipients = to or (workspace.project.operator,)
+    return workspace.mailbox.send(Message(THREAD, sender, recipients, subject, body)).stored
 
 
-def delta(desk: Desk, sender: str, base: int, *blocks: dict[str, object]) -> Stored:
+def delta(
+    workspace: Workspace, sender: str, base: int, *blocks: dict[str, object]
+) -> StoredMessage:
     """A DELTA with these blocks, on that version."""
     fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
-    return send(desk, sender, "DELTA[opus]: News", f"**Base Version**: v{base}\n\n{fences}")
+    return send(workspace, sender, "DELTA[opus]: News", f"**Base Version**: v{base}\n\n{fences}")
 
 
 def block(operation: str, target: str | None, section: str, **payload: object) -> dict[str, object]:
@@ -72,48 +76,48 @@ def resolve(item: str) -> dict[str, object]:
     return block("EDIT", item, "adversarial_critique", current_status="Resolved: averaged")
 
 
-def attack(desk: Desk, sender: str, subject: str, to: tuple[str, ...]) -> Stored:
+def attack(workspace: Workspace, sender: str, subject: str, to: tuple[str, ...]) -> StoredMessage:
     """A CRITIQUE message."""
     body = (
         "# Critique\n\n## Target\nH2\n\n## Attack\nNothing counts to a hundred.\n\n"
         "## Evidence\nSomites\n\n## Severity\nMajor\n"
     )
-    return send(desk, sender, f"CRITIQUE: {subject}", body, to)
+    return send(workspace, sender, f"CRITIQUE: {subject}", body, to)
 
 
-def published(desk: Desk, *, reopen: bool = False, close: bool = False) -> Compiled:
+def published(workspace: Workspace, *, reopen: bool = False, close: bool = False) -> CompileResult:
     """The next version."""
-    done = compile_thread(desk, THREAD, CompileOptions(reopen=reopen, close=close))
+    done = compile_thread(workspace, THREAD, CompileOptions(reopen=reopen, close=close))
     assert done.status is Status.PUBLISHED
     return done
 
 
-def first_round(desk: Desk) -> None:
+def first_round(workspace: Workspace) -> None:
     """A session with v1: two hypotheses, a critique, and a block that was refused."""
-    started(desk)
+    started(workspace)
     wrong = block("EDIT", "H9", "hypothesis_slate", claim="Steeper")
-    delta(desk, "BlueLake", 0, hypothesis("Gradient"), hypothesis("Counting"), wrong)
-    delta(desk, "GreenDog", 0, critique("Too noisy", "At ten molecules H1 tells nothing."))
-    published(desk)
+    delta(workspace, "BlueLake", 0, hypothesis("Gradient"), hypothesis("Counting"), wrong)
+    delta(workspace, "GreenDog", 0, critique("Too noisy", "At ten molecules H1 tells nothing."))
+    published(workspace)
 
 
-def asked(desk: Desk, **options: object) -> Started:
+def asked(workspace: Workspace, **options: object) -> Started:
     """The next round."""
-    return start_round(desk, THREAD, RoundOptions(**options))  # type: ignore[arg-type]
+    return start_round(workspace, THREAD, RoundOptions(**options))  # type: ignore[arg-type]
 
 
-def acked(desk: Desk, done: Started) -> None:
+def acked(workspace: Workspace, done: Started) -> None:
     """Everybody acknowledges the kickoff of the round."""
     for each in done.kickoffs:
         assert each.stored
         for name in each.message.recipients:
-            acknowledge(desk.mailbox, name, each.stored.id, "Received", "")
+            acknowledge(workspace.mailbox, name, each.stored.id, "Received", "")
 
 
-def know(desk: Desk) -> None:
+def know(workspace: Workspace) -> None:
     """All agents, known where the mail is."""
     for name in NAMES:
-        desk.mailbox.register(Profile(name))
+        workspace.mailbox.register(Profile(name))
 
 
 def states(done: Started) -> list[tuple[str, State, int | None]]:

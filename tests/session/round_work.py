@@ -3,7 +3,7 @@
 from brenner.mail.model import Profile
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.start_session import State
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
 from session.desks import project_in
 from session.round_play import THREAD
@@ -11,10 +11,10 @@ from session.round_play import THREAD
 
 def ask(folder: str, name: str) -> None:
     """Start the next round; say whom this one has reached."""
-    with desk_in(project_in(folder), name, create=True) as desk:
-        desk.mailbox.register(Profile(name))
+    with workspace_in(project_in(folder), name, create=True) as workspace:
+        workspace.mailbox.register(Profile(name))
         held_back()
-        done = start_round(desk, THREAD, RoundOptions())
+        done = start_round(workspace, THREAD, RoundOptions())
         for each in done.kickoffs:
             if each.state is State.SENT:
                 for recipient in each.message.recipients:

@@ -4,7 +4,7 @@ import json
 
 from brenner.config import OPERATOR
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from session.desks import ANN, BEA, KICKOFF
 
@@ -25,14 +25,16 @@ def introduce(mailbox: Mailbox, operator: str = OPERATOR) -> None:
         mailbox.register(Profile(name))
 
 
-def ask(mailbox: Mailbox, thread_id: str, question: str = "", operator: str = OPERATOR) -> Stored:
+def ask(
+    mailbox: Mailbox, thread_id: str, question: str = "", operator: str = OPERATOR
+) -> StoredMessage:
     """A kickoff to both."""
     body = KICKOFF.replace("What tells a cell where it is?", question) if question else KICKOFF
     kickoff = Message(thread_id, operator, (ANN, BEA), "KICKOFF: Cell fate", body)
     return mailbox.send(kickoff).stored
 
 
-def acknowledge(mailbox: Mailbox, asked: Stored, name: str) -> Stored:
+def acknowledge(mailbox: Mailbox, asked: StoredMessage, name: str) -> StoredMessage:
     """An ACK for a message."""
     to = (asked.message.sender,)
     ack = Message(asked.message.thread_id, name, to, "ACK: Received", "## Status\nReceived\n")
@@ -41,13 +43,15 @@ def acknowledge(mailbox: Mailbox, asked: Stored, name: str) -> Stored:
 
 def contribute(
     mailbox: Mailbox, thread_id: str, name: str, *blocks: object, to: str = OPERATOR
-) -> Stored:
+) -> StoredMessage:
     """A DELTA with these blocks."""
     body = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
     return mailbox.send(Message(thread_id, name, (to,), "DELTA[opus]: News", body)).stored
 
 
-def say(mailbox: Mailbox, thread_id: str, kind: str, name: str = ANN, to: str = OPERATOR) -> Stored:
+def say(
+    mailbox: Mailbox, thread_id: str, kind: str, name: str = ANN, to: str = OPERATOR
+) -> StoredMessage:
     """A message of a type that contributes nothing; of another subject it is not the protocol's."""
     body, subject = BODIES.get(kind, "Hello.\n"), f"{kind}: News" if kind in BODIES else kind
     return mailbox.send(Message(thread_id, name, (to,), subject, body)).stored

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brenner.diagnostics.model import Diagnostic
-from brenner.services.compile import Compiled, CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.compile import CompileOptions, CompileResult, compile_thread
+from brenner.services.workspace import Workspace
 from program import brenner
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 
@@ -17,13 +17,13 @@ PUBLISH = CompileOptions()
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """The operator in a project with two agents."""
     with a_desk(tmp_path) as here:
         yield here
 
 
-def told(compiled: Compiled, code: str) -> Diagnostic:
+def told(compiled: CompileResult, code: str) -> Diagnostic:
     """The one warning of that code in the ledger."""
     (found,) = [each for entry in compiled.ledger for each in entry.diagnostics if each.id == code]
     return found
@@ -46,28 +46,28 @@ def typed(found: Diagnostic, folder: Path) -> str:
     ],
 )
 def test_both_values_of_a_conflict(
-    tmp_path: Path, desk: Desk, field: str, one: object, other: object
+    tmp_path: Path, workspace: Workspace, field: str, one: object, other: object
 ) -> None:
     """The value that stands and the one that it displaced."""
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, PUBLISH)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, PUBLISH)
     replaced = {f"{field}_replace": True} if isinstance(one, list) else {}
     for agent, value in ((ANN, one), (BEA, other)):
-        contribute(desk, agent, edit("H1", **{field: value}, **replaced), base="v1")
-    compiled = compile_thread(desk, THREAD, PUBLISH)
+        contribute(workspace, agent, edit("H1", **{field: value}, **replaced), base="v1")
+    compiled = compile_thread(workspace, THREAD, PUBLISH)
     shown = typed(told(compiled, "CONFLICTING_EDIT"), tmp_path)
     for value in (one, other):
         assert (value[0] if isinstance(value, list) else str(value)) in shown
 
 
-def test_edits_that_a_kill_did_not_see(tmp_path: Path, desk: Desk) -> None:
+def test_edits_that_a_kill_did_not_see(tmp_path: Path, workspace: Workspace) -> None:
     """They are in the history of the item."""
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, PUBLISH)
-    contribute(desk, ANN, edit("H1", mechanism="a gradient of dye"), base="v1")
-    contribute(desk, BEA, edit("H1", reason="Too weak") | {"operation": "KILL"}, base="v1")
-    compiled = compile_thread(desk, THREAD, PUBLISH)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, PUBLISH)
+    contribute(workspace, ANN, edit("H1", mechanism="a gradient of dye"), base="v1")
+    contribute(workspace, BEA, edit("H1", reason="Too weak") | {"operation": "KILL"}, base="v1")
+    compiled = compile_thread(workspace, THREAD, PUBLISH)
     shown = typed(told(compiled, "KILL_OVER_UNSEEN_EDITS"), tmp_path)
     assert "a gradient of dye" in shown

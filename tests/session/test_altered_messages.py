@@ -12,7 +12,7 @@ import pytest
 
 from brenner.cli.main import run
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.compile import CompileOptions, compile_thread
@@ -21,7 +21,7 @@ from brenner.services.decisions import adopt_thread
 from brenner.services.persist import PersistOptions
 from brenner.services.sessions import load_status
 from brenner.services.versions import Target, load_version, verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail.homes import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
 from mail_shell import Shell, store_of
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
@@ -33,25 +33,25 @@ UNREAD = 5
 
 
 @pytest.fixture(params=[SQLITE, POSTGRESQL], ids=lambda home: home.name)
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workspace]:
     """One version, a note, and one contribution that no version has read."""
     home: Home = request.param
     with home.create(tmp_path, Clock()) as mailbox:
         for name in ("Operator", ANN, BEA):
             mailbox.register(Profile(name))
-        desk = Desk(mailbox, Project(tmp_path), "Operator")
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"))
-        compile_thread(desk, THREAD, CompileOptions())
-        write(desk, ANN, "INFO: A note", "Nothing new.\n")
-        contribute(desk, BEA, edit("H1", claim="Steeper"))
-        yield desk
+        workspace = Workspace(mailbox, Project(tmp_path), "Operator")
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"))
+        compile_thread(workspace, THREAD, CompileOptions())
+        write(workspace, ANN, "INFO: A note", "Nothing new.\n")
+        contribute(workspace, BEA, edit("H1", claim="Steeper"))
+        yield workspace
 
 
 @pytest.fixture
-def alter(request: pytest.FixtureRequest, desk: Desk, tmp_path: Path) -> Alter:
+def alter(request: pytest.FixtureRequest, workspace: Workspace, tmp_path: Path) -> Alter:
     """Change the messages of the store with SQL, as somebody with access to it could."""
-    del desk  # it must be there first
+    del workspace  # it must be there first
 
     def in_sqlite(sql: str) -> None:
         with sqlite3.connect(sqlite_file(tmp_path)) as store:
@@ -70,8 +70,8 @@ def alter(request: pytest.FixtureRequest, desk: Desk, tmp_path: Path) -> Alter:
     return in_sqlite if home is SQLITE else in_postgresql
 
 
-def differences(desk: Desk) -> list[str]:
-    return [each.difference for each in verify(desk, THREAD).versions]
+def differences(workspace: Workspace) -> list[str]:
+    return [each.difference for each in verify(workspace, THREAD).versions]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def differences(desk: Desk) -> list[str]:
         "body = replace(body, 'It explains more', 'It explains less')",
     ],
 )
-def test_a_message_that_a_version_has_read(desk: Desk, alter: Alter, change: str) -> None:
+def test_a_message_that_a_version_has_read(workspace: Workspace, alter: Alter, change: str) -> None:
     """The artifact does not depend on any of these, so only the hash shows the change."""
-    assert verify(desk, THREAD).ok
+    assert verify(workspace, THREAD).ok
     alter(f"UPDATE messages SET {change} WHERE id = 2; {FORGET}")
-    done = verify(desk, THREAD)
-    (difference,) = differences(desk)
+    done = verify(workspace, THREAD)
+    (difference,) = differences(workspace)
     assert not done.ok
     assert done.altered == (2,)
     assert difference.startswith("message 2, which the version has read, does not match its hash")
@@ -96,20 +96,20 @@ def test_a_message_that_a_version_has_read(desk: Desk, alter: Alter, change: str
     assert "`brenner doctor` lists all" in done.notes[0].fix
 
 
-def test_the_message_that_is_the_version(desk: Desk, alter: Alter) -> None:
+def test_the_message_that_is_the_version(workspace: Workspace, alter: Alter) -> None:
     """Also where the artifact in it is as it was."""
     alter(
         "UPDATE messages SET body = replace(body, '## Summary', '## Summary of all') WHERE id = 3"
     )
-    (difference,) = differences(desk)
+    (difference,) = differences(workspace)
     assert difference.startswith("message 3, which is the version, does not match its hash")
 
 
 @pytest.mark.parametrize("number", [1, 4, UNREAD])
-def test_every_other_message(desk: Desk, alter: Alter, number: int) -> None:
+def test_every_other_message(workspace: Workspace, alter: Alter, number: int) -> None:
     """The kickoff counts for the version; what no version has read is named as well."""
     alter(f"UPDATE messages SET sender = 'GreenHill' WHERE id = {number}")
-    done = verify(desk, THREAD)
+    done = verify(workspace, THREAD)
     assert not done.ok
     assert done.altered == (number,)
     assert [each.ok for each in done.versions] == [number != 1]
@@ -118,70 +118,70 @@ def test_every_other_message(desk: Desk, alter: Alter, number: int) -> None:
 @pytest.mark.parametrize("number", [2, 4, UNREAD])
 @pytest.mark.parametrize("is_forgotten", [True, False])
 def test_nothing_is_built_on_an_altered_message(
-    desk: Desk, alter: Alter, number: int, is_forgotten: bool
+    workspace: Workspace, alter: Alter, number: int, is_forgotten: bool
 ) -> None:
     """`compile` refuses it wherever it reads it: what it has stored needs no second reading."""
     alter(f"UPDATE messages SET sender = 'GreenHill' WHERE id = {number}")
     if is_forgotten:
         alter(FORGET)
-    before = desk.mailbox.position()
+    before = workspace.mailbox.position()
     if number == 2 and not is_forgotten:  # v1 was read when the message was as it was sent
-        assert compile_thread(desk, THREAD, CompileOptions()).version == 2
+        assert compile_thread(workspace, THREAD, CompileOptions()).version == 2
         return
-    with pytest.raises(Refused) as refused:
-        compile_thread(desk, THREAD, CompileOptions())
+    with pytest.raises(RequestError) as refused:
+        compile_thread(workspace, THREAD, CompileOptions())
     assert (refused.value.diagnostic.id, refused.value.diagnostic.message_id) == (
         "HASH_MISMATCH",
         number,
     )
-    with pytest.raises(Refused):
-        adopt_thread(desk, THREAD)
-    assert desk.mailbox.position() == before
-    status = load_status(desk, THREAD).status
+    with pytest.raises(RequestError):
+        adopt_thread(workspace, THREAD)
+    assert workspace.mailbox.position() == before
+    status = load_status(workspace, THREAD).status
     assert status.stopped == refused.value.diagnostic
     assert status.phase != "ready_to_compile"
 
 
-def test_a_contribution_that_is_made_to_vanish(desk: Desk, alter: Alter) -> None:
+def test_a_contribution_that_is_made_to_vanish(workspace: Workspace, alter: Alter) -> None:
     """A DELTA whose subject says something else contributes nothing, and that is noticed."""
     alter(f"UPDATE messages SET subject = 'INFO: Nothing' WHERE id = {UNREAD}; {FORGET}")
-    with pytest.raises(Refused, match=f"message {UNREAD} does not match its hash"):
-        compile_thread(desk, THREAD, CompileOptions())
+    with pytest.raises(RequestError, match=f"message {UNREAD} does not match its hash"):
+        compile_thread(workspace, THREAD, CompileOptions())
 
 
-def test_an_archive_is_not_made_of_altered_messages(desk: Desk, alter: Alter) -> None:
+def test_an_archive_is_not_made_of_altered_messages(workspace: Workspace, alter: Alter) -> None:
     """Nobody could import it. Nothing is published before that is known."""
     alter(f"UPDATE messages SET sender = '{BEA}' WHERE id = 2")
-    before = desk.mailbox.position()
+    before = workspace.mailbox.position()
     options = CompileOptions(persist=PersistOptions(archive=True))
-    with pytest.raises(Refused, match="message 2 does not match its hash"):
-        compile_thread(desk, THREAD, options)
-    assert desk.mailbox.position() == before
+    with pytest.raises(RequestError, match="message 2 does not match its hash"):
+        compile_thread(workspace, THREAD, options)
+    assert workspace.mailbox.position() == before
 
 
-def test_readers_and_copies_are_warned(desk: Desk, alter: Alter) -> None:
+def test_readers_and_copies_are_warned(workspace: Workspace, alter: Alter) -> None:
     """A version that is loaded has a note; a copy finds that the source does not verify."""
     alter(f"UPDATE messages SET sender = '{BEA}' WHERE id = 2; {FORGET}")
-    loaded = load_version(desk, Target(THREAD), with_state=True)
+    loaded = load_version(workspace, Target(THREAD), with_state=True)
     assert [(each.id, each.message_id) for each in loaded.notes] == [("HASH_MISMATCH", 2)]
-    (fact,) = thread_facts(desk, THREAD)
+    (fact,) = thread_facts(workspace, THREAD)
     assert "message 2" in fact.difference
 
 
 def test_in_memory() -> None:
     """The mailbox in memory is checked like the others."""
     mailbox = MemoryMailbox()
-    desk = Desk(mailbox, Project(Path("nowhere")), "Operator")
+    workspace = Workspace(mailbox, Project(Path("nowhere")), "Operator")
     for name in ("Operator", ANN, BEA):
         mailbox.register(Profile(name))
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
-    assert verify(desk, THREAD).ok
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    assert verify(workspace, THREAD).ok
     stored = mailbox.message(2)
     forged = stored._replace(message=stored.message._replace(sender=BEA))
     mailbox._messages[2] = forged  # noqa: SLF001
-    assert verify(desk, THREAD).altered == (2,)
+    assert verify(workspace, THREAD).altered == (2,)
 
 
 # From the command line
@@ -202,13 +202,13 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     monkeypatch.delenv("AGENT_NAME", raising=False)
     monkeypatch.delenv("BRENNER_STORE", raising=False)
     folder = tmp_path / "project"
-    desk = a_desk(folder)
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
-    contribute(desk, ANN, add("Clock"))
-    compile_thread(desk, THREAD, CompileOptions())
-    desk.mailbox.close()
+    workspace = a_desk(folder)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    contribute(workspace, ANN, add("Clock"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    workspace.mailbox.close()
     assert run(["--project", str(folder), "mail", "export", str(tmp_path / "mail.jsonl")]) == 0
     execute(folder, f"DROP TRIGGER messages_never_change; {CHANGE}")
     return Shell(folder, monkeypatch)

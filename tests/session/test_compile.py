@@ -11,21 +11,21 @@ from brenner.artifact.merge.engine import merge
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import empty_state
 from brenner.config import PersistSettings, Project
-from brenner.diagnostics.model import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.persist.artifact_file import same_version
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message, iso
-from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
 from brenner.services.persist import PersistOptions
-from brenner.services.version_store import filed, ledger_of, load_chain, replay_chain
+from brenner.services.version_store import filed, ledger_of, load_history, replay_chain
 from brenner.services.versions import Target, history, load_version, parse_target, verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session import compiler as proposing
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
-from brenner.session.rebuild import Candidate, read_message
+from brenner.session.rebuild import CompiledCandidate, read_message
 from brenner.session.versions import candidate_of, unwatched
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
@@ -33,13 +33,13 @@ PLAIN = CompileOptions()
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with a_desk(tmp_path) as here:
         yield here
 
 
-def compiled(desk: Desk, **options: object) -> Compiled:
-    return compile_thread(desk, THREAD, CompileOptions(**options))  # type: ignore[arg-type]
+def compiled(workspace: Workspace, **options: object) -> CompileResult:
+    return compile_thread(workspace, THREAD, CompileOptions(**options))  # type: ignore[arg-type]
 
 
 def refusal(call: Callable[[], object]) -> str:
@@ -48,16 +48,16 @@ def refusal(call: Callable[[], object]) -> str:
     return raised.value.diagnostic.id
 
 
-def names(done: Compiled) -> list[str]:
+def names(done: CompileResult) -> list[str]:
     return [item.title for item in done.artifact.sections["hypothesis_slate"]]
 
 
-def test_rounds_build_on_each_other(desk: Desk) -> None:
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    first = compiled(desk)
-    contribute(desk, BEA, add("Lineage"), edit("H1", claim="Steep"))
-    second = compiled(desk)
+def test_rounds_build_on_each_other(workspace: Workspace) -> None:
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    first = compiled(workspace)
+    contribute(workspace, BEA, add("Lineage"), edit("H1", claim="Steep"))
+    second = compiled(workspace)
     assert [(done.version, done.previous_version) for done in (first, second)] == [
         (1, None),
         (2, 1),
@@ -68,112 +68,118 @@ def test_rounds_build_on_each_other(desk: Desk) -> None:
     assert second.message
     assert second.message.message.recipients == (ANN, BEA)
     assert read_compiled(first.message.message).inline == first.text
-    assert verify(desk, THREAD).ok
-    assert load_version(desk, Target(THREAD, 1)).text == first.text
-    assert load_version(desk, Target(THREAD)).text == second.text
+    assert verify(workspace, THREAD).ok
+    assert load_version(workspace, Target(THREAD, 1)).text == first.text
+    assert load_version(workspace, Target(THREAD)).text == second.text
 
 
-def test_nothing_to_compile(desk: Desk) -> None:
+def test_nothing_to_compile(workspace: Workspace) -> None:
     """Refused blocks are listed, and stay unread for the next version."""
-    kickoff(desk)
-    before = desk.mailbox.position()
-    assert compiled(desk).status is Status.NOTHING
-    contribute(desk, ANN, edit("H7", claim="No such item"))
-    done = compiled(desk, notify=True)
+    kickoff(workspace)
+    before = workspace.mailbox.position()
+    assert compiled(workspace).status is Status.NOTHING
+    contribute(workspace, ANN, edit("H7", claim="No such item"))
+    done = compiled(workspace, notify=True)
     assert (done.status, done.version, len(done.ledger)) == (Status.NOTHING, None, 1)
     assert len(done.notified) == 1
-    assert compiled(desk, notify=True).notified == ()
-    assert desk.mailbox.position() == before + 2
-    contribute(desk, ANN, add("Gradient"))
-    assert [entry.state.value for entry in compiled(desk).ledger] == ["refused", "applied"]
+    assert compiled(workspace, notify=True).notified == ()
+    assert workspace.mailbox.position() == before + 2
+    contribute(workspace, ANN, add("Gradient"))
+    assert [entry.state.value for entry in compiled(workspace).ledger] == ["refused", "applied"]
 
 
-def test_unknown_and_invalid_threads(desk: Desk) -> None:
-    assert refusal(lambda: compile_thread(desk, THREAD, PLAIN)) == "UNKNOWN_THREAD"
-    assert refusal(lambda: compile_thread(desk, "RS-2025-x", PLAIN)) == "INVALID_RS_THREAD_ID"
+def test_unknown_and_invalid_threads(workspace: Workspace) -> None:
+    assert refusal(lambda: compile_thread(workspace, THREAD, PLAIN)) == "UNKNOWN_THREAD"
+    assert refusal(lambda: compile_thread(workspace, "RS-2025-x", PLAIN)) == "INVALID_RS_THREAD_ID"
 
 
-def test_strict_publishes_nothing(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    before = desk.mailbox.position()
-    assert compiled(desk, strict=True).status is Status.REFUSED
-    assert desk.mailbox.position() == before
+def test_strict_publishes_nothing(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    before = workspace.mailbox.position()
+    assert compiled(workspace, strict=True).status is Status.REFUSED
+    assert workspace.mailbox.position() == before
 
 
-def test_dry_run_shows_what_would_be_published(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    before = desk.mailbox.position()
-    shown = compiled(desk, dry_run=True)
-    assert (shown.status, desk.mailbox.position()) == (Status.DRY_RUN, before)
-    real = compiled(desk)
+def test_dry_run_shows_what_would_be_published(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    before = workspace.mailbox.position()
+    shown = compiled(workspace, dry_run=True)
+    assert (shown.status, workspace.mailbox.position()) == (Status.DRY_RUN, before)
+    real = compiled(workspace)
     assert names(real) == names(shown)
 
 
-def test_closing_and_reopening(desk: Desk) -> None:
-    assert refusal(lambda: compiled(desk, close=True)) == "UNKNOWN_THREAD"
-    contribute(desk, ANN, add("Gradient"))
-    assert refusal(lambda: compiled(desk, close=True)) == "NO_VERSION_TO_CLOSE"
-    compiled(desk)
-    contribute(desk, BEA, add("Lineage"))
-    closed = compiled(desk, close=True)
+def test_closing_and_reopening(workspace: Workspace) -> None:
+    assert refusal(lambda: compiled(workspace, close=True)) == "UNKNOWN_THREAD"
+    contribute(workspace, ANN, add("Gradient"))
+    assert refusal(lambda: compiled(workspace, close=True)) == "NO_VERSION_TO_CLOSE"
+    compiled(workspace)
+    contribute(workspace, BEA, add("Lineage"))
+    closed = compiled(workspace, close=True)
     assert (closed.version, closed.artifact.metadata.status) == (2, "closed")
     assert names(closed) == ["Gradient", "Lineage"]  # nothing that was sent before is left out
-    assert compiled(desk, close=True).status is Status.NOTHING
-    assert compiled(desk).status is Status.NOTHING
-    contribute(desk, ANN, add("Late"))
-    assert refusal(lambda: compiled(desk)) == "SESSION_CLOSED"
-    again = compiled(desk, reopen=True)
+    assert compiled(workspace, close=True).status is Status.NOTHING
+    assert compiled(workspace).status is Status.NOTHING
+    contribute(workspace, ANN, add("Late"))
+    assert refusal(lambda: compiled(workspace)) == "SESSION_CLOSED"
+    again = compiled(workspace, reopen=True)
     assert (again.version, again.artifact.metadata.status) == (3, "draft")
-    assert verify(desk, THREAD).ok
+    assert verify(workspace, THREAD).ok
 
 
-def first_version(desk: Desk, message: Stored | None = None) -> tuple[Stored, VersionRecord]:
+def first_version(
+    workspace: Workspace, message: StoredMessage | None = None
+) -> tuple[StoredMessage, VersionRecord]:
     """The first COMPILED message of the thread, or this one, and its record."""
-    compiled = [each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED"]
+    compiled = [
+        each for each in workspace.mailbox.thread(THREAD).messages if each.type == "COMPILED"
+    ]
     first = message or compiled[0]
     found = candidate_of(filed(first))
-    assert isinstance(found, Candidate)
+    assert isinstance(found, CompiledCandidate)
     assert found.record
     return first, found.record
 
 
-def forged(desk: Desk, sender: str = BEA, **changes: object) -> Stored:
+def forged(workspace: Workspace, sender: str = BEA, **changes: object) -> StoredMessage:
     """A copy of v1 with another record, as v2 unless said otherwise."""
-    first, record = first_version(desk)
+    first, record = first_version(workspace)
     other = record._replace(version=2, compiled_by=sender)._replace(**changes)  # type: ignore[arg-type]
     body = first.message.body.replace(render_record(record), render_record(other))
-    return write(desk, sender, f"COMPILED: v{other.version} mine", body)
+    return write(workspace, sender, f"COMPILED: v{other.version} mine", body)
 
 
-def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    contribute(desk, BEA, add("Lineage"))
-    bad = forged(desk)
-    before = desk.mailbox.position()
-    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
-    assert desk.mailbox.position() == before
-    assert not verify(desk, THREAD).ok
-    assert load_version(desk, Target(THREAD)).number == 1
-    agent = desk._replace(actor=BEA)
+def test_a_version_that_does_not_rebuild_stops_everything_until_it_is_void(
+    workspace: Workspace,
+) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    contribute(workspace, BEA, add("Lineage"))
+    bad = forged(workspace)
+    before = workspace.mailbox.position()
+    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert workspace.mailbox.position() == before
+    assert not verify(workspace, THREAD).ok
+    assert load_version(workspace, Target(THREAD)).number == 1
+    agent = workspace._replace(actor=BEA)
     assert refusal(lambda: void_version(agent, THREAD, 2, "")) == "ONLY_THE_OPERATOR"
-    done = void_version(desk, THREAD, 2, "It does not follow")
+    done = void_version(workspace, THREAD, 2, "It does not follow")
     assert (done.void_message_id, done.unread) == (bad.id, 1)
-    assert refusal(lambda: void_version(desk, THREAD, 2, "")) == "CANNOT_VOID"
-    second = compiled(desk)
+    assert refusal(lambda: void_version(workspace, THREAD, 2, "")) == "CANNOT_VOID"
+    second = compiled(workspace)
     assert (second.version, names(second)) == (2, ["Gradient", "Lineage"])
-    assert verify(desk, THREAD).ok
-    assert [found.id for found in history(desk, THREAD).others] == ["VOID_VERSION"]
+    assert verify(workspace, THREAD).ok
+    assert [found.id for found in history(workspace, THREAD).others] == ["VOID_VERSION"]
 
 
-def test_only_the_latest_version_can_be_voided(desk: Desk) -> None:
+def test_only_the_latest_version_can_be_voided(workspace: Workspace) -> None:
     for name in ("Gradient", "Lineage"):
-        contribute(desk, ANN, add(name))
-        compiled(desk)
-    assert refusal(lambda: void_version(desk, THREAD, 1, "")) == "CANNOT_VOID"
-    void_version(desk, THREAD, 2, "")
-    void_version(desk, THREAD, 1, "")
-    done = compiled(desk)
+        contribute(workspace, ANN, add(name))
+        compiled(workspace)
+    assert refusal(lambda: void_version(workspace, THREAD, 1, "")) == "CANNOT_VOID"
+    void_version(workspace, THREAD, 2, "")
+    void_version(workspace, THREAD, 1, "")
+    done = compiled(workspace)
     assert (done.version, names(done)) == (1, ["Gradient", "Lineage"])
 
 
@@ -189,104 +195,108 @@ FOREIGN = """# Compiled Artifact v4
 """
 
 
-def test_a_thread_of_another_program_is_adopted(desk: Desk) -> None:
+def test_a_thread_of_another_program_is_adopted(workspace: Workspace) -> None:
     """Its artifact is taken as it is, the deltas before it as read, those after it as unread."""
-    contribute(desk, ANN, add("Gradient"))
-    artifact = compiled(desk, dry_run=True).artifact
+    contribute(workspace, ANN, add("Gradient"))
+    artifact = compiled(workspace, dry_run=True).artifact
     metadata = artifact.metadata._replace(version=4, compiled_by="other")
     text = render_artifact(artifact._replace(metadata=metadata))
-    other = write(desk, BEA, "COMPILED: v4 all of it", FOREIGN.format(artifact=text))
-    contribute(desk, BEA, add("Lineage"))
-    assert [found.id for found in compiled(desk, dry_run=True).notes] == ["COMPILED_WITHOUT_RECORD"]
-    done = adopt_thread(desk, THREAD)
+    other = write(workspace, BEA, "COMPILED: v4 all of it", FOREIGN.format(artifact=text))
+    contribute(workspace, BEA, add("Lineage"))
+    assert [found.id for found in compiled(workspace, dry_run=True).notes] == [
+        "COMPILED_WITHOUT_RECORD"
+    ]
+    done = adopt_thread(workspace, THREAD)
     assert (done.version, done.adopted_version, done.taken_as_read) == (5, 4, 1)
     assert done.adopted_message_id == other.id
-    after = compiled(desk)
+    after = compiled(workspace)
     assert (after.version, names(after)) == (6, ["Gradient", "Lineage"])
     assert [entry.assigned_id for entry in after.ledger] == ["H2"]
-    assert verify(desk, THREAD).ok
-    assert refusal(lambda: adopt_thread(desk, THREAD)) == "CANNOT_ADOPT"
+    assert verify(workspace, THREAD).ok
+    assert refusal(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
 
 
-def test_a_version_that_does_not_rebuild_can_be_adopted(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    forged(desk)
-    done = adopt_thread(desk, THREAD)
+def test_a_version_that_does_not_rebuild_can_be_adopted(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    forged(workspace)
+    done = adopt_thread(workspace, THREAD)
     assert (done.version, done.adopted_version) == (3, 2)
-    assert verify(desk, THREAD).ok
-    contribute(desk, BEA, add("Lineage"))
-    assert compiled(desk).version == 4
+    assert verify(workspace, THREAD).ok
+    contribute(workspace, BEA, add("Lineage"))
+    assert compiled(workspace).version == 4
 
 
 @pytest.mark.parametrize("body", ["# v2\n", "# v2\n\n## Full Artifact\n\nsee artifacts/x.md\n"])
-def test_what_holds_no_artifact_is_not_adopted(desk: Desk, body: str) -> None:
-    write(desk, BEA, "COMPILED: v2 x", body)
-    assert refusal(lambda: adopt_thread(desk, THREAD)) == "CANNOT_ADOPT"
+def test_what_holds_no_artifact_is_not_adopted(workspace: Workspace, body: str) -> None:
+    write(workspace, BEA, "COMPILED: v2 x", body)
+    assert refusal(lambda: adopt_thread(workspace, THREAD)) == "CANNOT_ADOPT"
 
 
-def test_damaged_memory_is_worked_out_again(desk: Desk) -> None:
+def test_damaged_memory_is_worked_out_again(workspace: Workspace) -> None:
     """What was kept is never trusted blindly."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    operator = desk.project.operator
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    operator = workspace.project.operator
     name = f"chain of {operator} for {THREAD}"
-    kept = desk.mailbox.kept(name)
+    kept = workspace.mailbox.kept(name)
     assert kept
     for damaged in ("", "x", kept[:-9], kept.replace("Gradient", "Gradjent"), "[]"):
-        desk.mailbox.keep({name: damaged})
-        assert load_chain(desk.mailbox, THREAD, operator).chain.number == 1
-    contribute(desk, BEA, add("Lineage"))
-    assert names(compiled(desk)) == ["Gradient", "Lineage"]
-    assert verify(desk, THREAD).ok
+        workspace.mailbox.keep({name: damaged})
+        assert load_history(workspace.mailbox, THREAD, operator).history.number == 1
+    contribute(workspace, BEA, add("Lineage"))
+    assert names(compiled(workspace)) == ["Gradient", "Lineage"]
+    assert verify(workspace, THREAD).ok
 
 
-def test_odd_text_in_a_refused_block(desk: Desk) -> None:
+def test_odd_text_in_a_refused_block(workspace: Workspace) -> None:
     """Half of a surrogate pair is kept with the refusal, and stops nobody."""
     head = '"operation": "ADD", "section": "hypothesis_slate"'
     block = f'{{{head}, "payload": {{"name": "\\ud800 x\\u0000"}}}}'
-    write(desk, ANN, "DELTA[opus]: Odd", f"```delta\n{block}\n```\n")
-    contribute(desk, ANN, add("Gradient"))
-    assert names(compiled(desk)) == ["Gradient"]
-    operator = desk.project.operator
-    assert desk.mailbox.kept(f"chain of {operator} for {THREAD}")
-    kept = load_chain(desk.mailbox, THREAD, operator).chain
-    replayed = replay_chain(desk.mailbox, THREAD, operator, lambda *_: None)
+    write(workspace, ANN, "DELTA[opus]: Odd", f"```delta\n{block}\n```\n")
+    contribute(workspace, ANN, add("Gradient"))
+    assert names(compiled(workspace)) == ["Gradient"]
+    operator = workspace.project.operator
+    assert workspace.mailbox.kept(f"chain of {operator} for {THREAD}")
+    kept = load_history(workspace.mailbox, THREAD, operator).history
+    replayed = replay_chain(workspace.mailbox, THREAD, operator, lambda *_: None)
     assert kept.refused == replayed.refused
     assert [each.name for each in kept.refused] == ["\ud800 x\0"]
 
 
-def test_authors_are_told_of_what_is_still_refused(desk: Desk) -> None:
+def test_authors_are_told_of_what_is_still_refused(workspace: Workspace) -> None:
     """What was corrected before the compile is no fault of theirs any more."""
-    contribute(desk, ANN, {**add("Gradient"), "section": "hypotheses"})
-    contribute(desk, ANN, add("Gradient"))
-    contribute(desk, BEA, {**add("Lineage"), "section": "hypotheses"})
-    told = compiled(desk, notify=True).notified
+    contribute(workspace, ANN, {**add("Gradient"), "section": "hypotheses"})
+    contribute(workspace, ANN, add("Gradient"))
+    contribute(workspace, BEA, {**add("Lineage"), "section": "hypotheses"})
+    told = compiled(workspace, notify=True).notified
     assert [each.stored.message.recipients for each in told] == [(BEA,)]
 
 
-def test_more_messages_than_a_version_takes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_messages_than_a_version_takes(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The rest is left for the next one, in its order."""
     monkeypatch.setattr(proposing, "MOST_MESSAGES_OF_A_VERSION", 2)
     for number in range(5):
-        contribute(desk, ANN, add(f"Name {number}"))
+        contribute(workspace, ANN, add(f"Name {number}"))
     lefts = []
-    while (done := compiled(desk)).status is Status.PUBLISHED:
+    while (done := compiled(workspace)).status is Status.PUBLISHED:
         lefts.append(done.left)
     assert lefts == [3, 1, 0]
     assert len(names(done)) == 5
-    assert verify(desk, THREAD).ok
+    assert verify(workspace, THREAD).ok
 
 
-def test_what_fails_after_publishing_is_told_beside_it(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    (desk.project.folder / "artifacts").write_text("in the way", "utf-8")
-    before = desk.mailbox.position()
+def test_what_fails_after_publishing_is_told_beside_it(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    (workspace.project.folder / "artifacts").write_text("in the way", "utf-8")
+    before = workspace.mailbox.position()
     wish = PersistOptions()
-    assert refusal(lambda: compiled(desk, persist=wish)) == "BAD_ARTIFACT_PATH"
-    assert desk.mailbox.position() == before  # what can be known to fail is known before
-    (desk.project.folder / "artifacts").unlink()
-    done = compiled(desk, persist=wish)
+    assert refusal(lambda: compiled(workspace, persist=wish)) == "BAD_ARTIFACT_PATH"
+    assert workspace.mailbox.position() == before  # what can be known to fail is known before
+    (workspace.project.folder / "artifacts").unlink()
+    done = compiled(workspace, persist=wish)
     assert (done.status, done.persistence.status) == (Status.PUBLISHED, "Pending")
 
 
@@ -306,18 +316,18 @@ def test_targets(text: str, target: Target | None) -> None:
     assert parse_target(text) == target
 
 
-def test_versions_that_are_not_there(desk: Desk) -> None:
-    assert refusal(lambda: load_version(desk, Target(THREAD))) == "UNKNOWN_THREAD"
-    contribute(desk, ANN, add("Gradient"))
-    assert refusal(lambda: load_version(desk, Target(THREAD))) == "NO_VERSION_YET"
-    compiled(desk)
-    assert refusal(lambda: load_version(desk, Target(THREAD, 2))) == "UNKNOWN_VERSION"
+def test_versions_that_are_not_there(workspace: Workspace) -> None:
+    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "UNKNOWN_THREAD"
+    contribute(workspace, ANN, add("Gradient"))
+    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "NO_VERSION_YET"
+    compiled(workspace)
+    assert refusal(lambda: load_version(workspace, Target(THREAD, 2))) == "UNKNOWN_VERSION"
 
 
-def test_a_persisted_session_is_read_from_its_file(desk: Desk, tmp_path: Path) -> None:
+def test_a_persisted_session_is_read_from_its_file(workspace: Workspace, tmp_path: Path) -> None:
     """Where its mail is not at hand (dual-source rule); an archive verifies it all the same."""
-    contribute(desk, ANN, add("Gradient"))
-    done = compiled(desk, persist=PersistOptions(archive=True))
+    contribute(workspace, ANN, add("Gradient"))
+    done = compiled(workspace, persist=PersistOptions(archive=True))
     with a_desk(tmp_path / "elsewhere") as other:
         (tmp_path / "artifacts").rename(tmp_path / "elsewhere" / "artifacts")
         loaded = load_version(other, Target(THREAD))
@@ -326,73 +336,75 @@ def test_a_persisted_session_is_read_from_its_file(desk: Desk, tmp_path: Path) -
         assert [found.id for found in loaded.notes] == ["SHOWN_FROM_FILE"]
         archive = tmp_path / "elsewhere" / "artifacts" / f"{THREAD}.mail.jsonl"
         assert verify(other, THREAD, archive).ok
-        with pytest.raises(Refused):
+        with pytest.raises(RequestError):
             verify(other, THREAD)
 
 
-def test_delta_blocks_that_are_nobodys_contribution_are_listed(desk: Desk) -> None:
+def test_delta_blocks_that_are_nobodys_contribution_are_listed(workspace: Workspace) -> None:
     """In other types of messages, and outside of the blocks of a DELTA."""
-    contribute(desk, ANN, add("Gradient"))
+    contribute(workspace, ANN, add("Gradient"))
     block = '```delta\n{"operation": "KILL"}\n```\n'
-    write(desk, BEA, "CRITIQUE: Weak", f"## Target\nH1\n\n## Attack\nNo.\n\n{block}")
-    write(desk, BEA, "Re: KICKOFF: x", block)
-    write(desk, BEA, "DELTA[opus]: Loose", '{"operation": "KILL", "section": "hypothesis_slate"}')
-    done = compiled(desk)
+    write(workspace, BEA, "CRITIQUE: Weak", f"## Target\nH1\n\n## Attack\nNo.\n\n{block}")
+    write(workspace, BEA, "Re: KICKOFF: x", block)
+    write(
+        workspace, BEA, "DELTA[opus]: Loose", '{"operation": "KILL", "section": "hypothesis_slate"}'
+    )
+    done = compiled(workspace)
     assert [found.id for found in done.not_contributed] == [
         "DELTA_NOT_CONTRIBUTED",
         "DELTA_NOT_CONTRIBUTED",
         "MB-004",
         "INLINE_DELTA",
     ]
-    contribute(desk, ANN, add("Lineage"))
-    assert compiled(desk).not_contributed == ()
+    contribute(workspace, ANN, add("Lineage"))
+    assert compiled(workspace).not_contributed == ()
 
 
 # Found by reading; each was a fault once.
 
 
-def test_a_version_that_is_compiled_in_the_second_of_its_void_counts(desk: Desk) -> None:
+def test_a_version_that_is_compiled_in_the_second_of_its_void_counts(workspace: Workspace) -> None:
     """It may be the same message to the byte: a void is about what stands before it."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
     for _ in range(3):
-        void_version(desk, THREAD, 1, "")
-        assert compiled(desk).version == 1
-        found = verify(desk, THREAD)
+        void_version(workspace, THREAD, 1, "")
+        assert compiled(workspace).version == 1
+        found = verify(workspace, THREAD)
         assert (found.ok, [each.number for each in found.versions]) == (True, [1])
 
 
-def test_nothing_is_published_over_a_message_that_waits_for_its_turn(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    first = compiled(desk, dry_run=True)
+def test_nothing_is_published_over_a_message_that_waits_for_its_turn(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    first = compiled(workspace, dry_run=True)
     assert first.version == 1
     body = (
         '# Compiled Artifact v2\n\n```brenner-record\n{"artifact_sha256":"","messages":[]}\n```\n'
     )
-    write(desk, BEA, "COMPILED: v2 before its time", body)
-    before = desk.mailbox.position()
-    assert refusal(lambda: compiled(desk)) == "VERSION_MISSING"
-    assert desk.mailbox.position() == before
-    void_version(desk, THREAD, 2, "It was posted before v1.")
-    assert compiled(desk).version == 1
+    write(workspace, BEA, "COMPILED: v2 before its time", body)
+    before = workspace.mailbox.position()
+    assert refusal(lambda: compiled(workspace)) == "VERSION_MISSING"
+    assert workspace.mailbox.position() == before
+    void_version(workspace, THREAD, 2, "It was posted before v1.")
+    assert compiled(workspace).version == 1
 
 
-def test_nobody_but_the_operator_adopts(desk: Desk) -> None:
+def test_nobody_but_the_operator_adopts(workspace: Workspace) -> None:
     """A forged adoption would count everybody's deltas as read."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    contribute(desk, ANN, add("Lineage"))
-    empty = write(desk, BEA, "COMPILED: v2 nothing", FOREIGN.format(artifact="# Artifact\n"))
-    unread = load_chain(desk.mailbox, THREAD, "Operator").chain.unread
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    contribute(workspace, ANN, add("Lineage"))
+    empty = write(workspace, BEA, "COMPILED: v2 nothing", FOREIGN.format(artifact="# Artifact\n"))
+    unread = load_history(workspace.mailbox, THREAD, "Operator").history.unread
     taken = CompiledMessage(2, empty.content_hash, empty.id, iso(empty.at))
-    forged(desk, version=3, adopted=taken, messages=tuple(map(read_message, unread)))
-    done = compiled(desk)
+    forged(workspace, version=3, adopted=taken, messages=tuple(map(read_message, unread)))
+    done = compiled(workspace)
     assert (done.version, names(done)) == (2, ["Gradient", "Lineage"])
     assert {found.id for found in done.notes} == {"COMPILED_WITHOUT_RECORD", "VOID_VERSION"}
 
 
 def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
-    desk: Desk, tmp_path: Path
+    workspace: Workspace, tmp_path: Path
 ) -> None:
     """Not even where the operator posts it: a delta would count as read that nobody has read."""
     foreign = FOREIGN.format(artifact=ARTIFACT)
@@ -400,15 +412,15 @@ def test_an_adoption_reads_nothing_that_came_after_what_it_adopts(
         write(twin, BEA, "COMPILED: v4 all of it", foreign)
         adoption = adopt_thread(twin, THREAD).message
         _, record = first_version(twin, adoption)
-    write(desk, BEA, "COMPILED: v4 all of it", foreign)
-    late = contribute(desk, ANN, add("Lineage"))
+    write(workspace, BEA, "COMPILED: v4 all of it", foreign)
+    late = contribute(workspace, ANN, add("Lineage"))
     greedy = record._replace(messages=(read_message(filed(late)),))
     body = adoption.message.body.replace(render_record(record), render_record(greedy))
-    write(desk, "Operator", adoption.message.subject, body)
-    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
-    void_version(desk, THREAD, 5, "It takes too much as read")
-    adopt_thread(desk, THREAD)
-    assert [entry.state.value for entry in compiled(desk).ledger] == ["applied"]
+    write(workspace, "Operator", adoption.message.subject, body)
+    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    void_version(workspace, THREAD, 5, "It takes too much as read")
+    adopt_thread(workspace, THREAD)
+    assert [entry.state.value for entry in compiled(workspace).ledger] == ["applied"]
 
 
 ARTIFACT = "---\nsession_id: x\nversion: 4\n---\n\n# Brenner Protocol Artifact: x\n"
@@ -416,12 +428,12 @@ ARTIFACT = "---\nsession_id: x\nversion: 4\n---\n\n# Brenner Protocol Artifact: 
 
 @pytest.mark.parametrize("change", [('"format":1', '"format":2'), (',"', ',\n"'), ("}]", "}")])
 def test_the_number_of_a_record_that_cannot_be_read_is_not_reused(
-    desk: Desk, change: tuple[str, str]
+    workspace: Workspace, change: tuple[str, str]
 ) -> None:
     """It may be a newer release's, or damaged on its way."""
-    contribute(desk, ANN, add("Gradient"))
-    first = compiled(desk, dry_run=True)
-    with a_desk(desk.project.folder / "twin") as twin:
+    contribute(workspace, ANN, add("Gradient"))
+    first = compiled(workspace, dry_run=True)
+    with a_desk(workspace.project.folder / "twin") as twin:
         contribute(twin, ANN, add("Gradient"))
         posted = compiled(twin).message
     assert first.version == 1
@@ -429,108 +441,112 @@ def test_the_number_of_a_record_that_cannot_be_read_is_not_reused(
     body = posted.message.body
     start = body.index("```brenner-record")
     damaged = body[:start] + body[start:].replace(*change)
-    write(desk, BEA, "COMPILED: v1 mine", damaged)
-    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
-    assert refusal(lambda: load_version(desk, Target(THREAD))) == "RECORD_MISMATCH"
-    void_version(desk, THREAD, 1, "It cannot be read")
-    assert compiled(desk).version == 1
+    write(workspace, BEA, "COMPILED: v1 mine", damaged)
+    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    assert refusal(lambda: load_version(workspace, Target(THREAD))) == "RECORD_MISMATCH"
+    void_version(workspace, THREAD, 1, "It cannot be read")
+    assert compiled(workspace).version == 1
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+10:00", "9999-12-31T23:59:59-10:00", "now"])
-def test_times_that_nobody_can_write(desk: Desk, at: str) -> None:
+def test_times_that_nobody_can_write(workspace: Workspace, at: str) -> None:
     """End in a refusal, and the operator can void them."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    contribute(desk, ANN, add("Lineage"))
-    forged(desk, compiled_at=at)
-    assert refusal(lambda: compiled(desk)) == "RECORD_MISMATCH"
-    void_version(desk, THREAD, 2, "")
-    assert compiled(desk).version == 2
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    contribute(workspace, ANN, add("Lineage"))
+    forged(workspace, compiled_at=at)
+    assert refusal(lambda: compiled(workspace)) == "RECORD_MISMATCH"
+    void_version(workspace, THREAD, 2, "")
+    assert compiled(workspace).version == 2
 
 
-def test_a_configured_milestone_that_was_interrupted_is_finished(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)  # as if it had been killed right after posting
+def test_a_configured_milestone_that_was_interrupted_is_finished(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)  # as if it had been killed right after posting
     settings = PersistSettings(every=1)
-    here = desk._replace(project=desk.project._replace(persist=settings))
+    here = workspace._replace(project=workspace.project._replace(persist=settings))
     done = compiled(here)
     assert (done.status, done.persistence.status) == (Status.NOTHING, "Pending")
 
 
-def test_the_file_of_a_void_version_is_in_nobodys_way(desk: Desk) -> None:
+def test_the_file_of_a_void_version_is_in_nobodys_way(workspace: Workspace) -> None:
     """Neither where its number is given again, nor where an earlier version is the latest now."""
     wish = PersistOptions()
-    file = desk.project.folder / "artifacts" / f"{THREAD}.md"
-    contribute(desk, ANN, add("Gradient"))
-    first = compiled(desk, persist=wish)
-    contribute(desk, ANN, add("Lineage"))
-    compiled(desk, persist=wish)
-    void_version(desk, THREAD, 2, "")
-    again = compiled(desk, persist=wish)
+    file = workspace.project.folder / "artifacts" / f"{THREAD}.md"
+    contribute(workspace, ANN, add("Gradient"))
+    first = compiled(workspace, persist=wish)
+    contribute(workspace, ANN, add("Lineage"))
+    compiled(workspace, persist=wish)
+    void_version(workspace, THREAD, 2, "")
+    again = compiled(workspace, persist=wish)
     assert (again.version, again.persistence.status) == (2, "Pending")
     assert same_version(file.read_text("utf-8"), again.text)
-    closed = compiled(desk, close=True, persist=wish)
-    void_version(desk, THREAD, 3, "")
-    back = compiled(desk, persist=wish)
+    closed = compiled(workspace, close=True, persist=wish)
+    void_version(workspace, THREAD, 3, "")
+    back = compiled(workspace, persist=wish)
     assert (back.status, back.version, back.persistence.status) == (Status.NOTHING, 2, "Pending")
     assert same_version(file.read_text("utf-8"), again.text)
     assert len({first.text, again.text, closed.text}) == 3
 
 
 def test_messages_of_which_none_applies_hold_up_nobody(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proposing, "MOST_MESSAGES_OF_A_VERSION", 2)
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
     for _ in range(5):
-        contribute(desk, ANN, edit("H7", claim="No such item"))
-    contribute(desk, BEA, add("Lineage"))
-    assert names(compiled(desk)) == ["Gradient", "Lineage"]
-    assert verify(desk, THREAD).ok
+        contribute(workspace, ANN, edit("H7", claim="No such item"))
+    contribute(workspace, BEA, add("Lineage"))
+    assert names(compiled(workspace)) == ["Gradient", "Lineage"]
+    assert verify(workspace, THREAD).ok
 
 
-def test_a_source_text_that_is_not_there_is_found_out_before_posting(desk: Desk) -> None:
-    contribute(desk, ANN, add("Gradient"))
-    here = desk._replace(project=desk.project._replace(source_text="gone.md"))
-    before = desk.mailbox.position()
+def test_a_source_text_that_is_not_there_is_found_out_before_posting(workspace: Workspace) -> None:
+    contribute(workspace, ANN, add("Gradient"))
+    here = workspace._replace(project=workspace.project._replace(source_text="gone.md"))
+    before = workspace.mailbox.position()
     assert refusal(lambda: compiled(here)) == "INVALID_SETTINGS"
-    assert desk.mailbox.position() == before
+    assert workspace.mailbox.position() == before
 
 
-def test_an_imported_thread_knows_its_own_operator(desk: Desk, tmp_path: Path) -> None:
+def test_an_imported_thread_knows_its_own_operator(workspace: Workspace, tmp_path: Path) -> None:
     """Her voids count there; an agent does not become one by saying so in a record."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    void_version(desk, THREAD, 1, "")
-    contribute(desk, BEA, add("Lineage"))
-    compiled(desk)
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    void_version(workspace, THREAD, 1, "")
+    contribute(workspace, BEA, add("Lineage"))
+    compiled(workspace)
     other = MemoryMailbox()
-    other.restore(desk.mailbox.agents(), desk.mailbox.records())
-    elsewhere = desk._replace(
+    other.restore(workspace.mailbox.agents(), workspace.mailbox.records())
+    elsewhere = workspace._replace(
         mailbox=other, project=Project(tmp_path, operator="Anna"), actor="Anna"
     )
     found = verify(elsewhere, THREAD)
     assert (found.ok, [each.number for each in found.versions]) == (True, [1])
-    assert load_version(elsewhere, Target(THREAD)).text == load_version(desk, Target(THREAD)).text
-    agent = desk._replace(project=desk.project._replace(operator=BEA), actor=BEA)
+    assert (
+        load_version(elsewhere, Target(THREAD)).text == load_version(workspace, Target(THREAD)).text
+    )
+    agent = workspace._replace(project=workspace.project._replace(operator=BEA), actor=BEA)
     void_version(agent, THREAD, 1, "I am the operator now")
-    assert history(desk, THREAD).versions  # nobody else hears of it
+    assert history(workspace, THREAD).versions  # nobody else hears of it
 
 
-def test_an_import_that_renumbers_shows_the_ids_of_this_store(desk: Desk, tmp_path: Path) -> None:
+def test_an_import_that_renumbers_shows_the_ids_of_this_store(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     """In the ledger, in blame and in conflicts; a version is rebuilt with those of its record."""
-    first = contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    second = contribute(desk, ANN, edit("H1", claim="Steep"), base="v1")
-    third = contribute(desk, BEA, edit("H1", claim="Flat"), base="v1")
-    compiled(desk)
+    first = contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    second = contribute(workspace, ANN, edit("H1", claim="Steep"), base="v1")
+    third = contribute(workspace, BEA, edit("H1", claim="Flat"), base="v1")
+    compiled(workspace)
     other = MemoryMailbox()
     other.register(Profile("Operator"))
     for _ in range(9):
         other.send(Message("RS-20251230-elsewhere", "Operator", ("Operator",), "INFO: x", "x"))
-    moved = dict(other.restore(desk.mailbox.agents(), desk.mailbox.records()).renumbered)
-    here = desk._replace(mailbox=other)
+    moved = dict(other.restore(workspace.mailbox.agents(), workspace.mailbox.records()).renumbered)
+    here = workspace._replace(mailbox=other)
     state = load_version(here, Target(THREAD), with_state=True).state
     assert state
     claims = [each.source.message_id for each in state.blame["H1"]["claim",].history()]
@@ -542,10 +558,10 @@ def test_an_import_that_renumbers_shows_the_ids_of_this_store(desk: Desk, tmp_pa
     assert verify(here, THREAD).ok
 
 
-def test_a_reference_that_other_sessions_keep_out_is_left_out_again(desk: Desk) -> None:
+def test_a_reference_that_other_sessions_keep_out_is_left_out_again(workspace: Workspace) -> None:
     """Who rebuilds a version knows no other session: the record says what was left out."""
     reference = {"session": "RS-20251228-initial", "item": "H1", "relation": "refines"}
-    posted = [contribute(desk, ANN, add("Gradient", references=[reference])).posted]
+    posted = [contribute(workspace, ANN, add("Gradient", references=[reference])).posted]
     there = {Node("RS-20251228-initial", "H1"): [Node(THREAD, "H1")]}
     first = merge(empty_state(THREAD), posted, elsewhere=Elsewhere(there))
     assert [each.item for each in first.left_out] == ["H1"]
@@ -557,28 +573,28 @@ def test_a_reference_that_other_sessions_keep_out_is_left_out_again(desk: Desk) 
     assert render_artifact(without.artifact) != render_artifact(first.artifact)
 
 
-def test_contributions_after_the_end(desk: Desk) -> None:
+def test_contributions_after_the_end(workspace: Workspace) -> None:
     """Whoever sends one is told; a kickoff of a later round takes the end back."""
-    contribute(desk, ANN, add("Gradient"))
-    compiled(desk)
-    compiled(desk, close=True)
+    contribute(workspace, ANN, add("Gradient"))
+    compiled(workspace)
+    compiled(workspace, close=True)
     block = json.dumps(add("Lineage"))
     text = (
         f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: Late\n\n"
         f"# Delta Contribution\n\n```delta\n{block}\n```\n"
     )
-    late = a_desk(desk.project.folder, ANN)
+    late = a_desk(workspace.project.folder, ANN)
     assert [each.id for each in late.send(text).report.violations].count("AFTER_THE_END") == 1
-    kickoff(desk)
+    kickoff(workspace)
     assert "AFTER_THE_END" not in [each.id for each in late.send(text).report.violations]
     late.close()
 
 
-def test_a_refused_block_with_many_problems_is_cached_as_it_was(desk: Desk) -> None:
+def test_a_refused_block_with_many_problems_is_cached_as_it_was(workspace: Workspace) -> None:
     """Also the diagnostic that counts those which are left out."""
     problems = {f"field{number}": "x" for number in range(80)}
-    contribute(desk, ANN, add("Gradient"), {**add("Lineage", **problems), "rationale": 3})
-    compiled(desk)
-    kept = load_chain(desk.mailbox, THREAD, "Operator").chain.refused
-    assert kept == replay_chain(desk.mailbox, THREAD, "Operator", unwatched).refused
+    contribute(workspace, ANN, add("Gradient"), {**add("Lineage", **problems), "rationale": 3})
+    compiled(workspace)
+    kept = load_history(workspace.mailbox, THREAD, "Operator").history.refused
+    assert kept == replay_chain(workspace.mailbox, THREAD, "Operator", unwatched).refused
     assert any(found.left_out for refusal in kept for found in refusal.diagnostics)

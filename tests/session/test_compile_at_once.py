@@ -20,10 +20,10 @@ from brenner.persist import git as repositories
 from brenner.persist.artifact_file import plain
 from brenner.persist.git import Done
 from brenner.services import compile as compile_workflow
-from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
 from brenner.services.persist import PersistOptions
 from brenner.services.versions import load_version, parse_target, verify
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from mail.processes import answered, release, start
 from session.compile_work import THREAD, compile_and_persist, contribution
 from session.repositories import git, settings, start_repository
@@ -36,7 +36,9 @@ COMPILERS = 5
 
 
 @pytest.fixture(params=["no commit", "a commit"])
-def desk(request: pytest.FixtureRequest, tmp_path: Path, settings: Path) -> Iterator[Desk]:
+def workspace(
+    request: pytest.FixtureRequest, tmp_path: Path, settings: Path
+) -> Iterator[Workspace]:
     """A session with a contribution that no version has read, in a repository."""
     folder = tmp_path / "project"
     folder.mkdir()
@@ -44,20 +46,20 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path, settings: Path) -> Iter
         start_repository(folder)
     else:
         git(folder, "init", "--quiet")
-    with desk_in(Project(folder), None, create=True) as here:
+    with workspace_in(Project(folder), None, create=True) as here:
         for name in (ANN, RIVAL):
             here.mailbox.register(Profile(name))
         here.mailbox.send(contribution(ANN, 1))
         yield here
 
 
-def compiled(desk: Desk, options: PersistOptions = COMMIT) -> Compiled:
-    return compile_thread(desk, THREAD, CompileOptions(persist=options))
+def compiled(workspace: Workspace, options: PersistOptions = COMMIT) -> CompileResult:
+    return compile_thread(workspace, THREAD, CompileOptions(persist=options))
 
 
-def rival(desk: Desk, options: PersistOptions | None = COMMIT) -> None:
+def rival(workspace: Workspace, options: PersistOptions | None = COMMIT) -> None:
     """Another compiler publishes, and persists if it is asked to."""
-    compile_thread(desk._replace(actor=RIVAL), THREAD, CompileOptions(persist=options))
+    compile_thread(workspace._replace(actor=RIVAL), THREAD, CompileOptions(persist=options))
 
 
 def first(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
@@ -72,22 +74,22 @@ def first(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object])
     monkeypatch.setattr(compile_workflow, name, stepping)
 
 
-def check(desk: Desk, *, versions: int, said: int | None = None) -> None:
+def check(workspace: Workspace, *, versions: int, said: int | None = None) -> None:
     """All versions are sound, the file and the latest commit are the latest one, each is said once.
 
     `said` is how many of them were persisted, where that is not all.
     """
-    folder = desk.project.folder
-    verification = verify(desk, THREAD)
+    folder = workspace.project.folder
+    verification = verify(workspace, THREAD)
     assert (verification.ok, verification.notes) == (True, ())
     assert [each.number for each in verification.versions] == list(range(1, versions + 1))
     target = parse_target(THREAD)
     assert target
-    text = load_version(desk, target).text
+    text = load_version(workspace, target).text
     assert plain((folder / PATH).read_text("utf-8")) == text
     assert plain(git(folder, "show", f"HEAD:{PATH}")) == text
     assert git(folder, "status", "--porcelain", "--untracked-files=no") == ""
-    messages = desk.mailbox.thread(THREAD).messages
+    messages = workspace.mailbox.thread(THREAD).messages
     infos = [each.message.subject for each in messages if each.type == "INFO"]
     persisted = versions if said is None else said
     assert len(infos) == len(set(infos)) == persisted
@@ -102,34 +104,34 @@ def check(desk: Desk, *, versions: int, said: int | None = None) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_overtaken_before_the_check(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, count: int
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """The file is another compiler's version: not an edit, and not newer than what is to come."""
 
     def act() -> None:
-        rival(desk)
+        rival(workspace)
         for number in range(2, count + 1):
-            desk.mailbox.send(contribution(ANN, number))
-            rival(desk)
+            workspace.mailbox.send(contribution(ANN, number))
+            rival(workspace)
 
     first(monkeypatch, "check_persistable", act)
-    done = compiled(desk)
+    done = compiled(workspace)
     assert (done.status, done.version, done.failed) == (Status.NOTHING, count, None)
     assert done.persisted
     assert (done.persisted.version, done.persisted.words) == (count, "Committed")
     assert report(done, as_json=True) == 0
-    check(desk, versions=count)
+    check(workspace, versions=count)
 
 
-def test_overtaken_after_publishing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overtaken_after_publishing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A later version is in the file already: it stays, and the report says what the file holds."""
 
     def act() -> None:
-        desk.mailbox.send(contribution(ANN, 2))
-        rival(desk)
+        workspace.mailbox.send(contribution(ANN, 2))
+        rival(workspace)
 
     first(monkeypatch, "persist", act)
-    done = compiled(desk)
+    done = compiled(workspace)
     assert (done.status, done.version, done.failed) == (Status.PUBLISHED, 1, None)
     assert done.persisted
     assert (done.persisted.version, done.persistence.status) == (2, "Draft")
@@ -138,48 +140,48 @@ def test_overtaken_after_publishing(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         assert report(done, as_json=False) == 0
     assert f"Published v1 of {THREAD}" in out.getvalue()
     assert f"Committed: {PATH} holds v2" in out.getvalue()
-    check(desk, versions=2, said=1)
+    check(workspace, versions=2, said=1)
 
 
 def test_what_another_compiler_left_undone_is_finished(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has written the file of the later version, and made no commit."""
 
     def act() -> None:
-        desk.mailbox.send(contribution(ANN, 2))
-        rival(desk, PersistOptions())
+        workspace.mailbox.send(contribution(ANN, 2))
+        rival(workspace, PersistOptions())
 
     first(monkeypatch, "persist", act)
-    done = compiled(desk)
+    done = compiled(workspace)
     assert (done.version, done.failed, done.persisted and done.persisted.version) == (1, None, 2)
-    assert plain(git(desk.project.folder, "show", f"HEAD:{PATH}")) == plain(
-        (desk.project.folder / PATH).read_text("utf-8")
+    assert plain(git(workspace.project.folder, "show", f"HEAD:{PATH}")) == plain(
+        (workspace.project.folder / PATH).read_text("utf-8")
     )
 
 
 @pytest.mark.parametrize("step", ["check_persistable", "persist"])
 def test_a_person_s_edits_are_not_written_over(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, step: str
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """However many versions come in meanwhile."""
-    compiled(desk)
-    desk.mailbox.send(contribution(ANN, 2))
-    file = desk.project.folder / PATH
+    compiled(workspace)
+    workspace.mailbox.send(contribution(ANN, 2))
+    file = workspace.project.folder / PATH
     edited = file.read_text("utf-8").replace("assumes 1", "assumes nothing")
 
     def act() -> None:
         file.write_text(edited, "utf-8")
-        rival(desk, None)
-        desk.mailbox.send(contribution(ANN, 3))
+        rival(workspace, None)
+        workspace.mailbox.send(contribution(ANN, 3))
 
     first(monkeypatch, step, act)
     if step == "check_persistable":
         with pytest.raises(BrennerError) as raised:
-            compiled(desk)
+            compiled(workspace)
         error = raised.value
     else:
-        found = compiled(desk).failed
+        found = compiled(workspace).failed
         assert found
         error = found
     assert error.diagnostic.id == "ARTIFACT_FILE_EDITED"
@@ -188,11 +190,11 @@ def test_a_person_s_edits_are_not_written_over(
 
 @pytest.mark.parametrize("question", ["ls-tree", "rev-list"])
 def test_the_first_commit_is_made_while_git_is_asked(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, question: str
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, question: str
 ) -> None:
     """The answer is that there is none, and a moment later there is one."""
     ask: Callable[..., Done] = vars(repositories)["ask"]
-    folder = desk.project.folder
+    folder = workspace.project.folder
     times: list[int] = []
 
     def then_committed(top: Path, *arguments: str, **options: Any) -> Done:
@@ -203,14 +205,14 @@ def test_the_first_commit_is_made_while_git_is_asked(
         return done
 
     monkeypatch.setattr(repositories, "ask", then_committed)
-    done = compiled(desk)
+    done = compiled(workspace)
     assert (done.status, done.failed, times) == (Status.PUBLISHED, None, [1])
-    check(desk, versions=1)
+    check(workspace, versions=1)
 
 
-def test_another_commit_is_made_while_we_commit(desk: Desk) -> None:
+def test_another_commit_is_made_while_we_commit(workspace: Workspace) -> None:
     """Git cannot move the branch, which is not where it was: our commit is made again on top."""
-    folder = desk.project.folder
+    folder = workspace.project.folder
     script = (
         'cd "$(git rev-parse --show-toplevel)" && [ -e .git/was-here ] && exit 0\n'
         "touch .git/was-here\n"
@@ -222,13 +224,15 @@ def test_another_commit_is_made_while_we_commit(desk: Desk) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\n{script}", "utf-8")
     hook.chmod(0o755)
-    done = compiled(desk)
+    done = compiled(workspace)
     assert (done.failed, done.persistence.status) == (None, "Persisted")
     assert (folder / ".git" / "was-here").exists()
-    check(desk, versions=1)
+    check(workspace, versions=1)
 
 
-def test_a_git_that_fails_is_still_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_git_that_fails_is_still_reported(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only a lost race is tried again."""
     run: Callable[..., Done] = vars(commit)["run"]
 
@@ -238,7 +242,7 @@ def test_a_git_that_fails_is_still_reported(desk: Desk, monkeypatch: pytest.Monk
         return run(top, *arguments, **options)
 
     monkeypatch.setattr(commit, "run", failing)
-    found = compiled(desk).failed
+    found = compiled(workspace).failed
     assert found
     assert found.diagnostic.id == "GIT_FAILED"
 
@@ -248,9 +252,9 @@ def test_a_git_that_fails_is_still_reported(desk: Desk, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("is_certain", [True, False])
 @pytest.mark.parametrize("options", ["commit", "commit archive"])
-def test_compilers_at_once(desk: Desk, options: str, is_certain: bool) -> None:
+def test_compilers_at_once(workspace: Workspace, options: str, is_certain: bool) -> None:
     """All of them end well, round after round; one version, one commit and one INFO each."""
-    folder = desk.project.folder
+    folder = workspace.project.folder
     names = [f"Compiler{number}" for number in range(COMPILERS)]
     for version in (1, 2):
         gate = folder / "gate"
@@ -264,8 +268,8 @@ def test_compilers_at_once(desk: Desk, options: str, is_certain: bool) -> None:
         told = ["nothing_to_compile"] * (COMPILERS - 1) + ["published"]
         assert sorted(status for status, *_ in said) == told
         assert {tuple(each[1:]) for each in said} == {(version, version, None)}
-        check(desk, versions=version)
-        desk.mailbox.send(contribution(ANN, version + 1))
+        check(workspace, versions=version)
+        workspace.mailbox.send(contribution(ANN, version + 1))
     if "archive" in options:
         archive = folder / "artifacts" / f"{THREAD}.mail.jsonl"
-        assert [each.number for each in verify(desk, THREAD, archive).versions] == [1, 2]
+        assert [each.number for each in verify(workspace, THREAD, archive).versions] == [1, 2]

@@ -6,10 +6,10 @@ import pytest
 
 from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.compiled import read_compiled
 from brenner.services.versions import verify
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from mail.processes import ended, start
 from program import git
 from session.crash_work import compile_all, killed_at
@@ -33,10 +33,10 @@ def template(tmp_path: Path) -> Path:
     (folder / "notes.txt").write_text("changed\n", "utf-8")
     (folder / "staged.txt").write_text("staged\n", "utf-8")
     git("add", "staged.txt", cwd=folder)
-    with a_desk(folder) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"), add("Lineage"))
-        contribute(desk, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))
+    with a_desk(folder) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"), add("Lineage"))
+        contribute(workspace, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))
     return folder
 
 
@@ -57,13 +57,13 @@ def test_killed_at_every_step(tmp_path: Path, template: Path, worker: int) -> No
         assert len(thread(folder)) == position
 
 
-def thread(folder: Path) -> list[Stored]:
-    with desk_in(Project(folder), None, create=False) as desk:
-        assert verify(desk, THREAD).ok
-        return list(desk.mailbox.thread(THREAD).messages)
+def thread(folder: Path) -> list[StoredMessage]:
+    with workspace_in(Project(folder), None, create=False) as workspace:
+        assert verify(workspace, THREAD).ok
+        return list(workspace.mailbox.thread(THREAD).messages)
 
 
-def assert_finished(folder: Path, half_way: list[Stored]) -> None:
+def assert_finished(folder: Path, half_way: list[StoredMessage]) -> None:
     """One message for one version, one file, commit, INFO and reply; nothing else moved."""
     messages = thread(folder)
     assert messages[: len(half_way)] == half_way  # what was posted stays

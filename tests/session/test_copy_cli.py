@@ -28,10 +28,10 @@ OTHER = "sqlite:///other.sqlite3"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with a version, in which we are."""
-    with a_desk(tmp_path) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"), add("Lineage"))
-        desk.compile(THREAD)
+    with a_desk(tmp_path) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"), add("Lineage"))
+        workspace.compile(THREAD)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -19,7 +19,7 @@ from brenner.services.copy_mail import (
     seen,
     thread_facts,
 )
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff
 
 AT = datetime(2025, 12, 30, 9, tzinfo=UTC)
@@ -81,40 +81,40 @@ def test_names_of_many() -> None:
 
 
 @pytest.fixture
-def desk() -> Desk:
+def workspace() -> Workspace:
     """A thread with a version, in memory."""
     mailbox = MemoryMailbox()
     for name in (ANN, BEA, "Operator"):
         mailbox.register(Profile(name))
-    found = Desk(mailbox, Project(Path("/none")), "Operator")
+    found = Workspace(mailbox, Project(Path("/none")), "Operator")
     kickoff(found)
     contribute(found, ANN, add("Gradient"))
     found.compile(THREAD)
     return found
 
 
-def test_seen(desk: Desk) -> None:
+def test_seen(workspace: Workspace) -> None:
     """What is compared of each message; whether an ACK is wanted is the type's word, too."""
-    first, *_ = seen(desk.mailbox.records())
+    first, *_ = seen(workspace.mailbox.records())
     assert first.delivery == (frozenset({ANN, BEA}), True)
-    plain = desk.mailbox.send(Message(THREAD, ANN, (BEA,), "INFO: x", "x\n")).stored
-    *_, last = seen(desk.mailbox.records())
+    plain = workspace.mailbox.send(Message(THREAD, ANN, (BEA,), "INFO: x", "x\n")).stored
+    *_, last = seen(workspace.mailbox.records())
     assert (last.id, last.delivery) == (plain.id, (frozenset({BEA}), False))
 
 
-def test_lost_versions(desk: Desk) -> None:
+def test_lost_versions(workspace: Workspace) -> None:
     """One that is not there, one that is another; one that was wrong before is not expected."""
-    (fact,) = thread_facts(desk, THREAD)
-    assert list(lost_facts(desk, [fact])) == []
-    assert list(lost_facts(desk, [fact._replace(sha256="0" * 64)])) == [
+    (fact,) = thread_facts(workspace, THREAD)
+    assert list(lost_facts(workspace, [fact])) == []
+    assert list(lost_facts(workspace, [fact._replace(sha256="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another text)"
     ]
-    assert list(lost_facts(desk, [fact._replace(message="0" * 64)])) == [
+    assert list(lost_facts(workspace, [fact._replace(message="0" * 64)])) == [
         f"v1 of {THREAD} does not follow from it (it is another message)"
     ]
     elsewhere = Fact("RS-20251230-elsewhere", 1, "0" * 64, "")
-    assert list(lost_facts(desk, [fact._replace(version=2), elsewhere])) == [
+    assert list(lost_facts(workspace, [fact._replace(version=2), elsewhere])) == [
         f"v2 of {THREAD} is not there",
         "v1 of RS-20251230-elsewhere is not there",
     ]
-    assert list(lost_facts(desk, [elsewhere._replace(difference="it never did")])) == []
+    assert list(lost_facts(workspace, [elsewhere._replace(difference="it never did")])) == []

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile, Record
 from brenner.mail.open import store_of
 from brenner.services.copy_mail import Copied, copy_mail
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail_shell import Shell
 from session.copy_homes import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
@@ -21,10 +21,10 @@ from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, wr
 
 def session(folder: Path, claim: str) -> Project:
     """A project with a session of its own, under the same ID; it has one version."""
-    with a_desk(folder) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add(claim))
-        desk.compile(THREAD)
+    with a_desk(folder) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add(claim))
+        workspace.compile(THREAD)
     return Project(folder)
 
 
@@ -58,7 +58,7 @@ def test_two_sessions_of_one_id(source: Project, target: Project) -> None:
     before = records(target), records(source)
     with mail_of(target) as mailbox:
         agents = mailbox.agents()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         copy_mail(source, target)
     found = caught.value.diagnostic
     assert found.id == "THREADS_DIVERGE"
@@ -111,10 +111,10 @@ def test_versions_of_the_target_that_are_gone(source: Project, tmp_path: Path) -
     """Later ones of the target build on a first one that is another now."""
     other = session(tmp_path / "two", "Lineage")
     with mail_of(other) as mailbox:
-        desk = Desk(mailbox, other, "Operator")
+        workspace = Workspace(mailbox, other, "Operator")
         for claim in ("Clock", "Tide"):
-            contribute(desk, BEA, add(claim))
-            desk.compile(THREAD)
+            contribute(workspace, BEA, add(claim))
+            workspace.compile(THREAD)
     target = with_higher_ids(other, tmp_path / "three")
     done = copy_mail(source, target, force=True)
     said = [each.message for each in done.diagnostics if each.id == "TARGET_NOT_VERIFIED"]
@@ -129,8 +129,8 @@ def test_one_that_went_on_in_both(source: Project, tmp_path: Path) -> None:
     copied(source, target)
     for project, subject in ((source, "INFO: Here"), (target, "INFO: There")):
         with mail_of(project) as mailbox:
-            write(Desk(mailbox, project, "Operator"), ANN, subject, "News.\n")
-    with pytest.raises(Refused) as caught:
+            write(Workspace(mailbox, project, "Operator"), ANN, subject, "News.\n")
+    with pytest.raises(RequestError) as caught:
         copy_mail(source, target)
     assert f"of {THREAD} the source lacks 1 and the target 1." in caught.value.diagnostic.message
     done = copy_mail(source, target, force=True)  # no version has read either

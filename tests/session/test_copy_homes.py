@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.mail.open import store_of as mail_store
 from brenner.protocol.messages import Message
@@ -219,7 +219,7 @@ def test_names_of_another_project_are_not_taken(homes: Homes) -> None:
     source = homes.played(AGENT_MAIL)
     before = records(source)
     target = homes.empty(AGENT_MAIL)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         copy_mail(source, target)
     assert caught.value.diagnostic.id == "NAME_ELSEWHERE"
     assert "--update --store STORE" in caught.value.diagnostic.fix

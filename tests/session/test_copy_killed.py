@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.services.copy_mail import copy_mail
 from mail.processes import start
 from servers.agent_mail import AgentMailServer
@@ -22,13 +22,13 @@ MESSAGES = 12
 @pytest.fixture
 def source(tmp_path: Path) -> Project:
     """A session with a version, and some of its messages sent twice."""
-    with a_desk(tmp_path) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"), add("Lineage"))
-        contribute(desk, BEA, edit("H1", claim="Steep"))
-        desk.compile(THREAD)
-        while desk.mailbox.position() < MESSAGES:
-            write(desk, ANN, "INFO: The same", "As before.\n")
+    with a_desk(tmp_path) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"), add("Lineage"))
+        contribute(workspace, BEA, edit("H1", claim="Steep"))
+        workspace.compile(THREAD)
+        while workspace.mailbox.position() < MESSAGES:
+            write(workspace, ANN, "INFO: The same", "As before.\n")
     return Project(tmp_path)
 
 
@@ -72,7 +72,7 @@ def test_server_that_goes_away(source: Project, tmp_path: Path) -> None:
             if (doing, done) == ("Sending", 4):
                 server.kill()
 
-        with pytest.raises(Unavailable) as caught:
+        with pytest.raises(UnavailableError) as caught:
             copy_mail(source, target, watch=watch)
         found = caught.value.diagnostic
         assert found.id == "COPY_BROKE_OFF"
@@ -91,7 +91,7 @@ def check_gone_at_the_end(source: Project, target: Project, server: AgentMailSer
         if doing == "Comparing":
             server.kill()
 
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         copy_mail(source, target, watch=watch)
     assert f"when {MESSAGES} of {MESSAGES} messages were there" in caught.value.diagnostic.message
     server.start()

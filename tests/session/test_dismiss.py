@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from brenner.config import find_project
-from brenner.diagnostics.model import BrennerError, Refused
-from brenner.mail.model import Profile, Stored
+from brenner.diagnostics.model import BrennerError, RequestError
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import dismiss, void_version
 from brenner.services.sessions import load_status
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 from session.homes import HOUSINGS, OPERATOR, Housing, housed, keep
@@ -24,113 +24,113 @@ HYPHEN = "-brenner_bot-5so.1"
 BAD, OTHER_BAD = edit("H9", claim="x"), edit("H8", claim="x")
 
 
-def opened(desk: Desk) -> list[tuple[int, int]]:
+def opened(workspace: Workspace) -> list[tuple[int, int]]:
     """The refused blocks that are open."""
-    refusals = load_status(desk, THREAD).status.refusals
+    refusals = load_status(workspace, THREAD).status.refusals
     return [(each.message_id, each.block) for each in refusals]
 
 
-def told(desk: Desk) -> list[Stored]:
+def told(workspace: Workspace) -> list[StoredMessage]:
     """The INFO messages of the thread."""
-    return [each for each in desk.mailbox.thread(THREAD).messages if each.type == "INFO"]
+    return [each for each in workspace.mailbox.thread(THREAD).messages if each.type == "INFO"]
 
 
-def refusal(desk: Desk, message_id: int, block: int | None = None) -> str:
+def refusal(workspace: Workspace, message_id: int, block: int | None = None) -> str:
     """Why it cannot be dismissed."""
-    before = len(told(desk))
-    with pytest.raises(Refused) as refused:
-        dismiss(desk, THREAD, message_id, block)
-    assert len(told(desk)) == before
+    before = len(told(workspace))
+    with pytest.raises(RequestError) as refused:
+        dismiss(workspace, THREAD, message_id, block)
+    assert len(told(workspace)) == before
     return f"{refused.value.diagnostic.id}: {refused.value.diagnostic.message}"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """H1 is there; two blocks of message 2 were refused."""
-    desk = a_desk(tmp_path / "project")
-    kickoff(desk)
-    contribute(desk, ANN, add("Place"), BAD, OTHER_BAD)
-    compile_thread(desk, THREAD, CompileOptions())
-    with desk:
-        yield desk
+    workspace = a_desk(tmp_path / "project")
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Place"), BAD, OTHER_BAD)
+    compile_thread(workspace, THREAD, CompileOptions())
+    with workspace:
+        yield workspace
 
 
-def test_one_block_and_then_the_rest(desk: Desk) -> None:
+def test_one_block_and_then_the_rest(workspace: Workspace) -> None:
     """The thread is told each time, in a reply to the message, and it goes to everybody."""
-    done = dismiss(desk, THREAD, 2, 3, "H2 says it")
+    done = dismiss(workspace, THREAD, 2, 3, "H2 says it")
     assert (done.blocks, done.is_new, done.left) == ((3,), True, 1)
-    assert opened(desk) == [(2, 2)]
+    assert opened(workspace) == [(2, 2)]
     assert (done.message.reply_to, done.message.message.recipients) == (2, (ANN,))
     assert "H2 says it" in done.message.message.body
-    done = dismiss(desk, THREAD, 2)
+    done = dismiss(workspace, THREAD, 2)
     assert (done.blocks, done.left) == ((2,), 0)
-    assert opened(desk) == []
+    assert opened(workspace) == []
 
 
-def test_twice_posts_once(desk: Desk) -> None:
+def test_twice_posts_once(workspace: Workspace) -> None:
     """The second time says which message it was."""
-    first = dismiss(desk, THREAD, 2, 2)
-    again = dismiss(desk, THREAD, 2, 2, "for another reason")
+    first = dismiss(workspace, THREAD, 2, 2)
+    again = dismiss(workspace, THREAD, 2, 2, "for another reason")
     assert (again.message, again.is_new, again.blocks) == (first.message, False, (2,))
-    rest = dismiss(desk, THREAD, 2)
-    again = dismiss(desk, THREAD, 2)
+    rest = dismiss(workspace, THREAD, 2)
+    again = dismiss(workspace, THREAD, 2)
     assert (again.message.id, again.is_new, again.blocks) == (rest.message.id, False, (2, 3))
-    assert len(told(desk)) == 2
+    assert len(told(workspace)) == 2
 
 
-def test_what_no_version_has_read(desk: Desk) -> None:
+def test_what_no_version_has_read(workspace: Workspace) -> None:
     """The next compile would refuse it, and it stays dismissed then."""
-    stored = contribute(desk, BEA, BAD, edit("H1", claim="y"))
-    dismiss(desk, THREAD, stored.id, 1)
-    assert opened(desk) == [(2, 2), (2, 3)]
-    compile_thread(desk, THREAD, CompileOptions())
-    assert opened(desk) == [(2, 2), (2, 3)]
+    stored = contribute(workspace, BEA, BAD, edit("H1", claim="y"))
+    dismiss(workspace, THREAD, stored.id, 1)
+    assert opened(workspace) == [(2, 2), (2, 3)]
+    compile_thread(workspace, THREAD, CompileOptions())
+    assert opened(workspace) == [(2, 2), (2, 3)]
 
 
-def test_a_void_version_leaves_it_dismissed(desk: Desk) -> None:
+def test_a_void_version_leaves_it_dismissed(workspace: Workspace) -> None:
     """What it had read is unread again, and would be refused again."""
-    dismiss(desk, THREAD, 2, 2)
-    void_version(desk, THREAD, 1, "")
-    assert opened(desk) == [(2, 3)]
+    dismiss(workspace, THREAD, 2, 2)
+    void_version(workspace, THREAD, 1, "")
+    assert opened(workspace) == [(2, 3)]
 
 
-def test_what_is_not_open_cannot_be_dismissed(desk: Desk) -> None:
+def test_what_is_not_open_cannot_be_dismissed(workspace: Workspace) -> None:
     """Each time it is said why, and nothing is posted."""
-    copy = contribute(desk, ANN, add("Place"))
-    prose = write(desk, BEA, "DELTA[gpt]: nothing yet", "Later.")
-    assert "Block 1 of message 2" in refusal(desk, 2, 1)
-    assert "it was not refused, and is applied" in refusal(desk, 2, 1)
-    assert "it says again what was applied before" in refusal(desk, copy.id, 1)
-    assert "none of its blocks was refused" in refusal(desk, copy.id)
-    assert "the message has only 3 blocks" in refusal(desk, 2, 4)
-    assert "the message has only 3 blocks" in refusal(desk, 2, 0)
-    assert "nothing of it was refused" in refusal(desk, prose.id)
-    assert "it is not a DELTA message" in refusal(desk, 1)
-    assert refusal(desk, 99).startswith("NOT_IN_THREAD")
-    contribute(desk, ANN, edit("H1", claim="z"))
-    refused = contribute(desk, ANN, edit("H1", claim=" "))
-    contribute(desk, ANN, edit("H1", claim="zz"))
-    assert f"{ANN} has corrected what was refused" in refusal(desk, refused.id, 1)
+    copy = contribute(workspace, ANN, add("Place"))
+    prose = write(workspace, BEA, "DELTA[gpt]: nothing yet", "Later.")
+    assert "Block 1 of message 2" in refusal(workspace, 2, 1)
+    assert "it was not refused, and is applied" in refusal(workspace, 2, 1)
+    assert "it says again what was applied before" in refusal(workspace, copy.id, 1)
+    assert "none of its blocks was refused" in refusal(workspace, copy.id)
+    assert "the message has only 3 blocks" in refusal(workspace, 2, 4)
+    assert "the message has only 3 blocks" in refusal(workspace, 2, 0)
+    assert "nothing of it was refused" in refusal(workspace, prose.id)
+    assert "it is not a DELTA message" in refusal(workspace, 1)
+    assert refusal(workspace, 99).startswith("NOT_IN_THREAD")
+    contribute(workspace, ANN, edit("H1", claim="z"))
+    refused = contribute(workspace, ANN, edit("H1", claim=" "))
+    contribute(workspace, ANN, edit("H1", claim="zz"))
+    assert f"{ANN} has corrected what was refused" in refusal(workspace, refused.id, 1)
 
 
-def test_a_message_of_another_thread(desk: Desk) -> None:
+def test_a_message_of_another_thread(workspace: Workspace) -> None:
     """Its number is one of the store, not of the thread."""
-    message = desk.mailbox.message(2).message._replace(thread_id="RS-20251230-other-thread")
-    other = desk.mailbox.send(message).stored
-    assert refusal(desk, other.id, 2).startswith("NOT_IN_THREAD")
+    message = workspace.mailbox.message(2).message._replace(thread_id="RS-20251230-other-thread")
+    other = workspace.mailbox.send(message).stored
+    assert refusal(workspace, other.id, 2).startswith("NOT_IN_THREAD")
 
 
-def test_only_the_operator(desk: Desk) -> None:
+def test_only_the_operator(workspace: Workspace) -> None:
     """The author of the block may not even dismiss her own."""
-    assert refusal(desk._replace(actor=ANN), 2, 2).startswith("ONLY_THE_OPERATOR")
-    assert opened(desk) == [(2, 2), (2, 3)]
+    assert refusal(workspace._replace(actor=ANN), 2, 2).startswith("ONLY_THE_OPERATOR")
+    assert opened(workspace) == [(2, 2), (2, 3)]
 
 
-def test_an_unknown_thread(desk: Desk) -> None:
+def test_an_unknown_thread(workspace: Workspace) -> None:
     """It is refused as everywhere."""
     for thread_id, code in (("RS-20251230-cell-fate-x", "UNKNOWN_THREAD"), ("RS-1", "INVALID_RS")):
-        with pytest.raises(Refused) as refused:
-            dismiss(desk, thread_id, 2)
+        with pytest.raises(RequestError) as refused:
+            dismiss(workspace, thread_id, 2)
         assert refused.value.diagnostic.id.startswith(code)
 
 
@@ -138,20 +138,20 @@ def test_an_unknown_thread(desk: Desk) -> None:
 
 
 @pytest.fixture
-def loosely(tmp_path: Path) -> Desk:
+def loosely(tmp_path: Path) -> Workspace:
     """A home that cannot keep two people apart."""
-    desk = loose_desk(tmp_path)
-    kickoff(desk)
-    contribute(desk, ANN, add("Place"), BAD)
-    return desk
+    workspace = loose_desk(tmp_path)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Place"), BAD)
+    return workspace
 
 
-def loses(desk: Desk) -> None:
+def loses(workspace: Workspace) -> None:
     """From now on nothing can be read."""
-    loose(desk).is_lost = True
+    loose(workspace).is_lost = True
 
 
-def test_two_at_once(loosely: Desk) -> None:
+def test_two_at_once(loosely: Workspace) -> None:
     """Both may be posted; each says the same, and it is dismissed."""
     loose(loosely).meanwhile = lambda: dismiss(loosely, THREAD, 2)
     done = dismiss(loosely, THREAD, 2)
@@ -159,14 +159,14 @@ def test_two_at_once(loosely: Desk) -> None:
     assert opened(loosely) == []
 
 
-def test_corrected_in_the_same_moment(loosely: Desk) -> None:
+def test_corrected_in_the_same_moment(loosely: Workspace) -> None:
     """The dismissal is about a block that is not open any more: nothing is wrong with that."""
     loose(loosely).meanwhile = lambda: contribute(loosely, ANN, edit("H9", claim="fine"))
     done = dismiss(loosely, THREAD, 2)
     assert done.is_new
 
 
-def test_posted_and_then_lost(loosely: Desk) -> None:
+def test_posted_and_then_lost(loosely: Workspace) -> None:
     """It is dismissed; what is left is not known."""
     loose(loosely).afterwards = lambda: loses(loosely)
     done = dismiss(loosely, THREAD, 2)
@@ -182,7 +182,7 @@ def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.Mon
     """The same commands, the same words."""
     folder = tmp_path / "project"
     with housed(housing, folder, monkeypatch):
-        with desk_in(find_project(str(folder), {}), None, create=True) as here:
+        with workspace_in(find_project(str(folder), {}), None, create=True) as here:
             for name in (OPERATOR, ANN):
                 here.mailbox.register(Profile(name, "claude-code", "opus"), update=True)
             body = "# Cell fate\n\n## Research Question\nWhy?\n\n## Context\nSo.\n"
@@ -208,8 +208,8 @@ def test_in_every_home(housing: Housing, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def shell(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    return Shell(desk.project.folder, monkeypatch)
+def shell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(workspace.project.folder, monkeypatch)
 
 
 def test_what_the_command_says(shell: Shell) -> None:
@@ -244,16 +244,16 @@ def test_what_is_no_message_is_wrong_usage(shell: Shell, which: str) -> None:
     assert "WRONG_USAGE" in done.err
 
 
-def test_a_thread_that_begins_with_a_hyphen(desk: Desk, shell: Shell) -> None:
+def test_a_thread_that_begins_with_a_hyphen(workspace: Workspace, shell: Shell) -> None:
     """The advice can be typed as it stands."""
-    message = desk.mailbox.message(2).message._replace(thread_id=HYPHEN)
-    number = desk.mailbox.send(message).stored.id
+    message = workspace.mailbox.message(2).message._replace(thread_id=HYPHEN)
+    number = workspace.mailbox.send(message).stored.id
     done = shell("session", "dismiss", "--", HYPHEN, f"{number}.3")
     assert done.code == 0
     assert f"`brenner session status -- {HYPHEN}`" in done.out
 
 
-def test_a_server_that_is_lost_is_told(loosely: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_lost_is_told(loosely: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dismissed, and exit code 3: what is left is not known."""
     keep(loosely.mailbox, monkeypatch)
     shell = Shell(loosely.project.folder, monkeypatch)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Diagnostic, Unavailable
+from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.persist.git import GitFailed
 from brenner.services.persist import PersistOptions
 from session.repositories import (
@@ -30,7 +30,7 @@ ARCHIVED = PersistOptions(commit=True, archive=True)
 
 def refused(bench: Bench, options: PersistOptions) -> Diagnostic:
     """How a version is turned down, before anything is posted."""
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.check(1, options)
     return error.value.diagnostic
 
@@ -147,7 +147,7 @@ def test_an_archive_that_is_ignored_stays_out(bench: Bench) -> None:
     assert bench.git("ls-files", "--", "artifacts").split() == [PATH]
     assert done.commit == done.persistence.commit
     assert bench.archive.read_bytes() != before
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.check(2, ARCHIVED)
     assert raised(error) == "ARTIFACT_IGNORED"
 

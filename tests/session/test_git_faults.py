@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.persist import commit
 from brenner.persist import git as git_process
 from brenner.persist.artifact_file import plain
@@ -44,7 +44,7 @@ def failure(bench: Bench, number: int = 1) -> GitFailed:
     assert untouched(bench.folder, [PATH]) == before
     assert entries(bench.git("ls-files", "--stage", "--debug", "--", PATH)) == entries(staged)
     assert plain(bench.file.read_text("utf-8")) == text_of(number)
-    project = bench.desk.project
+    project = bench.workspace.project
     assert persistence_of(project, THREAD, text_of(number)).status == "Pending"
     assert bench.infos() == []
     return error.value
@@ -93,10 +93,10 @@ def test_hooks_hold(bench: Bench) -> None:
 def test_a_hook_that_changes_the_file(bench: Bench) -> None:
     """What is committed then is not the version: that is said, and not called Persisted."""
     bench.hook("pre-commit", f"echo tidy >> '{PATH}'; git add '{PATH}'")
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1)
     assert raised(error) == "COMMIT_DIFFERS"
-    assert persistence_of(bench.desk.project, THREAD, text_of(1)).status == "Draft"
+    assert persistence_of(bench.workspace.project, THREAD, text_of(1)).status == "Draft"
     assert bench.infos() == []
     (bench.folder / ".git" / "hooks" / "pre-commit").unlink()
     assert bench.persist(1, PersistOptions(commit=True, force=True)).words == "Committed"
@@ -130,7 +130,7 @@ def test_a_hook_that_hangs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Non
     with monkeypatch.context() as patch:
         out_of_time_once(patch, pid, "commit")
         patch.setattr(git_process, "_PATIENCE", 60)  # it has all the time to remove its locks
-        with pytest.raises(Unavailable) as error:
+        with pytest.raises(UnavailableError) as error:
             bench.persist(1)
     assert raised(error) == "GIT_TIMEOUT"
     eventually(lambda: not is_running(int(pid.read_text("utf-8"))))
@@ -159,7 +159,7 @@ def test_git_that_takes_no_hint_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(git_process, "_PATIENCE", 0.2)
     out_of_time_once(monkeypatch, tmp_path / "pid", "status")
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         run(tmp_path, "status")
     assert raised(error) == "GIT_TIMEOUT"
     eventually(lambda: not is_running(int((tmp_path / "pid").read_text("utf-8"))))
@@ -371,7 +371,7 @@ def test_filters(bench: Bench, attributes: str, said: tuple[str, str]) -> None:
     bench.git("config", *said)
     done = bench.persist(1)
     assert bench.persist(1) == done._replace(is_new_info=False)
-    project = bench.desk.project
+    project = bench.workspace.project
     assert persistence_of(project, THREAD, text_of(1)) == done.persistence
     bench.file.unlink()
     bench.git("checkout", "--", PATH)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.services.persist import PersistOptions
 from program import files
 from session.repositories import (
@@ -29,10 +29,10 @@ __all__ = ["bench", "settings"]
 def refused(bench: Bench, options: PersistOptions = COMMIT) -> tuple[str, str]:
     """The code and the words with which a version is turned down; nothing was done."""
     before = files(bench.folder)
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.check(1, options)
     assert files(bench.folder) == before
-    with pytest.raises(Unavailable) as again:
+    with pytest.raises(UnavailableError) as again:
         bench.persist(1, options)
     assert raised(again) == raised(error)
     assert not bench.file.exists()
@@ -314,9 +314,9 @@ def test_a_linked_work_tree(bench: Bench, tmp_path: Path) -> None:
 
 def bad(bench: Bench, options: PersistOptions = WRITE) -> str:
     """Why a path is turned down."""
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         bench.check(1, options)
-    with pytest.raises(Refused) as again:
+    with pytest.raises(RequestError) as again:
         bench.persist(1, options)
     assert raised(again) == raised(error) == "BAD_ARTIFACT_PATH"
     assert bench.infos() == []

@@ -13,12 +13,12 @@ import pytest
 from brenner.diagnostics.codes.publishing import VOID_VERSION
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail.mirror import View
-from brenner.mail.model import Envelope, Profile, Stored
+from brenner.mail.model import Envelope, Profile, StoredMessage
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
-from brenner.services.compile import Compiled, CompileOptions, Status, compile_thread
+from brenner.services.compile import CompileOptions, CompileResult, Status, compile_thread
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from mail.processes import answered, release, start
 from session.at_once import Race, check_versions, race
 from session.compile_work import THREAD, compile_together, contribution
@@ -39,28 +39,28 @@ def test_eight_compilers_at_once(tmp_path: Path, store: Callable[[Path], str]) -
     project = project_in(tmp_path)
     open_mailbox(project, create=True).close()
     done = race(tmp_path, COMPILERS, AUTHORS, EACH)
-    with desk_in(project, None, create=False) as desk:
-        check_versions(desk, done)
-        assert verify(desk, THREAD).notes == ()  # no message is void
-        messages = desk.mailbox.thread(THREAD).messages
+    with workspace_in(project, None, create=False) as workspace:
+        check_versions(workspace, done)
+        assert verify(workspace, THREAD).notes == ()  # no message is void
+        messages = workspace.mailbox.thread(THREAD).messages
         compiled = [each.id for each in messages if each.type == "COMPILED"]
         assert compiled == [done.published[number] for number in sorted(done.published)]
         replies = [each.reply_to for each in messages if "Validation error" in each.message.subject]
         assert Counter(replies) == Counter(done.sent)
 
 
-def voided(desk: Desk) -> list[Stored]:
+def voided(workspace: Workspace) -> list[StoredMessage]:
     """The COMPILED messages that are no version."""
-    notes = verify(desk, THREAD).notes
+    notes = verify(workspace, THREAD).notes
     assert {each.code for each in notes} <= {VOID_VERSION}
-    return [desk.mailbox.message(each.message_id or 0) for each in notes]
+    return [workspace.mailbox.message(each.message_id or 0) for each in notes]
 
 
-def check_said(desk: Desk, void: list[Stored]) -> None:
+def check_said(workspace: Workspace, void: list[StoredMessage]) -> None:
     """The compiler of each void message has told the thread so, once."""
     told = [
         (each.message.sender, each.message.subject)
-        for each in desk.mailbox.thread(THREAD).messages
+        for each in workspace.mailbox.thread(THREAD).messages
         if each.message.subject.startswith("INFO: Message ")
     ]
     expected = [
@@ -70,7 +70,7 @@ def check_said(desk: Desk, void: list[Stored]) -> None:
     assert sorted(told) == sorted(expected)
 
 
-def _version(compiled: Stored) -> str:
+def _version(compiled: StoredMessage) -> str:
     return compiled.message.subject.removeprefix("COMPILED: v").partition(" ")[0]
 
 
@@ -80,12 +80,12 @@ def test_compilers_at_once_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
         project = project_in(tmp_path)
         open_mailbox(project, create=True).close()
         done = race(tmp_path, FEWER[:3], AUTHORS[:2], 3)
-        with desk_in(project, None, create=False) as desk:
-            check_versions(desk, done)
-            check_said(desk, voided(desk))
-            messages = desk.mailbox.thread(THREAD).messages
+        with workspace_in(project, None, create=False) as workspace:
+            check_versions(workspace, done)
+            check_said(workspace, voided(workspace))
+            messages = workspace.mailbox.thread(THREAD).messages
             compiled = {each.id for each in messages if each.type == "COMPILED"}
-            assert compiled - {each.id for each in voided(desk)} == {*done.published.values()}
+            assert compiled - {each.id for each in voided(workspace)} == {*done.published.values()}
             answered = {each.message.recipients[0] for each in messages if each.type == "INFO"}
             assert {*AUTHORS[:2]} <= answered
 
@@ -97,19 +97,19 @@ def test_compilers_who_all_post_on_agent_mail(
     (tmp_path / "gate").mkdir()
     with housed(AGENT_MAIL, tmp_path, monkeypatch):
         project = project_in(tmp_path)
-        with desk_in(project, None, create=True) as desk:
+        with workspace_in(project, None, create=True) as workspace:
             for name in (*FEWER, "BlueLake"):
-                desk.mailbox.register(Profile(name))
-            first = desk.mailbox.send(contribution("BlueLake", 1, OPERATOR)).stored
+                workspace.mailbox.register(Profile(name))
+            first = workspace.mailbox.send(contribution("BlueLake", 1, OPERATOR)).stored
             children = [start(compile_together, tmp_path, name, len(FEWER)) for name in FEWER]
             release(children)
             told = [answer for child in children for answer in answered(child)]
-            void = voided(desk)
+            void = voided(workspace)
             assert len(void) == len(FEWER) - 1
-            check_said(desk, void)
+            check_said(workspace, void)
             (winner,) = [message for status, _, message, _ in told if status == "published"]
             assert winner < min(each.id for each in void)  # the lowest id is the version
-            check_versions(desk, Race([first.id], {1: winner}))
+            check_versions(workspace, Race([first.id], {1: winner}))
             losers = [each for each in told if each[0] == "nothing_to_compile"]
             assert [each[1:3] for each in losers] == [[1, winner]] * len(void)
             assert sorted(each[3] for each in told) == [[], *([each.id] for each in void)]
@@ -120,17 +120,17 @@ def test_the_one_who_loses_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
     with housed(AGENT_MAIL, tmp_path, monkeypatch):
         project = project_in(tmp_path)
         with (
-            desk_in(project, None, create=True) as desk,
-            desk_in(project, "AmberBeacon", create=True) as rival,
+            workspace_in(project, None, create=True) as workspace,
+            workspace_in(project, "AmberBeacon", create=True) as rival,
         ):
             for name in ("AmberBeacon", "BlueLake"):
-                desk.mailbox.register(Profile(name))
-            first = desk.mailbox.send(contribution("BlueLake", 1, OPERATOR)).stored
-            late: list[Stored] = []
-            won: list[Compiled] = []
+                workspace.mailbox.register(Profile(name))
+            first = workspace.mailbox.send(contribution("BlueLake", 1, OPERATOR)).stored
+            late: list[StoredMessage] = []
+            won: list[CompileResult] = []
             post = sending.post
 
-            def quicker(view: View, message: Message, envelope: Envelope) -> Stored:
+            def quicker(view: View, message: Message, envelope: Envelope) -> StoredMessage:
                 """What the server is given first."""
                 monkeypatch.setattr(sending, "post", post)
                 won.append(compile_thread(rival, THREAD, CompileOptions()))
@@ -138,13 +138,13 @@ def test_the_one_who_loses_on_agent_mail(tmp_path: Path, monkeypatch: pytest.Mon
                 return post(view, message, envelope)
 
             monkeypatch.setattr(sending, "post", quicker)
-            done = compile_thread(desk, THREAD, CompileOptions())
+            done = compile_thread(workspace, THREAD, CompileOptions())
             assert (done.status, done.version) == (Status.PUBLISHED, 2)
-            (void,) = voided(desk)
+            (void,) = voided(workspace)
             assert [(each.id, each.message_id) for each in done.notes] == [
                 ("POSTED_IN_VAIN", void.id)
             ]
-            check_said(desk, [void])
+            check_said(workspace, [void])
             messages = [each.message for each in (*won, done) if each.message]
             published = {number: each.id for number, each in enumerate(messages, 1)}
-            check_versions(desk, Race([first.id, late[0].id], published))
+            check_versions(workspace, Race([first.id, late[0].id], published))

@@ -6,7 +6,7 @@ import pytest
 
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import adopt_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from golden.history import HERE
 from mail_shell import Shell
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff, write
@@ -22,7 +22,7 @@ START = (
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A home that cannot keep two people apart, where every command finds its mail."""
     here = loose_desk(tmp_path)
     keep(here.mailbox, monkeypatch)
@@ -30,26 +30,26 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 @pytest.fixture
-def shell(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Shell:
-    return Shell(desk.project.folder, monkeypatch)
+def shell(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(workspace.project.folder, monkeypatch)
 
 
-def session(desk: Desk) -> None:
+def session(workspace: Workspace) -> None:
     """One version, and one contribution that nobody has compiled."""
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
-    contribute(desk, BEA, edit("H1", claim="Steeper"))
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    contribute(workspace, BEA, edit("H1", claim="Steeper"))
 
 
-def rival(desk: Desk) -> None:
-    compile_thread(desk._replace(actor=BEA), THREAD, CompileOptions())
+def rival(workspace: Workspace) -> None:
+    compile_thread(workspace._replace(actor=BEA), THREAD, CompileOptions())
 
 
-def test_compile_in_vain(desk: Desk, shell: Shell) -> None:
+def test_compile_in_vain(workspace: Workspace, shell: Shell) -> None:
     """Said first; what came of the command after it, and the exit code, are the usual ones."""
-    session(desk)
-    loose(desk).meanwhile = lambda: rival(desk)
+    session(workspace)
+    loose(workspace).meanwhile = lambda: rival(workspace)
     done = shell("compile", THREAD)
     assert done.code == 0
     assert "message 6  warning POSTED_IN_VAIN  Message 6 was posted as v2, and is void" in done.err
@@ -58,44 +58,44 @@ def test_compile_in_vain(desk: Desk, shell: Shell) -> None:
     assert "VOID_VERSION" not in done.err  # one fault, told once
 
 
-def test_compile_in_vain_and_then_lost(desk: Desk, shell: Shell) -> None:
-    session(desk)
-    loose(desk).meanwhile = lambda: rival(desk)
-    loose(desk).afterwards = lambda: setattr(desk.mailbox, "meanwhile", fails)
+def test_compile_in_vain_and_then_lost(workspace: Workspace, shell: Shell) -> None:
+    session(workspace)
+    loose(workspace).meanwhile = lambda: rival(workspace)
+    loose(workspace).afterwards = lambda: setattr(workspace.mailbox, "meanwhile", fails)
     done = shell("compile", THREAD)
     assert (done.code, done.out) == (3, "")
     assert "Before that message 6 had been posted, and is void: another compiler" in done.err
 
 
-def test_adopt_in_vain(desk: Desk, shell: Shell) -> None:
+def test_adopt_in_vain(workspace: Workspace, shell: Shell) -> None:
     """The void message is told of apart from what the artifact lacks."""
     artifact = THEIRS.replace("RS-20260114-somite-clock", THREAD)
     body = f"# Compiled Artifact v2\n\n## Full Artifact\n\n~~~~markdown\n{artifact}~~~~\n"
-    write(desk, BEA, "COMPILED: v2 ours", body)
+    write(workspace, BEA, "COMPILED: v2 ours", body)
 
     def meanwhile() -> None:
-        adopt_thread(desk, THREAD)
-        write(desk, BEA, "COMPILED: v4 ours", body)
+        adopt_thread(workspace, THREAD)
+        write(workspace, BEA, "COMPILED: v4 ours", body)
 
-    loose(desk).meanwhile = meanwhile
+    loose(workspace).meanwhile = meanwhile
     done = shell("session", "adopt", THREAD, "--json")
     assert (done.code, done.json["version"], done.codes) == (0, 5, ["POSTED_IN_VAIN"])
     assert done.json["violations"][0]["message_id"] == 4
-    write(desk, BEA, "COMPILED: v6 ours", body)
+    write(workspace, BEA, "COMPILED: v6 ours", body)
 
     def again() -> None:
-        adopt_thread(desk, THREAD)
-        write(desk, BEA, "COMPILED: v8 ours", body)
+        adopt_thread(workspace, THREAD)
+        write(workspace, BEA, "COMPILED: v8 ours", body)
 
-    loose(desk).meanwhile = again
+    loose(workspace).meanwhile = again
     told = shell("session", "adopt", THREAD)
     assert "warning POSTED_IN_VAIN" in told.err
     assert "(v8), as it is." in told.out
 
 
-def test_void_while_somebody_builds_on_it(desk: Desk, shell: Shell) -> None:
-    session(desk)
-    loose(desk).meanwhile = lambda: rival(desk)
+def test_void_while_somebody_builds_on_it(workspace: Workspace, shell: Shell) -> None:
+    session(workspace)
+    loose(workspace).meanwhile = lambda: rival(workspace)
     done = shell("session", "void", f"{THREAD}@v1")
     assert done.code == 0
     assert "it is built on message 3, which is void" in done.err
@@ -104,10 +104,10 @@ def test_void_while_somebody_builds_on_it(desk: Desk, shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_void_and_then_lost(desk: Desk, shell: Shell, options: tuple[str, ...]) -> None:
+def test_void_and_then_lost(workspace: Workspace, shell: Shell, options: tuple[str, ...]) -> None:
     """It is void all the same; what the thread has come to nobody knows."""
-    session(desk)
-    loose(desk).afterwards = lambda: setattr(desk.mailbox, "is_lost", True)
+    session(workspace)
+    loose(workspace).afterwards = lambda: setattr(workspace.mailbox, "is_lost", True)
     done = shell("session", "void", f"{THREAD}@v1", *options)
     assert done.code == 3
     if options:
@@ -118,8 +118,8 @@ def test_void_and_then_lost(desk: Desk, shell: Shell, options: tuple[str, ...]) 
         assert "error SERVER_LOST" in done.err
 
 
-def test_start_and_then_lost(desk: Desk, shell: Shell) -> None:
-    loose(desk).afterwards = lambda: setattr(desk.mailbox, "meanwhile", is_lost)
+def test_start_and_then_lost(workspace: Workspace, shell: Shell) -> None:
+    loose(workspace).afterwards = lambda: setattr(workspace.mailbox, "meanwhile", is_lost)
     done = shell(*START)
     assert done.code == 3
     assert f"Sent message 1 to {ANN} (hypothesis_generator) in {THREAD}.\n" in done.out
@@ -128,12 +128,12 @@ def test_start_and_then_lost(desk: Desk, shell: Shell) -> None:
     assert shell(*START, "--json").json["status"] == "sent"
 
 
-def test_start_among_strangers(desk: Desk, shell: Shell) -> None:
+def test_start_among_strangers(workspace: Workspace, shell: Shell) -> None:
     done = shell(*START[:-4], "--to", "GreenDog", "--role", "test_designer")
     assert (done.code, done.out) == (1, "")
     assert "error RECIPIENTS_NOT_REGISTERED  The server does not know GreenDog." in done.err
     assert "Nothing was sent: 1 error" in done.err
-    assert desk.mailbox.position() == 0
-    known = [agent.name for agent in desk.mailbox.agents()]
+    assert workspace.mailbox.position() == 0
+    known = [agent.name for agent in workspace.mailbox.agents()]
     assert "GreenDog" not in known
     assert shell(*START[:-4], "--to", "GreenDog", "--role", "test_designer", "--register").code == 0

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.services.versions import verify
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from mail.processes import Child, kill, start
 from program import git
 from servers import postgresql
@@ -52,10 +52,10 @@ def folder(tmp_path: Path, proxy: Proxy) -> Path:
     git("init", "-q", "-b", "main", cwd=tmp_path)
     git("config", "user.name", "Operator", cwd=tmp_path)
     git("config", "user.email", "operator@example.org", cwd=tmp_path)
-    with a_desk(tmp_path) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"), add("Lineage"))
-        contribute(desk, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))
+    with a_desk(tmp_path) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"), add("Lineage"))
+        contribute(workspace, BEA, edit("H9", claim="Of nothing"), edit("H1", claim="Steep"))
     return tmp_path
 
 
@@ -74,10 +74,10 @@ def kill_at(proxy: Proxy, number: int, children: list[Child], *, is_done: bool) 
         proxy.cut_before_request(END, then=end)
 
 
-def thread(folder: Path) -> list[Stored]:
-    with desk_in(project_in(folder), None, create=False) as desk:
-        assert verify(desk, THREAD).ok
-        return list(desk.mailbox.thread(THREAD).messages)
+def thread(folder: Path) -> list[StoredMessage]:
+    with workspace_in(project_in(folder), None, create=False) as workspace:
+        assert verify(workspace, THREAD).ok
+        return list(workspace.mailbox.thread(THREAD).messages)
 
 
 @pytest.mark.parametrize("is_done", [False, True], ids=["not done", "done"])
@@ -107,6 +107,6 @@ def test_killed_at_the_end_of_a_transaction(
     assert thread(folder) == whole
 
 
-def posted(messages: list[Stored]) -> list[str]:
+def posted(messages: list[StoredMessage]) -> list[str]:
     """What the compiler has posted, in short."""
     return [" ".join(each.message.subject.split()[:2]) for each in messages[3:]]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import BrennerError, Uncertain
+from brenner.diagnostics.model import BrennerError, UnknownOutcomeError
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, Status, compile_thread
 from brenner.services.decisions import adopt_thread, void_version
@@ -16,7 +16,7 @@ from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, State, start_session
 from brenner.services.start_session import Status as Start
 from brenner.services.versions import history, verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from golden.history import HERE
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff, write
 from session.loose_home import LooseMailbox, fails, is_lost, loose, loose_desk
@@ -25,8 +25,8 @@ THEIRS = (HERE / "conflict" / "v2.artifact.md").read_text("utf-8")
 PLAIN = CompileOptions()
 
 
-def messages(desk: Desk, kind: str) -> list[Stored]:
-    return [each for each in desk.mailbox.thread(THREAD).messages if each.type == kind]
+def messages(workspace: Workspace, kind: str) -> list[StoredMessage]:
+    return [each for each in workspace.mailbox.thread(THREAD).messages if each.type == kind]
 
 
 def raised(call: Callable[[], object]) -> BrennerError:
@@ -35,32 +35,32 @@ def raised(call: Callable[[], object]) -> BrennerError:
     return error.value
 
 
-def versions(desk: Desk) -> list[tuple[int, int]]:
-    return [(each.number, each.message.id) for each in history(desk, THREAD).versions]
+def versions(workspace: Workspace) -> list[tuple[int, int]]:
+    return [(each.number, each.message.id) for each in history(workspace, THREAD).versions]
 
 
 # Adopting
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> Desk:
+def foreign(tmp_path: Path) -> Workspace:
     """A thread that another program has compiled."""
-    desk = loose_desk(tmp_path)
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
+    workspace = loose_desk(tmp_path)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
     body = f"# Compiled Artifact v2\n\n## Full Artifact\n\n~~~~markdown\n{THEIRS}~~~~\n"
-    write(desk, BEA, "COMPILED: v2 ours", body.replace("RS-20260114-somite-clock", THREAD))
-    return desk
+    write(workspace, BEA, "COMPILED: v2 ours", body.replace("RS-20260114-somite-clock", THREAD))
+    return workspace
 
 
-def test_adopting(foreign: Desk) -> None:
+def test_adopting(foreign: Workspace) -> None:
     done = adopt_thread(foreign, THREAD)
     assert (done.version, done.taken_as_read, done.in_vain) == (3, 2, ())
     assert versions(foreign) == [(3, done.message.id)]
     assert verify(foreign, THREAD).ok
 
 
-def test_adopted_twice_at_once(foreign: Desk) -> None:
+def test_adopted_twice_at_once(foreign: Workspace) -> None:
     """One counts. The other says so in the thread and to the operator, who has nothing to adopt."""
     loose(foreign).meanwhile = lambda: adopt_thread(foreign, THREAD)
     found = raised(lambda: adopt_thread(foreign, THREAD)).diagnostic
@@ -73,7 +73,7 @@ def test_adopted_twice_at_once(foreign: Desk) -> None:
     assert verify(foreign, THREAD).ok
 
 
-def test_adopted_while_another_program_compiles(foreign: Desk) -> None:
+def test_adopted_while_another_program_compiles(foreign: Workspace) -> None:
     """Her message is void if another of that number is the version; she adopts what came since."""
     body = messages(foreign, "COMPILED")[0].message.body
 
@@ -93,17 +93,17 @@ def test_adopted_while_another_program_compiles(foreign: Desk) -> None:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Desk:
+def session(tmp_path: Path) -> Workspace:
     """A thread with one version, and one contribution that is unread."""
-    desk = loose_desk(tmp_path)
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, PLAIN)
-    contribute(desk, BEA, edit("H1", claim="Steeper"))
-    return desk
+    workspace = loose_desk(tmp_path)
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, PLAIN)
+    contribute(workspace, BEA, edit("H1", claim="Steeper"))
+    return workspace
 
 
-def test_voided_while_somebody_builds_on_it(session: Desk) -> None:
+def test_voided_while_somebody_builds_on_it(session: Workspace) -> None:
     """What was built on it is void with it: that is said, and nothing is lost or stands still."""
     loose(session).meanwhile = lambda: compile_thread(
         session._replace(actor=BEA), THREAD, CompileOptions()
@@ -121,7 +121,7 @@ def test_voided_while_somebody_builds_on_it(session: Desk) -> None:
     assert verify(session, THREAD).ok
 
 
-def test_built_on_what_is_voided_meanwhile(session: Desk) -> None:
+def test_built_on_what_is_voided_meanwhile(session: Workspace) -> None:
     """The compiler sees it when she reads again, says so, and compiles anew."""
     loose(session).meanwhile = lambda: void_version(session, THREAD, 1, "It was a mistake.")
     done = compile_thread(session._replace(actor=BEA), THREAD, PLAIN)
@@ -139,7 +139,7 @@ def test_built_on_what_is_voided_meanwhile(session: Desk) -> None:
     assert verify(session, THREAD).ok
 
 
-def test_lost_after_the_declaration(session: Desk) -> None:
+def test_lost_after_the_declaration(session: Workspace) -> None:
     """It is void, and said to be; what the thread has come to is not known."""
     loose(session).afterwards = lambda: setattr(session.mailbox, "is_lost", True)
     done = void_version(session, THREAD, 1, "It was a mistake.")
@@ -154,11 +154,11 @@ def test_lost_after_the_declaration(session: Desk) -> None:
 
 
 @pytest.fixture
-def nobody(tmp_path: Path) -> Desk:
+def nobody(tmp_path: Path) -> Workspace:
     """A home that knows only the operator."""
-    desk = Desk(LooseMailbox(), Project(tmp_path), "Operator")
-    desk.mailbox.register(Profile("Operator"))
-    return desk
+    workspace = Workspace(LooseMailbox(), Project(tmp_path), "Operator")
+    workspace.mailbox.register(Profile("Operator"))
+    return workspace
 
 
 def start(*names: str, register: bool = False, dry_run: bool = False) -> StartOptions:
@@ -168,11 +168,11 @@ def start(*names: str, register: bool = False, dry_run: bool = False) -> StartOp
     return options._replace(thread_id=THREAD, register=register, dry_run=dry_run)
 
 
-def known(desk: Desk) -> list[str]:
-    return [agent.name for agent in desk.mailbox.agents()]
+def known(workspace: Workspace) -> list[str]:
+    return [agent.name for agent in workspace.mailbox.agents()]
 
 
-def test_recipients_must_be_there(nobody: Desk) -> None:
+def test_recipients_must_be_there(nobody: Workspace) -> None:
     """All who are missing are named, and nobody is made known."""
     nobody.mailbox.register(Profile(ANN))
     for dry_run in (True, False):
@@ -186,7 +186,7 @@ def test_recipients_must_be_there(nobody: Desk) -> None:
     assert nobody.mailbox.position() == 0
 
 
-def test_registered_if_asked_for(nobody: Desk) -> None:
+def test_registered_if_asked_for(nobody: Workspace) -> None:
     nobody.mailbox.register(Profile(ANN))
     done = start_session(nobody, start(ANN, BEA, register=True))
     assert (done.status, done.registered) == (Start.SENT, (BEA,))
@@ -194,7 +194,7 @@ def test_registered_if_asked_for(nobody: Desk) -> None:
     assert [each.message.recipients for each in messages(nobody, "KICKOFF")] == [(ANN,), (BEA,)]
 
 
-def test_the_sender_is_registered_unasked(nobody: Desk) -> None:
+def test_the_sender_is_registered_unasked(nobody: Workspace) -> None:
     for name in (ANN, BEA):
         nobody.mailbox.register(Profile(name))
     done = start_session(nobody._replace(actor="GreenDog"), start(ANN, BEA))
@@ -202,42 +202,44 @@ def test_the_sender_is_registered_unasked(nobody: Desk) -> None:
 
 
 def test_a_home_with_names_of_its_own_asks_nobody(tmp_path: Path) -> None:
-    desk = Desk(MemoryMailbox(), Project(tmp_path), "Operator")
-    desk.mailbox.register(Profile("Operator"))
-    assert start_session(desk, start(ANN, BEA)).registered == (ANN, BEA)
+    workspace = Workspace(MemoryMailbox(), Project(tmp_path), "Operator")
+    workspace.mailbox.register(Profile("Operator"))
+    assert start_session(workspace, start(ANN, BEA)).registered == (ANN, BEA)
 
 
 def test_mail_that_gets_in_between(tmp_path: Path) -> None:
     """Both kickoffs go out all the same, once."""
-    desk = loose_desk(tmp_path)
+    workspace = loose_desk(tmp_path)
     stranger = Message(THREAD, ANN, ("Operator",), "INFO: News", "News.\n")
-    loose(desk).meanwhile = lambda: desk.mailbox.send(stranger)
-    assert start_session(desk, start(ANN, BEA)).status is Start.SENT
-    assert [each.message.recipients for each in messages(desk, "KICKOFF")] == [(ANN,), (BEA,)]
+    loose(workspace).meanwhile = lambda: workspace.mailbox.send(stranger)
+    assert start_session(workspace, start(ANN, BEA)).status is Start.SENT
+    assert [each.message.recipients for each in messages(workspace, "KICKOFF")] == [(ANN,), (BEA,)]
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_lost_in_the_middle(tmp_path: Path, is_stored: bool) -> None:
     """Of the kickoff under way nobody knows; the same command finishes, and repeats nothing."""
-    desk = loose_desk(tmp_path)
+    workspace = loose_desk(tmp_path)
     name = "afterwards" if is_stored else "meanwhile"
-    loose(desk).afterwards = lambda: setattr(desk.mailbox, name, is_lost)
-    done = start_session(desk, start(ANN, BEA))
-    assert (done.status, type(done.failed)) == (Start.INCOMPLETE, Uncertain)
+    loose(workspace).afterwards = lambda: setattr(workspace.mailbox, name, is_lost)
+    done = start_session(workspace, start(ANN, BEA))
+    assert (done.status, type(done.failed)) == (Start.INCOMPLETE, UnknownOutcomeError)
     assert [each.state for each in done.kickoffs] == [State.SENT, State.UNKNOWN]
     assert (
         "has reached BlueLake, but not RedSky (or perhaps it has): " in done.diagnostics[-1].message
     )
-    again = start_session(desk, start(ANN, BEA))
+    again = start_session(workspace, start(ANN, BEA))
     now = State.SENT_BEFORE if is_stored else State.SENT
     assert [each.state for each in again.kickoffs] == [State.SENT_BEFORE, now]
-    assert len(messages(desk, "KICKOFF")) == 2
+    assert len(messages(workspace, "KICKOFF")) == 2
 
 
 def test_lost_before_the_first(tmp_path: Path) -> None:
-    desk = loose_desk(tmp_path)
-    loose(desk).meanwhile = is_lost
-    assert isinstance(raised(lambda: start_session(desk, start(ANN, BEA))), Uncertain)
-    loose(desk).meanwhile = fails
-    assert raised(lambda: start_session(desk, start(ANN, BEA))).diagnostic.id == "SERVER_LOST"
-    assert start_session(desk, start(ANN, BEA)).status is Start.SENT
+    workspace = loose_desk(tmp_path)
+    loose(workspace).meanwhile = is_lost
+    assert isinstance(
+        raised(lambda: start_session(workspace, start(ANN, BEA))), UnknownOutcomeError
+    )
+    loose(workspace).meanwhile = fails
+    assert raised(lambda: start_session(workspace, start(ANN, BEA))).diagnostic.id == "SERVER_LOST"
+    assert start_session(workspace, start(ANN, BEA)).status is Start.SENT

@@ -9,7 +9,7 @@ import pytest
 
 from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.postgres import mailbox as database
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from golden.history import HERE
 from mail.homes import AGENT_MAIL, agent_mail_address
 from mail_shell import Shell
@@ -55,8 +55,8 @@ class Group(NamedTuple):
 
     def known(self) -> list[str]:
         """Who is registered in the project."""
-        with desk_in(project_in(self.shell.folder), None, create=False) as desk:
-            return [agent.name for agent in desk.mailbox.agents()]
+        with workspace_in(project_in(self.shell.folder), None, create=False) as workspace:
+            return [agent.name for agent in workspace.mailbox.agents()]
 
 
 @pytest.fixture

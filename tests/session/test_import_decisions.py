@@ -21,10 +21,10 @@ _ADOPTED = '{"at":"2025-12-30T14:00:00Z","content_hash":"' + "5" * 64 + '","id":
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
     """A project with a session that has v1."""
-    with a_desk(tmp_path / "here") as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"), edit("H9", claim="There is none"))
-        compile_thread(desk, THREAD, CompileOptions())
+    with a_desk(tmp_path / "here") as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"), edit("H9", claim="There is none"))
+        compile_thread(workspace, THREAD, CompileOptions())
     return Shell(tmp_path / "here", monkeypatch)
 
 
@@ -78,8 +78,8 @@ def continued(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *co
     there.folder.mkdir()
     assert there("init").code == 0
     there.mail("import", written(shell, exported(shell)))
-    with a_desk(there.folder) as desk:
-        contribute(desk, ANN, add("Lineage"))
+    with a_desk(there.folder) as workspace:
+        contribute(workspace, ANN, add("Lineage"))
     assert there(*command).code == 0
     return written(there, exported(there))
 
@@ -158,11 +158,11 @@ def test_a_whole_thread_brings_its_decisions(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where another name is the operator's, and though an agent has declared more."""
-    with a_desk(shell.folder) as desk:
-        desk.mailbox.send(Message(THREAD, ANN, ("Operator",), "INFO: void", void_of(shell)))
-        contribute(desk, ANN, add("Lineage"))
-        compile_thread(desk, THREAD, CompileOptions())
-        void_version(desk, THREAD, 2, "It was a mistake.")
+    with a_desk(shell.folder) as workspace:
+        workspace.mailbox.send(Message(THREAD, ANN, ("Operator",), "INFO: void", void_of(shell)))
+        contribute(workspace, ANN, add("Lineage"))
+        compile_thread(workspace, THREAD, CompileOptions())
+        void_version(workspace, THREAD, 2, "It was a mistake.")
     there = Shell(tmp_path / "there", monkeypatch)
     there.folder.mkdir()
     (there.folder / "brenner.toml").write_text(f'operator = "{ANN}"\n', "utf-8")
@@ -221,8 +221,8 @@ def test_an_archive_from_before_counts_by_name_and_is_settled(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of this project's operator; another one's counts as long as the first version names her."""
-    with a_desk(shell.folder) as desk:
-        void_version(desk, THREAD, 1, "It was a mistake.")
+    with a_desk(shell.folder) as workspace:
+        void_version(workspace, THREAD, 1, "It was a mistake.")
     lines = exported(shell)
     for line in lines:
         line.pop("decides", None)

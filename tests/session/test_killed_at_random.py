@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import pytest
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import plain
 from brenner.protocol.compiled import read_compiled
 from brenner.services.versions import verify
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from program import brenner, git
 from session.desks import ANN, THREAD, project_in
 from session.homes import HOUSINGS, OPERATOR, Housing, housed
@@ -116,14 +116,14 @@ class Lab:
 
     # What is there
 
-    def messages(self) -> list[Stored]:
-        with desk_in(project_in(self.folder), None, create=False) as desk:
-            return list(desk.mailbox.thread(THREAD).messages)
+    def messages(self) -> list[StoredMessage]:
+        with workspace_in(project_in(self.folder), None, create=False) as workspace:
+            return list(workspace.mailbox.thread(THREAD).messages)
 
     def count(self, subject: str) -> int:
         return sum(each.message.subject == subject for each in self.messages())
 
-    def compiled(self) -> list[Stored]:
+    def compiled(self) -> list[StoredMessage]:
         return [each for each in self.messages() if each.type == "COMPILED"]
 
     def infos(self, number: int) -> int:
@@ -196,9 +196,9 @@ class Lab:
         self.check(number)
         for each in range(1, number + 1):
             assert (self.infos(each), self.commits(each)) == (1, 1), each
-        with desk_in(project_in(self.folder), None, create=False) as desk:
+        with workspace_in(project_in(self.folder), None, create=False) as workspace:
             for archive in (None, self.folder / ARCHIVE):
-                done = verify(desk, THREAD, archive, files=True)
+                done = verify(workspace, THREAD, archive, files=True)
                 assert done.ok, done
                 assert [each.number for each in done.versions] == list(range(1, number + 1))
                 assert len(done.files) == number + 1

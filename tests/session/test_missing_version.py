@@ -37,11 +37,11 @@ class Late:
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The mail of a session with three versions."""
-    with a_desk(tmp_path / "source") as desk:
-        kickoff(desk)
+    with a_desk(tmp_path / "source") as workspace:
+        kickoff(workspace)
         for name in NAMES:
-            contribute(desk, ANN, add(name))
-            compile_thread(desk, THREAD, CompileOptions())
+            contribute(workspace, ANN, add(name))
+            compile_thread(workspace, THREAD, CompileOptions())
     path = tmp_path / "whole.jsonl"
     Shell(tmp_path / "source", monkeypatch).mail("export", str(path))
     return path
@@ -113,15 +113,15 @@ def test_a_contribution_that_the_kept_version_has_not_read_stays_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It came in while v3 was compiled, before its message and unread by it."""
-    with a_desk(tmp_path / "source") as desk:
-        kickoff(desk)
+    with a_desk(tmp_path / "source") as workspace:
+        kickoff(workspace)
         for name in NAMES:
-            contribute(desk, ANN, add(name))
+            contribute(workspace, ANN, add(name))
             if name == NAMES[-1]:
-                late = Late(desk.mailbox, lambda: contribute(desk, BEA, add("Late")))
-                compile_thread(desk._replace(mailbox=late), THREAD, CompileOptions())
+                late = Late(workspace.mailbox, lambda: contribute(workspace, BEA, add("Late")))
+                compile_thread(workspace._replace(mailbox=late), THREAD, CompileOptions())
             else:
-                compile_thread(desk, THREAD, CompileOptions())
+                compile_thread(workspace, THREAD, CompileOptions())
     path = tmp_path / "whole.jsonl"
     Shell(tmp_path / "source", monkeypatch).mail("export", str(path))
     here = Shell(tmp_path / "here", monkeypatch)

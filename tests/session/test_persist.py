@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.parse import parse_artifact
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.persist.artifact_file import plain
 from brenner.protocol.messages import Message
 from brenner.protocol.validate import check_stored
@@ -124,8 +124,8 @@ def test_said_once_whoever_persists(bench: Bench) -> None:
     """Also by somebody else, to others, and after a rebase: once per thread, version and words."""
     bench.persist(1)
     bench.git("commit", "--quiet", "--amend", "--message=Reworded")
-    desk = bench.desk._replace(actor=ANN)
-    done = persist(desk, bench.version(1), bench.text, COMMIT, (BEA, BOSS))
+    workspace = bench.workspace._replace(actor=ANN)
+    done = persist(workspace, bench.version(1), bench.text, COMMIT, (BEA, BOSS))
     assert not done.is_new_info
     assert done.persistence.commit == bench.git("rev-parse", "HEAD").strip()
     assert bench.persist(1).info == done.info
@@ -260,7 +260,7 @@ def test_the_same_version_with_another_id_is_not_committed_again(bench: Bench) -
     """The same mail has other ids in another store; comparisons ignore them (R18)."""
     first = bench.persist(1)
     other = bench.version(1)._replace(message_id=3)
-    again = persist(bench.desk, other, bench.text, COMMIT, (ANN,))
+    again = persist(bench.workspace, other, bench.text, COMMIT, (ANN,))
     assert again.persistence == first.persistence
     assert "\nagent_mail_message_id: 2\n" in bench.file.read_text("utf-8")
     bench.file.write_text(text_of(1), "utf-8")
@@ -296,7 +296,7 @@ def test_a_rejected_push_is_finished_later(bench: Bench) -> None:
     git(clone, "add", "--all")
     git(clone, "commit", "--quiet", "--message=Theirs")
     git(clone, "push", "--quiet")
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1, PUSH)
     assert raised(error) == "PUSH_REJECTED"
     assert "fetch first" in error.value.diagnostic.message
@@ -312,7 +312,7 @@ def test_a_rejected_push_is_finished_later(bench: Bench) -> None:
 def test_a_failing_push_is_finished_later(bench: Bench) -> None:
     remote = with_remote(bench)
     away = remote.rename(remote.with_name("away.git"))
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         bench.persist(1, PUSH)
     assert raised(error) == "PUSH_FAILED"
     assert "does not appear to be a git repository" in error.value.diagnostic.message

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.persist.artifact_file import plain
@@ -14,7 +14,7 @@ from brenner.services.archive import import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.persist import PersistOptions
 from brenner.services.versions import verify
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from session.compile_work import THREAD as SESSION
 from session.compile_work import contribution
 from session.repositories import (
@@ -91,7 +91,7 @@ def test_an_archive_that_is_there_is_kept_up_to_date(bench: Bench) -> None:
     bench.persist(3, PersistOptions())
     assert len(bench.archive.read_text("utf-8").split('"subject"')) == 7
     bench.archive.write_text("notes\n", "utf-8")
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         bench.check(3, PersistOptions())
     assert raised(error) == "ARCHIVE_FILE_FOREIGN"
 
@@ -101,16 +101,16 @@ def test_a_clone_verifies_what_the_file_holds(tmp_path: Path, settings: Path) ->
     project, clone = tmp_path / "project", tmp_path / "clone"
     project.mkdir()
     git(project, "init", "--quiet")
-    with desk_in(Project(project), None, create=True) as desk:
-        desk.mailbox.register(Profile(ANN))
+    with workspace_in(Project(project), None, create=True) as workspace:
+        workspace.mailbox.register(Profile(ANN))
         for number in (1, 2, 3):
-            desk.mailbox.send(contribution(ANN, number))
+            workspace.mailbox.send(contribution(ANN, number))
             wish = PersistOptions(commit=True, archive=number == 1)
-            compile_thread(desk, SESSION, CompileOptions(persist=wish))
+            compile_thread(workspace, SESSION, CompileOptions(persist=wish))
     git(tmp_path, "clone", "--quiet", str(project), str(clone))
     archive = clone / "artifacts" / f"{SESSION}.mail.jsonl"
-    with desk_in(Project(clone), None, create=True) as desk:
-        found = verify(desk, SESSION, archive)
+    with workspace_in(Project(clone), None, create=True) as workspace:
+        found = verify(workspace, SESSION, archive)
     assert found.ok
     assert [each.number for each in found.versions] == [1, 2, 3]
 
@@ -136,11 +136,11 @@ def test_an_archive_with_more_in_it_stays(bench: Bench) -> None:
     lines = bench.archive.read_bytes().splitlines(keepends=True)
     changed = b"".join(lines).replace(b"Round 1", b"Round 7")
     bench.archive.write_bytes(changed)
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         bench.check(2, options)
     assert raised(error) == "ARCHIVE_FILE_FOREIGN"
     bench.archive.write_text("notes\n", "utf-8")
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         bench.persist(2, options)
     assert raised(error) == "ARCHIVE_FILE_FOREIGN"
     assert plain(bench.file.read_text("utf-8")) == text_of(1)
@@ -154,18 +154,18 @@ def test_the_repository_alone_can_verify(tmp_path: Path, settings: Path) -> None
     project.mkdir()
     git(project, "init", "--quiet")
     options = CompileOptions(persist=PersistOptions(commit=True, archive=True))
-    with desk_in(Project(project), None, create=True) as desk:
-        desk.mailbox.register(Profile(ANN))
+    with workspace_in(Project(project), None, create=True) as workspace:
+        workspace.mailbox.register(Profile(ANN))
         for number in (1, 2):
-            desk.mailbox.send(contribution(ANN, number))
-            compile_thread(desk, SESSION, options)
+            workspace.mailbox.send(contribution(ANN, number))
+            compile_thread(workspace, SESSION, options)
     git(tmp_path, "clone", "--quiet", str(project), str(clone))
     lines = (clone / "artifacts" / f"{SESSION}.mail.jsonl").read_bytes().splitlines(keepends=True)
-    with desk_in(Project(clone), None, create=True) as desk:
-        import_archive(desk.mailbox, lines, "jsonl", "archive")
-        found = verify(desk, SESSION)
+    with workspace_in(Project(clone), None, create=True) as workspace:
+        import_archive(workspace.mailbox, lines, "jsonl", "archive")
+        found = verify(workspace, SESSION)
         assert found.ok
         assert [each.number for each in found.versions] == [1, 2]
-        again = compile_thread(desk, SESSION, options)
+        again = compile_thread(workspace, SESSION, options)
         assert again.persistence.status == "Persisted"
     assert git(clone, "log", "--format=%h").split() == git(project, "log", "--format=%h").split()

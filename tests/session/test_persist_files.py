@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.persist import files
 from brenner.persist.artifact_file import place_of, plain, same_version, with_message_id
 from brenner.persist.files import locked, write_whole
@@ -55,7 +55,7 @@ def test_what_was_left_unfinished_is_cleared(tmp_path: Path) -> None:
 
 def test_a_folder_in_the_way_is_said(tmp_path: Path) -> None:
     (tmp_path / "file.md").mkdir()
-    with pytest.raises(Unavailable) as error:
+    with pytest.raises(UnavailableError) as error:
         write_whole(tmp_path / "file.md", b"x")
     assert raised(error) == "ARTIFACT_NOT_WRITTEN"
     assert names(tmp_path) == ["file.md"]
@@ -92,7 +92,7 @@ def test_a_lock_is_waited_for_and_its_holder_named(
     holder = start(hold, tmp_path, THREAD)
     assert holder.stdout
     assert holder.stdout.readline() == "ready\n"
-    with pytest.raises(Unavailable) as error, locked(Project(tmp_path), THREAD):
+    with pytest.raises(UnavailableError) as error, locked(Project(tmp_path), THREAD):
         pass
     assert raised(error) == "ARTIFACT_BUSY"
     assert f"by process {holder.pid} on " in error.value.diagnostic.message
@@ -225,6 +225,6 @@ def test_only_the_front_matter_is_meant() -> None:
 
 def test_an_invalid_thread_id_has_no_path(tmp_path: Path) -> None:
     """R1: it is never mapped into a file name."""
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         place_of(Project(tmp_path), "../up")
     assert raised(error) == "BAD_ARTIFACT_PATH"

@@ -106,7 +106,7 @@ def assert_finished(bench: Bench, options: str, first: int) -> None:
     subject = f"artifact({THREAD}): v2 - Round 2: added H4."
     assert bench.log().count(subject) == ("commit" in options)
     assert len(bench.infos()) == 1 + first
-    state = persistence_of(bench.desk.project, THREAD, text_of(2))
+    state = persistence_of(bench.workspace.project, THREAD, text_of(2))
     assert state.status == ("Persisted" if options else "Pending")
     assert bench.leftovers() == []
     assert bench.archive.exists() == ("archive" in options)

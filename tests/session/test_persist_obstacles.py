@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from brenner.config import Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.persist.artifact_file import plain, with_message_id
 from brenner.protocol.messages import parse_message_file
 from brenner.protocol.validate import check_message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.persist import EditedByHand, PersistOptions
-from brenner.services.workspace import desk_in
+from brenner.services.workspace import workspace_in
 from session.compile_work import THREAD as SESSION
 from session.compile_work import contribution
 from session.repositories import (
@@ -42,12 +42,12 @@ def put(bench: Bench, text: str) -> str:
     return text
 
 
-def refusal(bench: Bench, number: int, options: PersistOptions = COMMIT) -> Refused:
+def refusal(bench: Bench, number: int, options: PersistOptions = COMMIT) -> RequestError:
     """How a version is turned down, before anything is posted and under the lock."""
     before = bench.file.read_bytes()
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RequestError) as error:
         bench.check(number, options)
-    with pytest.raises(Refused) as again:
+    with pytest.raises(RequestError) as again:
         bench.persist(number, options)
     assert raised(again) == raised(error)
     assert bench.file.read_bytes() == before
@@ -185,20 +185,20 @@ def test_edits_come_back_as_a_delta(tmp_path: Path, settings: Path) -> None:
     """R19, the whole way: refused before anything is posted, sent, compiled, persisted."""
     start_repository(make_folder(tmp_path / "project"))
     wish = CompileOptions(persist=PersistOptions(commit=True))
-    with desk_in(Project(tmp_path / "project"), None, create=True) as desk:
-        desk.mailbox.register(Profile(ANN))
-        desk.mailbox.send(contribution(ANN, 1))
-        compile_thread(desk, SESSION, wish)
+    with workspace_in(Project(tmp_path / "project"), None, create=True) as workspace:
+        workspace.mailbox.register(Profile(ANN))
+        workspace.mailbox.send(contribution(ANN, 1))
+        compile_thread(workspace, SESSION, wish)
         file = tmp_path / "project" / "artifacts" / f"{SESSION}.md"
         file.write_text(file.read_text("utf-8").replace("assumes 1", "is sure of 1"), "utf-8")
-        desk.mailbox.send(contribution(ANN, 2))
-        before = desk.mailbox.position()
+        workspace.mailbox.send(contribution(ANN, 2))
+        before = workspace.mailbox.position()
         with pytest.raises(EditedByHand) as error:
-            compile_thread(desk, SESSION, wish)
-        assert desk.mailbox.position() == before
+            compile_thread(workspace, SESSION, wish)
+        assert workspace.mailbox.position() == before
         assert error.value.diagnostic.repaired
-        assert desk.send(error.value.diagnostic.repaired).sent
-        done = compile_thread(desk, SESSION, wish)
+        assert workspace.send(error.value.diagnostic.repaired).sent
+        done = compile_thread(workspace, SESSION, wish)
         assert (done.version, done.persistence.status) == (2, "Persisted")
         assert "is sure of 1" in file.read_text("utf-8")
 

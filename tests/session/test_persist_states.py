@@ -25,7 +25,7 @@ DRAFT, PENDING = Persistence("Draft", PATH), Persistence("Pending", PATH)
 
 def states(bench: Bench) -> list[str]:
     """The states of the three versions; one at a time they are the same."""
-    project = bench.desk.project
+    project = bench.workspace.project
     found = persistences(project, THREAD, TEXTS)
     assert list(found) == [1, 2, 3]
     for number, text in TEXTS.items():
@@ -35,7 +35,7 @@ def states(bench: Bench) -> list[str]:
 
 def commits(bench: Bench) -> list[str | None]:
     """The commits of the three versions."""
-    return [each.commit for each in persistences(bench.desk.project, THREAD, TEXTS).values()]
+    return [each.commit for each in persistences(bench.workspace.project, THREAD, TEXTS).values()]
 
 
 def head(bench: Bench) -> str:
@@ -79,12 +79,12 @@ def test_git_is_asked_only_where_there_is_a_repository(
     bench = Bench.make(tmp_path / "plain")
     assert states(bench) == ["Draft", "Draft", "Draft"]
     assert started == []
-    assert persistences(bench.desk.project, THREAD, {}) == {}
+    assert persistences(bench.workspace.project, THREAD, {}) == {}
     subprocess.run(["git", "init", "--quiet", "."], cwd=bench.folder, check=True)
     started.clear()
-    assert persistences(bench.desk.project, THREAD, {}) == {}
+    assert persistences(bench.workspace.project, THREAD, {}) == {}
     assert started == []
-    assert persistence_of(bench.desk.project, THREAD, TEXTS[1]) == DRAFT
+    assert persistence_of(bench.workspace.project, THREAD, TEXTS[1]) == DRAFT
     assert started
 
 
@@ -200,7 +200,7 @@ def test_many_versions(bench: Bench) -> None:
         bench.file.write_text(with_message_id(texts[number], number), "utf-8")
         bench.git("add", PATH)
         bench.git("commit", "--quiet", f"--message={number}")
-    found = persistences(bench.desk.project, THREAD, texts)
+    found = persistences(bench.workspace.project, THREAD, texts)
     log = bench.git("log", "--reverse", "--format=%H", "--", PATH).split()
     assert [found[number].commit for number in texts] == log
 

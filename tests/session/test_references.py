@@ -10,7 +10,7 @@ from brenner.services.decisions import adopt_thread
 from brenner.services.references import unresolved
 from brenner.services.version_store import ledger_of
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,
@@ -62,7 +62,7 @@ def test_what_leads_nowhere_is_kept_and_listed_until_it_does(place: Referring) -
     place.compile(SECOND)
     place.start(THIRD)
     assert nowhere(place.compile(FIRST)) == []
-    assert unresolved(place.desk, place.compile(FIRST).artifact) == ()
+    assert unresolved(place.workspace, place.compile(FIRST).artifact) == ()
 
 
 def test_a_session_without_a_version_is_known(place: Referring) -> None:
@@ -114,10 +114,10 @@ def test_an_adopted_version_lists_what_leads_nowhere(place: Referring) -> None:
     """Its message does as that of every version."""
     place.start(FIRST)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    done = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    done = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
     body = f"# Compiled Artifact v2\n\n## Full Artifact\n\n```markdown\n{done.text}```\n"
-    place.desk.mailbox.send(Message(FIRST, ANN, ("Operator",), "COMPILED: v2 of others", body))
-    adopted = adopt_thread(place.desk, FIRST)
+    place.workspace.mailbox.send(Message(FIRST, ANN, ("Operator",), "COMPILED: v2 of others", body))
+    adopted = adopt_thread(place.workspace, FIRST)
     assert [each.id for each in adopted.unresolved] == [SESSION]
     assert f"## Unresolved References\n- {SESSION}" in adopted.message.message.body
 
@@ -125,7 +125,7 @@ def test_an_adopted_version_lists_what_leads_nowhere(place: Referring) -> None:
 # Circles
 
 
-def circle_of_three(place: Referring) -> compiling.Compiled:
+def circle_of_three(place: Referring) -> compiling.CompileResult:
     """The first refers to the third before that has the item; the third closes the circle."""
     place.start(FIRST, SECOND, THIRD)
     place.send(FIRST, edit("H1", references=[to(THIRD, "H3", "informed_by")]))
@@ -174,16 +174,16 @@ def test_a_version_rebuilds_without_the_other_sessions(place: Referring) -> None
     """The record says what was left out; here the thread is alone in another mailbox."""
     circle_of_three(place)
     records = [
-        each for each in place.desk.mailbox.records() if each.stored.message.thread_id == THIRD
+        each for each in place.workspace.mailbox.records() if each.stored.message.thread_id == THIRD
     ]
     alone = MemoryMailbox()
-    alone.restore(place.desk.mailbox.agents(), records)
-    there = Desk(alone, find_project(str(place.folder.parent), {}), "Operator")
-    for desk in (place.desk, there):
-        verified = verify(desk, THIRD)
+    alone.restore(place.workspace.mailbox.agents(), records)
+    there = Workspace(alone, find_project(str(place.folder.parent), {}), "Operator")
+    for workspace in (place.workspace, there):
+        verified = verify(workspace, THIRD)
         assert [each.ok for each in verified.versions] == [True, True]
-        [entry] = ledger_of(desk, THIRD, 2)
+        [entry] = ledger_of(workspace, THIRD, 2)
         assert [each.id for each in entry.diagnostics] == [CIRCULAR]
         assert "through other sessions, as they stood then" in entry.diagnostics[0].message
-    chain = compiling.compile_thread(there, THIRD, compiling.CompileOptions())
-    assert references_of(chain, "H3") == [f"extends {FIRST} H2"]
+    history = compiling.compile_thread(there, THIRD, compiling.CompileOptions())
+    assert references_of(history, "H3") == [f"extends {FIRST} H2"]

@@ -119,7 +119,7 @@ def test_a_project_without_mail(place: Referring, shell: Shell) -> None:
     """Who has only the repository can follow what the files say."""
     place.file(FIRST, hypothesis("H1"))
     place.file(SECOND, hypothesis("H1", f"refines {FIRST} H1"))
-    place.desk.close()
+    place.workspace.close()
     for path in (place.folder / ".brenner").iterdir():
         path.unlink()
     assert shell("refs", "check").out == "1 reference in 1 session; it leads somewhere.\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.services.compile import Compiled
+from brenner.services.compile import CompileResult
 from brenner.services.references import check_references, unresolved
 from brenner.services.send import SendOptions
 from mail_shell import Shell
@@ -55,7 +55,7 @@ def test_a_file_may_have_more_items_than_the_mail(place: Referring) -> None:
     assert nowhere(done) == []
     place.send(FIRST, edit("H2", references=[to(SECOND, "H7")]))
     assert nowhere(place.compile(FIRST)) == []
-    states = {str(each.leads) for each in check_references(place.desk).references}
+    states = {str(each.leads) for each in check_references(place.workspace).references}
     assert states == {"found"}
 
 
@@ -90,13 +90,13 @@ def test_a_damaged_file_is_said_and_stops_nothing(place: Referring, damage: str)
     assert (told(done), nowhere(done)) == ([UNREADABLE], [])
     assert done.message
     assert f"## Unresolved References\n- {UNREADABLE}: " in done.message.message.body
-    assert [each.id for each in unresolved(place.desk, done.artifact)] == [UNREADABLE]
-    checked = check_references(place.desk)
+    assert [each.id for each in unresolved(place.workspace, done.artifact)] == [UNREADABLE]
+    checked = check_references(place.workspace)
     assert [each.id for each in checked.violations] == [UNREADABLE]
     assert [str(each.leads) for each in checked.references] == ["unknown_session"] * 2
 
 
-def told(done: Compiled) -> list[str]:
+def told(done: CompileResult) -> list[str]:
     """What a compile says of files."""
     return [each.id for each in done.warnings if each.id == UNREADABLE]
 
@@ -125,7 +125,7 @@ def test_a_damaged_file_beside_mail(place: Referring) -> None:
     place.send(FIRST, edit("H1", references=[to(SECOND, "H7")]))
     done = place.compile(FIRST)
     assert (told(done), nowhere(done)) == ([UNREADABLE], [ITEM])
-    assert [each.id for each in check_references(place.desk).violations] == [ITEM, UNREADABLE]
+    assert [each.id for each in check_references(place.workspace).violations] == [ITEM, UNREADABLE]
 
 
 def test_a_damaged_file_is_said_by_the_status(
@@ -157,7 +157,7 @@ def test_a_folder_that_leads_out_of_the_project(place: Referring) -> None:
     place.send(FIRST, edit("H2", references=[to(THIRD, "H1")]))
     done = place.compile(FIRST)
     assert (told(done), nowhere(done)) == ([UNREADABLE], [])
-    [found] = check_references(place.desk).violations
+    [found] = check_references(place.workspace).violations
     assert found.id == UNREADABLE
     assert found.message.startswith(
         "`artifacts/` cannot be read as the artifact of a session: `art"
@@ -172,7 +172,7 @@ def test_other_files_are_none_of_our_business(place: Referring) -> None:
     (artifacts / "README.md").write_text("What these files are.\n")
     (artifacts / "RS-20251230-second-look.mail.jsonl").write_text("{}\n")
     (artifacts / "not an ID.md").write_text("---\nsession_id: x\n---\n")
-    assert check_references(place.desk).violations == ()
+    assert check_references(place.workspace).violations == ()
 
 
 # At sending
@@ -188,7 +188,7 @@ def test_sending_tells_what_leads_nowhere_and_in_a_circle(place: Referring) -> N
     )
     text = place.send(THIRD, block).message.body
     file = f"Thread: {FIRST}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: More\n\n{text}"
-    outcome = place.desk.send(file, SendOptions(actor=ANN))
+    outcome = place.workspace.send(file, SendOptions(actor=ANN))
     assert outcome.sent
     assert [(each.id, each.line) for each in outcome.report.violations] == [
         ("UNKNOWN_REFERENCE", 7),
@@ -204,6 +204,6 @@ def test_sending_tells_that_a_file_cannot_be_read(place: Referring) -> None:
     place.file(SECOND).write_bytes(b"\xff")
     text = place.send(THIRD, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2")])).message
     file = f"Thread: {FIRST}\nFrom: {ANN}\nTo: Operator\nSubject: DELTA[opus]: More\n\n{text.body}"
-    outcome = place.desk.send(file, SendOptions(actor=ANN))
+    outcome = place.workspace.send(file, SendOptions(actor=ANN))
     assert outcome.sent
     assert [each.id for each in outcome.report.violations] == [UNREADABLE]

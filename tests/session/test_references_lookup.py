@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from brenner.config import find_project
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sql.mailbox import SqlMailbox
 from brenner.services import compile as compiling
 from brenner.services.references import check_references
 from brenner.services.sessions import Rows, overviews
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,
@@ -57,7 +57,7 @@ def line(place: Referring, length: int) -> list[str]:
         references = [to(before, "H1")] if before else []
         place.send(name, add("It", references=references))
         place.compile(name)
-    overviews(place.desk)
+    overviews(place.workspace)
     return names
 
 
@@ -88,20 +88,20 @@ def test_looking_writes_nothing_where_rows_are_true(
     monkeypatch.setattr(SqlMailbox, "keep", watched)
     place.send(last, edit("H1", references=[to(before, "RT")]))
     dry_run = compiling.CompileOptions(dry_run=True)
-    compiling.compile_thread(place.desk, last, dry_run)
+    compiling.compile_thread(place.workspace, last, dry_run)
     assert kept == []
     place.send(before, add("Another"))
-    compiling.compile_thread(place.desk, last, dry_run)
+    compiling.compile_thread(place.workspace, last, dry_run)
     assert kept == [f"session of Operator for {before}"]
-    compiling.compile_thread(place.desk, last, dry_run)
+    compiling.compile_thread(place.workspace, last, dry_run)
     assert len(kept) == 1
 
 
 def test_a_home_that_keeps_nothing(place: Referring) -> None:
     """The same circle is found there, by the chains."""
-    mailbox = MemoryMailbox(lacks={Ability.KEEPING: "only messages"})
+    mailbox = MemoryMailbox(lacks={Capability.KEEPING: "only messages"})
     mailbox.register(Profile(ANN))
     mailbox.register(Profile("Operator"))
-    place.desk = Desk(mailbox, find_project(str(place.folder), {}), "Operator")
+    place.workspace = Workspace(mailbox, find_project(str(place.folder), {}), "Operator")
     assert [each.id for each in circle_of_three(place).ledger[0].diagnostics] == [CIRCULAR]
-    assert check_references(place.desk).circles == ()
+    assert check_references(place.workspace).circles == ()

@@ -3,7 +3,7 @@
 import pytest
 
 from brenner.cli.compile import report
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.services import compile as compiling
 from brenner.services import publish as publishing
 from brenner.services.publish import digest_of
@@ -22,7 +22,7 @@ __all__ = ["place"]
 CIRCLE, CIRCULAR = "CIRCLE_OF_REFERENCES", "CIRCULAR_REFERENCE"
 
 
-def half_and_half(place: Referring, monkeypatch: pytest.MonkeyPatch) -> compiling.Compiled:
+def half_and_half(place: Referring, monkeypatch: pytest.MonkeyPatch) -> compiling.CompileResult:
     """Two sessions refer to each other, and are compiled at once; what the later one says."""
     place.start(FIRST, SECOND)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1"), to(SECOND, "H2")]))
@@ -43,7 +43,7 @@ def test_two_compiles_at_once_can_close_a_circle(
 ) -> None:
     """Neither sees what the other is about to publish; the later one sees it afterwards."""
     done = half_and_half(place, monkeypatch)
-    checked = check_references(place.desk)
+    checked = check_references(place.workspace)
     assert [*done.notes] == [*checked.violations]
     assert done.status is compiling.Status.PUBLISHED
     assert report(done, as_json=False) == 1
@@ -56,7 +56,7 @@ def test_two_compiles_at_once_can_close_a_circle(
         f"{SECOND} H1 refines {FIRST} H1",
     ]
     assert [each.id for each in checked.violations] == ["CIRCLE_OF_REFERENCES"]
-    assert check_references(place.desk, [SECOND]).circles == (way,)
+    assert check_references(place.workspace, [SECOND]).circles == (way,)
 
 
 @pytest.mark.parametrize(("session", "left"), [(FIRST, [to(SECOND, "H2")]), (SECOND, [])])
@@ -72,7 +72,7 @@ def test_a_circle_can_be_taken_apart_at_each_item(
     done = place.compile(session)
     assert references_of(done, "H1") == [f"extends {each['session']} H2" for each in left]
     assert done.notes == ()
-    assert check_references(place.desk).violations == ()
+    assert check_references(place.workspace).violations == ()
 
 
 def test_a_circle_cannot_be_taken_apart_at_a_killed_item(
@@ -87,7 +87,9 @@ def test_a_circle_cannot_be_taken_apart_at_a_killed_item(
     ):
         place.send(session, kill)
         place.compile(session)
-        [found] = [each for each in check_references(place.desk).violations if each.id == CIRCLE]
+        [found] = [
+            each for each in check_references(place.workspace).violations if each.id == CIRCLE
+        ]
         assert found.fix.endswith(said)
 
 
@@ -97,16 +99,16 @@ def test_a_version_that_another_session_has_changed_is_not_published_unseen(
     """The thread is as it was; what refers elsewhere is not."""
     place.start(FIRST, SECOND)
     place.send(FIRST, edit("H1", references=[to(SECOND, "H1")]))
-    shown = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    shown = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
     options = compiling.CompileOptions(seen=digest_of(shown.artifact))
     place.send(SECOND, edit("H1", references=[to(FIRST, "H1", "refines")]))
     place.compile(SECOND)
-    with pytest.raises(Refused) as refused:
-        compiling.compile_thread(place.desk, FIRST, options)
+    with pytest.raises(RequestError) as refused:
+        compiling.compile_thread(place.workspace, FIRST, options)
     assert refused.value.diagnostic.id == "PREVIEW_OVERTAKEN"
     assert "another session has changed" in refused.value.diagnostic.message
-    shown = compiling.compile_thread(place.desk, FIRST, compiling.CompileOptions(dry_run=True))
+    shown = compiling.compile_thread(place.workspace, FIRST, compiling.CompileOptions(dry_run=True))
     options = compiling.CompileOptions(seen=digest_of(shown.artifact))
-    done = compiling.compile_thread(place.desk, FIRST, options)
+    done = compiling.compile_thread(place.workspace, FIRST, options)
     assert done.status is compiling.Status.PUBLISHED
     assert [each.id for entry in done.ledger for each in entry.diagnostics] == [CIRCULAR]

@@ -44,9 +44,9 @@ def shell(world: Programme, monkeypatch: pytest.MonkeyPatch) -> Shell:
 
 def test_a_session_that_waits_for_acks(world: Programme, shell: Shell) -> None:
     """Its phase has the words that it has everywhere."""
-    with brenner.open(str(world.folder)) as desk:
-        first_round(desk)
-        asked(desk)
+    with brenner.open(str(world.folder)) as workspace:
+        first_round(workspace)
+        asked(workspace)
     assert f"{THREAD}  v1, awaiting ACKs\n" in graph(shell, THREAD).out
 
 

@@ -11,7 +11,7 @@ from brenner.services.rosters import RosterWish
 from brenner.services.sessions import load_status
 from brenner.services.start_session import State, Status
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase, Turn
 from kickoffs import section
 from mail.processes import answered, release, start
@@ -43,14 +43,14 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def phase(desk: Desk) -> Phase | None:
+def phase(workspace: Workspace) -> Phase | None:
     """What the session waits for."""
-    return load_status(desk, THREAD).status.phase
+    return load_status(workspace, THREAD).status.phase
 
 
-def turns(desk: Desk) -> dict[str, Turn]:
+def turns(workspace: Workspace) -> dict[str, Turn]:
     """Whose turn it is."""
-    return {each.name: each.turn for each in load_status(desk, THREAD).status.participants}
+    return {each.name: each.turn for each in load_status(workspace, THREAD).status.participants}
 
 
 @pytest.mark.parametrize("housing", KEPT, ids=lambda each: each.home.name)
@@ -58,67 +58,67 @@ def test_three_rounds(housing: Housing, tmp_path: Path, monkeypatch: pytest.Monk
     """Kickoff, ACKs, deltas, version; what was open is asked for, what was answered is not."""
     with (
         housed(housing, tmp_path, monkeypatch),
-        desk_in(project_in(tmp_path), None, create=True) as desk,
+        workspace_in(project_in(tmp_path), None, create=True) as workspace,
     ):
-        know(desk)
-        first_round(desk)
-        letter = attack(desk, "RedSky", "H2 has no clock", ("BlueLake",))
-        assert phase(desk) is Phase.IN_CRITIQUE
-        second = asked(desk)
+        know(workspace)
+        first_round(workspace)
+        letter = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
+        assert phase(workspace) is Phase.IN_CRITIQUE
+        second = asked(workspace)
         assert (second.status, second.round) == (Status.SENT, 2)
-        assert phase(desk) is Phase.AWAITING_ACKS
+        assert phase(workspace) is Phase.AWAITING_ACKS
         state = section(second.kickoffs[0].message, "Current State")
         assert f"- **Open Critiques**: C1, message {letter.id} (RedSky: H2 has no clock)" in state
-        assert asked(desk).status is Status.NOTHING
-        acked(desk, second)
-        assert phase(desk) is Phase.AWAITING_DELTAS
-        desk._replace(actor="BlueLake").acknowledge(letter.id, "Completed", "It need not.")
-        delta(desk, "BlueLake", 1, hypothesis("Odour"), resolve("C1"))
-        assert turns(desk)["BlueLake"] is Turn.CONTRIBUTED
-        compiled = published(desk)
+        assert asked(workspace).status is Status.NOTHING
+        acked(workspace, second)
+        assert phase(workspace) is Phase.AWAITING_DELTAS
+        workspace._replace(actor="BlueLake").acknowledge(letter.id, "Completed", "It need not.")
+        delta(workspace, "BlueLake", 1, hypothesis("Odour"), resolve("C1"))
+        assert turns(workspace)["BlueLake"] is Turn.CONTRIBUTED
+        compiled = published(workspace)
         assert compiled.version == 2
         warned = {each.id for each in compiled.warnings}
         assert warned.isdisjoint({"QUESTION_DIFFERS", "AP-009"})
-        third = asked(desk)
+        third = asked(workspace)
         assert (third.status, third.round) == (Status.SENT, 3)
         state = section(third.kickoffs[0].message, "Current State")
         assert state.startswith("- **Base Artifact**: v2\n- **Open Critiques**: none\n")
-        assert phase(desk) is Phase.AWAITING_ACKS
-        assert verify(desk, THREAD).ok
+        assert phase(workspace) is Phase.AWAITING_ACKS
+        assert verify(workspace, THREAD).ok
 
 
 def test_strangers_on_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There only those are asked whom the server knows."""
     with (
         housed(HOUSINGS[-1], tmp_path, monkeypatch),
-        desk_in(project_in(tmp_path), None, create=True) as desk,
+        workspace_in(project_in(tmp_path), None, create=True) as workspace,
     ):
-        know(desk)
-        first_round(desk)
+        know(workspace)
+        first_round(workspace)
         wish = RosterWish(recipients=(*PEOPLE, ("AmberBeacon", "test_designer")))
-        done = asked(desk, wish=wish)
+        done = asked(workspace, wish=wish)
         assert done.status is Status.REFUSED
         assert [each.code for each in done.diagnostics] == [RECIPIENTS_NOT_REGISTERED]
-        assert asked(desk, wish=wish, register=True).registered == ("AmberBeacon",)
+        assert asked(workspace, wish=wish, register=True).registered == ("AmberBeacon",)
 
 
 @pytest.mark.parametrize("store", [sqlite_store, postgresql_store])
 def test_two_operators_at_once(tmp_path: Path, store: Callable[[Path], str]) -> None:
     """Each recipient gets one kickoff of the round, whoever sends it."""
     (tmp_path / "brenner.toml").write_text(f'store = "{store(tmp_path)}"\n', "utf-8")
-    with desk_in(project_in(tmp_path), None, create=True) as desk:
-        first_round(desk)
-        before = len(desk.mailbox.thread(THREAD).messages)
+    with workspace_in(project_in(tmp_path), None, create=True) as workspace:
+        first_round(workspace)
+        before = len(workspace.mailbox.thread(THREAD).messages)
         operators = [start(ask, tmp_path, name) for name in ("Operator", OPERATOR, "Ada", "Bob")]
         release(operators)
         sent = Counter(name for child in operators for name in answered(child))
         assert sent == Counter(NAMES)
-        messages = desk.mailbox.thread(THREAD).messages[before:]
+        messages = workspace.mailbox.thread(THREAD).messages[before:]
         assert Counter(name for each in messages for name in each.message.recipients) == sent
-        assert {state for _, state in again(desk)} == {State.SENT_BEFORE}
+        assert {state for _, state in again(workspace)} == {State.SENT_BEFORE}
 
 
-def again(desk: Desk) -> list[tuple[str, State]]:
+def again(workspace: Workspace) -> list[tuple[str, State]]:
     """What the same command says afterwards."""
-    done = asked(desk)
+    done = asked(workspace)
     return [(name, each.state) for each in done.kickoffs for name in each.message.recipients]

@@ -12,7 +12,7 @@ from brenner.cli.terminal import columns
 from brenner.config import OPERATOR
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.overview import Need
 from mail_shell import HOSTILE, Shell, store_of
 from program import brenner, files, powerless, run
@@ -35,7 +35,7 @@ class Filled:
         store_of(folder).parent.mkdir()
         self.mailbox = SqliteMailbox.create(store_of(folder), clock=lambda: self.at)
         mail.introduce(self.mailbox)
-        self.desk = Desk(self.mailbox, project_in(folder), OPERATOR)
+        self.workspace = Workspace(self.mailbox, project_in(folder), OPERATOR)
 
     def answered(self, thread_id: str, question: str = "") -> None:
         """A session in which both have acknowledged and contributed."""
@@ -48,7 +48,7 @@ class Filled:
         """One that is at its end."""
         self.answered(thread_id)
         for close in (False, True):
-            compile_thread(self.desk, thread_id, CompileOptions(close=close))
+            compile_thread(self.workspace, thread_id, CompileOptions(close=close))
 
 
 @pytest.fixture

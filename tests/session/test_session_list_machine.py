@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from brenner.config import OPERATOR, Project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.sessions import listing, load_status, one_overview, overviews
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview, overview_of
 from mail.homes import Clock
 from session import session_mail as mail
@@ -46,7 +46,7 @@ class ListMachine(RuleBasedStateMachine):
         self.clock = Clock()
         self.here = self._mailbox()
         self.elsewhere = self._mailbox()
-        self.desk = Desk(self.here, Project(Path("nowhere")), OPERATOR)
+        self.workspace = Workspace(self.here, Project(Path("nowhere")), OPERATOR)
 
     def _mailbox(self) -> Mailbox:
         mailbox = MemoryMailbox(clock=self._tick)
@@ -61,7 +61,7 @@ class ListMachine(RuleBasedStateMachine):
         """There is mail from the start, and a row of it."""
         mail.ask(self.here, thread_id)
         mail.ask(self.elsewhere, thread_id, "Why elsewhere?")
-        overviews(self.desk)
+        overviews(self.workspace)
 
     @rule(thread_id=threads, question=st.sampled_from(("", "Why?", "When?")))
     def ask(self, thread_id: str, question: str) -> None:
@@ -88,13 +88,13 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule(thread_id=threads, close=st.booleans())
     def publish(self, thread_id: str, close: bool) -> None:
-        with suppress(Refused):
-            compile_thread(self.desk, thread_id, CompileOptions(close=close))
+        with suppress(RequestError):
+            compile_thread(self.workspace, thread_id, CompileOptions(close=close))
 
     @rule(thread_id=threads, number=st.integers(1, 2))
     def void(self, thread_id: str, number: int) -> None:
-        with suppress(Refused):
-            void_version(self.desk, thread_id, number, "A slip")
+        with suppress(RequestError):
+            void_version(self.workspace, thread_id, number, "A slip")
 
     @rule(thread_id=threads, name=names)
     def write_elsewhere(self, thread_id: str, name: str) -> None:
@@ -121,7 +121,7 @@ class ListMachine(RuleBasedStateMachine):
     @rule()
     def look(self) -> None:
         """What was worked out is kept."""
-        overviews(self.desk)
+        overviews(self.workspace)
 
     @invariant()
     def each_row_is_what_the_thread_says(self) -> None:
@@ -129,11 +129,11 @@ class ListMachine(RuleBasedStateMachine):
         kept = self.here.kept_under(PREFIX)
         expected = self._from_the_threads()
         for _ in range(2):
-            found = listing(self.desk)
+            found = listing(self.workspace)
             assert found.sessions == expected
             known = {summary.thread_id for summary in self.here.threads()}
             assert set(found.others) == known & {NO_SESSION}
-        assert {name: one_overview(self.desk, name) for name in (*THREADS, NO_SESSION)} == {
+        assert {name: one_overview(self.workspace, name) for name in (*THREADS, NO_SESSION)} == {
             name: expected.get(name) for name in (*THREADS, NO_SESSION)
         }
         self.here.keep({**{PREFIX + name: "" for name in THREADS}, **kept})
@@ -145,8 +145,8 @@ class ListMachine(RuleBasedStateMachine):
             name = summary.thread_id
             speaks = any(each.type for each in self.here.thread(name).messages)
             if speaks and name != NO_SESSION:
-                followed = load_status(self.desk, name)
-                found[name] = overview_of(followed.status, followed.chain.state.artifact)
+                followed = load_status(self.workspace, name)
+                found[name] = overview_of(followed.status, followed.history.state.artifact)
         return found
 
 

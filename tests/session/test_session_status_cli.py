@@ -91,8 +91,8 @@ def test_document_is_that_of_every_front_end(shell: Shell) -> None:
     stage = Stage(shell.folder)
     stage.kickoff()
     told = shell("session", "status", THREAD, "--json").json
-    followed = load_status(stage.desk, THREAD).status
-    expected = status_json(followed, stage.at, stage.desk.project.ack_deadline)
+    followed = load_status(stage.workspace, THREAD).status
+    expected = status_json(followed, stage.at, stage.workspace.project.ack_deadline)
     added = {key: told.pop(key) for key in ("bead", "unresolved", "unverified")}
     assert added == {"bead": None, "unresolved": [], "unverified": []}
     overdue = [each.pop("overdue") for each in told["pending"]]

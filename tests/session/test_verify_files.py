@@ -30,14 +30,14 @@ def shell(tmp_path: Path, settings: Path, monkeypatch: pytest.MonkeyPatch) -> Sh
     folder = tmp_path / "project"
     folder.mkdir()
     git(folder, "init", "--quiet")
-    desk = a_desk(folder)
+    workspace = a_desk(folder)
     options = CompileOptions(persist=PersistOptions(commit=True))
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, options)
-    contribute(desk, BEA, edit("H1", mechanism="It binds"))
-    compile_thread(desk, THREAD, options)
-    desk.mailbox.close()
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, options)
+    contribute(workspace, BEA, edit("H1", mechanism="It binds"))
+    compile_thread(workspace, THREAD, options)
+    workspace.mailbox.close()
     return Shell(folder, monkeypatch)
 
 
@@ -152,10 +152,10 @@ def test_line_ends_do_not_matter(shell: Shell) -> None:
 
 def test_a_version_that_was_voided_after_it_was_committed(shell: Shell) -> None:
     """The commit is the message that was v2, and nobody has changed it."""
-    desk = a_desk(shell.folder)
-    void_version(desk, THREAD, 2, "Too early")
-    compile_thread(desk, THREAD, CompileOptions(persist=PersistOptions(commit=True)))
-    desk.mailbox.close()
+    workspace = a_desk(shell.folder)
+    void_version(workspace, THREAD, 2, "Too early")
+    compile_thread(workspace, THREAD, CompileOptions(persist=PersistOptions(commit=True)))
+    workspace.mailbox.close()
     assert {ok for *_, ok in files(shell)} == {True}
     assert shell("artifact", "verify", THREAD, "--files").code == 0
 
@@ -164,18 +164,18 @@ def test_a_rival_message_does_not_vouch_for_a_file(shell: Shell) -> None:
     """Any agent can post a COMPILED message with the hash of a file that somebody has changed."""
     change(shell, *FORGED)
     forged = plain((shell.folder / PATH).read_text("utf-8"))
-    desk = a_desk(shell.folder)
+    workspace = a_desk(shell.folder)
     (compiled,) = (
         each.message
-        for each in desk.mailbox.thread(THREAD).messages
+        for each in workspace.mailbox.thread(THREAD).messages
         if each.message.subject.startswith("COMPILED: v2")
     )
     body = compiled.body.replace(*FORGED)
     record = read_compiled(compiled).record or ""
     sha256 = read_record(record).artifact_sha256
     body = body.replace(sha256, text_hash(forged))
-    desk.mailbox.send(compiled._replace(sender=BEA, recipients=("Operator",), body=body))
-    desk.mailbox.close()
+    workspace.mailbox.send(compiled._replace(sender=BEA, recipients=("Operator",), body=body))
+    workspace.mailbox.close()
     done = shell("artifact", "verify", THREAD, "--files", "--json")
     assert (done.code, done.json["files"][0]["ok"]) == (1, False)
 

@@ -14,7 +14,7 @@ from brenner.services.archive import export_archive, import_archive
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.versions import history, verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.decisions import voided_by
 from session.desks import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
 
@@ -36,13 +36,13 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, clock: Clock) -> Iterator[Desk]:
+def workspace(tmp_path: Path, clock: Clock) -> Iterator[Workspace]:
     """A session with v1 and v2."""
     with SqliteMailbox.create(tmp_path / "mail.sqlite3", clock=clock) as mailbox:
         for name in ("Operator", ANN, BEA):
             mailbox.register(Profile(name))
         mailbox.operator = "Operator"
-        here = Desk(mailbox, project_in(tmp_path), "Operator")
+        here = Workspace(mailbox, project_in(tmp_path), "Operator")
         kickoff(here)
         for name in ("Gradient", "Lineage"):
             contribute(here, ANN, add(name))
@@ -50,10 +50,10 @@ def desk(tmp_path: Path, clock: Clock) -> Iterator[Desk]:
         yield here
 
 
-def numbers(desk: Desk) -> list[int]:
+def numbers(workspace: Workspace) -> list[int]:
     """The versions that are listed; they must be those that follow from the mail alone."""
-    listed = [each.number for each in history(desk, THREAD).versions]
-    verified = verify(desk, THREAD)
+    listed = [each.number for each in history(workspace, THREAD).versions]
+    verified = verify(workspace, THREAD)
     assert (verified.ok, [each.number for each in verified.versions]) == (True, listed)
     return listed
 
@@ -66,40 +66,42 @@ def numbers(desk: Desk) -> list[int]:
     ],
 )
 def test_a_version_after_a_void_stays(
-    desk: Desk, clock: Clock, before: timedelta, after: timedelta
+    workspace: Workspace, clock: Clock, before: timedelta, after: timedelta
 ) -> None:
     """Cached, replayed, and in another store."""
     clock.now += before
-    void_version(desk, THREAD, 2, "It was a mistake.")
+    void_version(workspace, THREAD, 2, "It was a mistake.")
     clock.now += after
-    compile_thread(desk, THREAD, CompileOptions())
-    contribute(desk, BEA, add("Clock"))
-    compile_thread(desk, THREAD, CompileOptions())
-    assert numbers(desk) == [1, 2, 3]
-    other = desk._replace(mailbox=SqliteMailbox.create(desk.project.folder / "other.sqlite3"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    contribute(workspace, BEA, add("Clock"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    assert numbers(workspace) == [1, 2, 3]
+    other = workspace._replace(
+        mailbox=SqliteMailbox.create(workspace.project.folder / "other.sqlite3")
+    )
     with other:
-        archive = b"".join(export_archive(desk.mailbox, "jsonl")).splitlines(keepends=True)
+        archive = b"".join(export_archive(workspace.mailbox, "jsonl")).splitlines(keepends=True)
         import_archive(other.mailbox, archive, "jsonl", "mail.jsonl")
         assert numbers(other) == [1, 2, 3]
 
 
-def test_a_void_names_every_message_of_its_number(desk: Desk) -> None:
+def test_a_void_names_every_message_of_its_number(workspace: Workspace) -> None:
     """One record each. A copy that comes in later is void with it, and a new version is not."""
-    second = history(desk, THREAD).versions[1].message
-    desk.mailbox.send(second.message)
-    void = void_version(desk, THREAD, 2, "").message
+    second = history(workspace, THREAD).versions[1].message
+    workspace.mailbox.send(second.message)
+    void = void_version(workspace, THREAD, 2, "").message
     assert [each.content_hash for each in voided_by(void.message)] == [second.content_hash] * 2
-    assert numbers(desk) == [1]
-    desk.mailbox.send(second.message)
-    assert numbers(desk) == [1]
-    again = compile_thread(desk, THREAD, CompileOptions()).message
+    assert numbers(workspace) == [1]
+    workspace.mailbox.send(second.message)
+    assert numbers(workspace) == [1]
+    again = compile_thread(workspace, THREAD, CompileOptions()).message
     assert again
-    assert numbers(desk) == [1, 2]
-    assert history(desk, THREAD).versions[1].message == again
+    assert numbers(workspace) == [1, 2]
+    assert history(workspace, THREAD).versions[1].message == again
 
 
 def test_a_version_that_is_compiled_again_at_once_is_another_message(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within one second its content would be the same, and the void would cover it."""
 
@@ -109,38 +111,38 @@ def test_a_version_that_is_compiled_again_at_once_is_another_message(
             return cls(2026, 1, 1, 12, tzinfo=tz)
 
     monkeypatch.setattr(publishing, "datetime", Frozen)
-    contribute(desk, BEA, add("Clock"))
+    contribute(workspace, BEA, add("Clock"))
     for expected in ([1, 2, 3], [1, 2, 3]):
-        compile_thread(desk, THREAD, CompileOptions())
-        assert numbers(desk) == expected
-        void_version(desk, THREAD, 3, "")
-        assert numbers(desk) == [1, 2]
+        compile_thread(workspace, THREAD, CompileOptions())
+        assert numbers(workspace) == expected
+        void_version(workspace, THREAD, 3, "")
+        assert numbers(workspace) == [1, 2]
 
 
-def test_a_copy_of_a_void_version_from_elsewhere_revives_nothing(desk: Desk) -> None:
+def test_a_copy_of_a_void_version_from_elsewhere_revives_nothing(workspace: Workspace) -> None:
     """Also under a lower id: of a number the lowest id counts."""
-    desk.mailbox.send(Message("COORD-other", "Operator", (ANN,), "INFO: x", "x"))
-    second = history(desk, THREAD).versions[1].message
-    void_version(desk, THREAD, 2, "")
-    published = compile_thread(desk, THREAD, CompileOptions()).message
+    workspace.mailbox.send(Message("COORD-other", "Operator", (ANN,), "INFO: x", "x"))
+    second = history(workspace, THREAD).versions[1].message
+    void_version(workspace, THREAD, 2, "")
+    published = compile_thread(workspace, THREAD, CompileOptions()).message
     copy = Record(second._replace(id=1_000_000, origin_id=77))
-    desk.mailbox.restore((), [copy])
-    assert numbers(desk) == [1, 2]
-    assert history(desk, THREAD).versions[1].message == published
+    workspace.mailbox.restore((), [copy])
+    assert numbers(workspace) == [1, 2]
+    assert history(workspace, THREAD).versions[1].message == published
 
 
-def test_a_renamed_operator_revives_nothing(desk: Desk) -> None:
+def test_a_renamed_operator_revives_nothing(workspace: Workspace) -> None:
     """What counts is settled when it is stored, also where no version is left to name her."""
     for left in ([1], []):
-        void_version(desk, THREAD, len(left) + 1, "It was a mistake.")
+        void_version(workspace, THREAD, len(left) + 1, "It was a mistake.")
         for name in ("Ada", ANN):
-            renamed = desk.project._replace(operator=name)
-            assert numbers(desk._replace(project=renamed)) == left
+            renamed = workspace.project._replace(operator=name)
+            assert numbers(workspace._replace(project=renamed)) == left
 
 
-def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(desk: Desk) -> None:
-    last = history(desk, THREAD).versions[1].message
+def test_an_agent_who_becomes_the_operator_has_voided_nothing_before(workspace: Workspace) -> None:
+    last = history(workspace, THREAD).versions[1].message
     body = f'```brenner-void\n{{"content_hash":"{last.content_hash}","version":2}}\n```\n'
-    write(desk, ANN, "INFO: v2 is void", body)
-    promoted = desk._replace(project=desk.project._replace(operator=ANN))
+    write(workspace, ANN, "INFO: v2 is void", body)
+    promoted = workspace._replace(project=workspace.project._replace(operator=ANN))
     assert numbers(promoted) == [1, 2]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from program import brenner
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 from session.homes import OPERATOR
@@ -20,12 +20,12 @@ __all__ = ["place"]
 QUESTION = "## Question\nWhich?\n\n## Urgency\nSoon\n"
 
 
-def kickoff(desk: Desk) -> int:
-    return write(desk, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+def kickoff(workspace: Workspace) -> int:
+    return write(workspace, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
 
 
 def test_mail_of_another_process_is_told(place: Place) -> None:
-    first = kickoff(place.desk)
+    first = kickoff(place.workspace)
     with watching(place.folder, THREAD) as watcher:
         begun = watcher.told[0]
         assert begun["session"]["phase"] == "awaiting_acks"
@@ -42,8 +42,8 @@ def test_mail_of_another_process_is_told(place: Place) -> None:
         assert event["message"]["from"] == ANN
         assert event["route"]["step"] == "wait"
         assert event["route"]["waiting_for"] == [OPERATOR]
-        acknowledge(place.desk, ANN, first)
-        acknowledge(place.desk, BEA, first)
+        acknowledge(place.workspace, ANN, first)
+        acknowledge(place.workspace, BEA, first)
         changed = watcher.event("phase")
         assert (changed["before"], changed["after"]) == ("awaiting_acks", "awaiting_deltas")
         assert watcher.stop() == 0
@@ -53,18 +53,18 @@ def test_mail_of_another_process_is_told(place: Place) -> None:
 
 def test_a_session_from_its_first_message_to_its_version(place: Place) -> None:
     """Without a thread everything is followed; what was there before is not told again."""
-    write(place.desk, ANN, (OPERATOR,), "INFO: Before", "# Info\n\nBefore.\n")
+    write(place.workspace, ANN, (OPERATOR,), "INFO: Before", "# Info\n\nBefore.\n")
     with watching(place.folder) as watcher:
-        first = kickoff(place.desk)
+        first = kickoff(place.workspace)
         sent = [
             first,
-            contribute(place.desk, ANN, add("Gradient"), edit("H9", claim="No")),
-            acknowledge(place.desk, BEA, first, "Completed"),
+            contribute(place.workspace, ANN, add("Gradient"), edit("H9", claim="No")),
+            acknowledge(place.workspace, BEA, first, "Completed"),
         ]
         watcher.messages(sent)
         phase = watcher.event("phase")
         assert phase["after"] == "ready_to_compile"
-        done = compile_thread(place.desk, THREAD, CompileOptions())
+        done = compile_thread(place.workspace, THREAD, CompileOptions())
         assert done.message
         watcher.messages([done.message.id])
         assert watcher.event("phase")["after"] == "in_critique"
@@ -82,27 +82,27 @@ def test_a_session_from_its_first_message_to_its_version(place: Place) -> None:
 
 
 def test_a_thread_that_others_write_beside(place: Place) -> None:
-    kickoff(place.desk)
+    kickoff(place.workspace)
     with watching(place.folder, THREAD) as watcher:
         elsewhere = Message("COORD-elsewhere", ANN, (OPERATOR,), "INFO: Elsewhere", "# Info\n")
-        place.desk.mailbox.send(elsewhere)
-        mine = write(place.desk, ANN, (OPERATOR,), "INFO: Here", "# Info\n")
+        place.workspace.mailbox.send(elsewhere)
+        mine = write(place.workspace, ANN, (OPERATOR,), "INFO: Here", "# Info\n")
         watcher.messages([mine])
         assert watcher.ids == [mine]
         assert watcher.stop() == 0
 
 
 def test_it_ends_with_the_phase(place: Place) -> None:
-    first = kickoff(place.desk)
-    contribute(place.desk, ANN, add("Gradient"))
+    first = kickoff(place.workspace)
+    contribute(place.workspace, ANN, add("Gradient"))
     with watching(place.folder, THREAD, "--until", "ready_to_compile") as watcher:
-        contribute(place.desk, BEA, add("Lineage"))
+        contribute(place.workspace, BEA, add("Lineage"))
         assert watcher.ended() == 0
         assert watcher.told[-1] | {"at": ""} == {"event": "stopped", "at": "", "reason": "until"}
     with watching(place.folder, THREAD, "--until", "ready_to_compile") as watcher:
         assert watcher.ended() == 0  # it is there already
     assert first
-    assert place.desk.mailbox.thread(THREAD).position == 3
+    assert place.workspace.mailbox.thread(THREAD).position == 3
 
 
 # Nothing is written
@@ -110,8 +110,8 @@ def test_it_ends_with_the_phase(place: Place) -> None:
 
 def everything(place: Place) -> dict[str, object]:
     """All that there is: the mail, what was kept, the files."""
-    mailbox = place.desk.mailbox
-    keeps = Ability.KEEPING not in mailbox.lacks
+    mailbox = place.workspace.mailbox
+    keeps = Capability.KEEPING not in mailbox.lacks
     beside = ("-wal", "-shm")  # SQLite makes and removes them for who only reads
     files = [path for path in place.folder.rglob("*") if path.is_file()]
     return {
@@ -128,15 +128,15 @@ def everything(place: Place) -> dict[str, object]:
 
 @pytest.mark.parametrize("arguments", [(), (THREAD,)], ids=["all", "one"])
 def test_without_the_flag_nothing_is_written(place: Place, arguments: tuple[str, ...]) -> None:
-    first = kickoff(place.desk)
-    contribute(place.desk, ANN, add("Gradient"))
-    acknowledge(place.desk, BEA, first, "Completed")
+    first = kickoff(place.workspace)
+    contribute(place.workspace, ANN, add("Gradient"))
+    acknowledge(place.workspace, BEA, first, "Completed")
     with watching(place.folder, *arguments) as watcher:
-        sent = contribute(place.desk, BEA, add("Lineage"))
+        sent = contribute(place.workspace, BEA, add("Lineage"))
         before = everything(place)
         watcher.messages([sent])
         assert watcher.told[-1]["phase"] == "ready_to_compile"
-        marker = write(place.desk, ANN, (OPERATOR,), "INFO: Still there", "# Info\n")
+        marker = write(place.workspace, ANN, (OPERATOR,), "INFO: Still there", "# Info\n")
         after = everything(place)
         watcher.messages([marker])
         assert watcher.stop() == 0
@@ -144,7 +144,7 @@ def test_without_the_flag_nothing_is_written(place: Place, arguments: tuple[str,
     assert ended == after
     assert before["kept"] == after["kept"] == {}
     assert not any(each["event"] == "compiled" for each in watcher.told)
-    types = [each.type for each in place.desk.mailbox.thread(THREAD).messages]
+    types = [each.type for each in place.workspace.mailbox.thread(THREAD).messages]
     assert "COMPILED" not in types
 
 
@@ -152,7 +152,7 @@ def test_without_the_flag_nothing_is_written(place: Place, arguments: tuple[str,
 
 
 def test_a_thread_that_nobody_has_written_to(tmp_path: Path) -> None:
-    with desk_in(project_in(tmp_path), None, create=True):
+    with workspace_in(project_in(tmp_path), None, create=True):
         done = brenner("session", "watch", "RS-20251230-nobody-here", "--json", cwd=tmp_path)
     assert done.code == 1
     assert done.json["event"] == "failed"

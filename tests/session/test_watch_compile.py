@@ -10,9 +10,9 @@ from brenner.artifact.state import Outcome
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.version_store import ledger_of, load_chain
+from brenner.services.version_store import ledger_of, load_history
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail.processes import ended, release, start
 from session import compile_work
 from session.at_once import record_of
@@ -27,32 +27,32 @@ AUTHORS = (ANN, BEA)
 _FINISHING = "The compile is finished first; Ctrl-C again breaks it off."
 
 
-def kickoff(desk: Desk) -> int:
-    return write(desk, OPERATOR, (ANN,), "KICKOFF: Cell fate", KICKOFF)
+def kickoff(workspace: Workspace) -> int:
+    return write(workspace, OPERATOR, (ANN,), "KICKOFF: Cell fate", KICKOFF)
 
 
 def test_what_is_ready_and_what_becomes_ready(place: Place) -> None:
-    kickoff(place.desk)
-    contribute(place.desk, ANN, add("Gradient"), edit("H9", claim="No"))
+    kickoff(place.workspace)
+    contribute(place.workspace, ANN, add("Gradient"), edit("H9", claim="No"))
     with watching(place.folder, "--auto-compile", "--notify") as watcher:
         first = watcher.event("compiled")
         assert (first["status"], first["version"]) == ("published", 1)
         assert first["ledger"]["refused"] == 1
         assert len(first["notified"]) == 1
         watcher.messages([first["message_id"], first["notified"][0]["message_id"]])
-        contribute(place.desk, BEA, add("Lineage"))
+        contribute(place.workspace, BEA, add("Lineage"))
         second = watcher.event("compiled")
         assert (second["status"], second["version"]) == ("published", 2)
         watcher.messages([second["message_id"]])
         assert watcher.stop() == 0
     assert len(watcher.ids) == len(set(watcher.ids))
-    assert verify(place.desk, THREAD).ok
+    assert verify(place.workspace, THREAD).ok
 
 
 def test_two_watchers_and_authors_at_once(place: Place) -> None:
     """Versions are gapless, and every contribution is in exactly one of them (R17)."""
     each = 3
-    place.desk.mailbox.register(Profile(RIVAL))
+    place.workspace.mailbox.register(Profile(RIVAL))
     with (
         watching(place.folder, "--auto-compile") as one,
         watching(place.folder, "--auto-compile", "--as", RIVAL) as two,
@@ -61,39 +61,39 @@ def test_two_watchers_and_authors_at_once(place: Place) -> None:
         release(writing)
         sent = [int(line) for child in writing for line in ended(child)]
         assert len(sent) == each * len(AUTHORS)
-        _wait_for_all(place.desk, sent, one)
+        _wait_for_all(place.workspace, sent, one)
         assert one.stop() == two.stop() == 0
         for watcher in (one, two):  # it may have been compiling when it was stopped
             assert watcher.said_wrong().strip() in ("", _FINISHING)
-    _check_versions(place.desk, sent)
+    _check_versions(place.workspace, sent)
     told = [
         (each["version"], each["message_id"])
         for each in (*one.told, *two.told)
         if each["event"] == "compiled" and each["status"] == "published"
     ]
-    chain = load_chain(place.desk.mailbox, THREAD, OPERATOR).chain
-    assert sorted(told) == [(each.number, each.message_id) for each in chain.versions]
+    history = load_history(place.workspace.mailbox, THREAD, OPERATOR).history
+    assert sorted(told) == [(each.number, each.message_id) for each in history.versions]
 
 
-def _wait_for_all(desk: Desk, sent: list[int], watcher: Watcher) -> None:
+def _wait_for_all(workspace: Workspace, sent: list[int], watcher: Watcher) -> None:
     """Until no contribution is unread; every version comes in at the watcher as a message."""
     while True:
-        chain = load_chain(desk.mailbox, THREAD, OPERATOR).chain
-        if chain.versions and not chain.unread and chain.position >= len(sent):
+        history = load_history(workspace.mailbox, THREAD, OPERATOR).history
+        if history.versions and not history.unread and history.position >= len(sent):
             return
         watcher.event("message")
 
 
-def _check_versions(desk: Desk, sent: list[int]) -> None:
-    found = verify(desk, THREAD)
+def _check_versions(workspace: Workspace, sent: list[int]) -> None:
+    found = verify(workspace, THREAD)
     assert found.ok
     numbers = [each.number for each in found.versions]
     assert numbers == list(range(1, len(numbers) + 1))
-    chain = load_chain(desk.mailbox, THREAD, OPERATOR).chain
-    records = [record_of(desk.mailbox.message(each.message_id)) for each in chain.versions]
+    history = load_history(workspace.mailbox, THREAD, OPERATOR).history
+    records = [record_of(workspace.mailbox.message(each.message_id)) for each in history.versions]
     read = Counter(entry.id for record in records for entry in record.messages)
     assert read == Counter(sent)  # each once, none left out
-    entries = [entry for number in numbers for entry in ledger_of(desk, THREAD, number)]
+    entries = [entry for number in numbers for entry in ledger_of(workspace, THREAD, number)]
     outcomes = Counter(entry.state for entry in entries)
     assert outcomes == {Outcome.APPLIED: len(sent), Outcome.REFUSED: len(sent)}
 
@@ -101,14 +101,14 @@ def _check_versions(desk: Desk, sent: list[int]) -> None:
 def test_somebody_else_compiles_first(place: Place) -> None:
     """A version that is there already is not made again."""
     with watching(place.folder, "--auto-compile") as watcher:
-        place.desk.mailbox.register(Profile(RIVAL))
-        rival = place.desk._replace(actor=RIVAL)
-        contribute(place.desk, ANN, add("Gradient"))
+        place.workspace.mailbox.register(Profile(RIVAL))
+        rival = place.workspace._replace(actor=RIVAL)
+        contribute(place.workspace, ANN, add("Gradient"))
         compile_thread(rival, THREAD, CompileOptions())
-        marker = write(place.desk, ANN, (OPERATOR,), "INFO: Done", "# Info\n")
+        marker = write(place.workspace, ANN, (OPERATOR,), "INFO: Done", "# Info\n")
         watcher.messages([marker])
         assert watcher.stop() == 0
-    assert len(load_chain(place.desk.mailbox, THREAD, OPERATOR).chain.versions) == 1
+    assert len(load_history(place.workspace.mailbox, THREAD, OPERATOR).history.versions) == 1
 
 
 # Refusals
@@ -117,8 +117,8 @@ def test_somebody_else_compiles_first(place: Place) -> None:
 @pytest.fixture
 def sqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     folder = tmp_path / "project"
-    with housed(HOUSINGS[1], folder, monkeypatch), seat(folder) as desk:
-        yield Place(folder, desk)
+    with housed(HOUSINGS[1], folder, monkeypatch), seat(folder) as workspace:
+        yield Place(folder, workspace)
 
 
 def test_a_failure_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
@@ -129,45 +129,45 @@ def test_a_failure_is_said_once_until_the_thread_changes(sqlite: Place) -> None:
     settings = sqlite.folder / "brenner.toml"
     persist = "\n[persist]\nevery = 1\ncommit = true\n"
     settings.write_text(settings.read_text("utf-8") + persist, "utf-8")
-    contribute(sqlite.desk, ANN, add("Gradient"))
+    contribute(sqlite.workspace, ANN, add("Gradient"))
     with watching(sqlite.folder, "--auto-compile") as watcher:
         failed = watcher.event("compiled")
         assert (failed["valid"], failed["status"]) == (False, "unavailable")
         assert [each["id"] for each in failed["violations"]] == ["NOT_A_REPOSITORY"]
-        sent = [write(sqlite.desk, ANN, (OPERATOR,), "INFO: Hm", "# Info\n")]
+        sent = [write(sqlite.workspace, ANN, (OPERATOR,), "INFO: Hm", "# Info\n")]
         watcher.messages(sent)
         assert watcher.event("compiled")["valid"] is False
         marker = Message("COORD-elsewhere", ANN, (OPERATOR,), "INFO: Elsewhere", "# Info\n")
-        watcher.messages([sqlite.desk.mailbox.send(marker).stored.id])
+        watcher.messages([sqlite.workspace.mailbox.send(marker).stored.id])
         assert watcher.stop() == 0
     names = [each["event"] for each in watcher.told]
     assert names.count("compiled") == 2
-    types = [each.type for each in sqlite.desk.mailbox.thread(THREAD).messages]
+    types = [each.type for each in sqlite.workspace.mailbox.thread(THREAD).messages]
     assert "COMPILED" not in types
 
 
 def test_what_was_closed_is_not_gone_on_with_unasked(sqlite: Place) -> None:
     """A kickoff after the end makes it ready; that it needs `--reopen` is said."""
-    contribute(sqlite.desk, ANN, add("Gradient"))
+    contribute(sqlite.workspace, ANN, add("Gradient"))
     for close in (False, True):
-        compile_thread(sqlite.desk, THREAD, CompileOptions(close=close))
-    kickoff(sqlite.desk)
+        compile_thread(sqlite.workspace, THREAD, CompileOptions(close=close))
+    kickoff(sqlite.workspace)
     with watching(sqlite.folder, THREAD, "--auto-compile") as watcher:
-        contribute(sqlite.desk, ANN, add("Contact"))
+        contribute(sqlite.workspace, ANN, add("Contact"))
         refused = watcher.event("compiled")
         assert [each["id"] for each in refused["violations"]] == ["SESSION_CLOSED"]
         assert watcher.stop() == 0
     assert [each["event"] for each in watcher.told].count("compiled") == 1
-    assert len(load_chain(sqlite.desk.mailbox, THREAD, OPERATOR).chain.versions) == 2
+    assert len(load_history(sqlite.workspace.mailbox, THREAD, OPERATOR).history.versions) == 2
 
 
 def test_a_session_that_waits_for_somebody_is_left_alone(sqlite: Place) -> None:
-    first = write(sqlite.desk, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+    first = write(sqlite.workspace, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
     with watching(sqlite.folder, THREAD, "--auto-compile") as watcher:
-        sent = contribute(sqlite.desk, ANN, add("Gradient"))
+        sent = contribute(sqlite.workspace, ANN, add("Gradient"))
         watcher.messages([sent])
         assert watcher.told[-1]["phase"] == "awaiting_acks"
-        acknowledge(sqlite.desk, BEA, first, "Completed")
+        acknowledge(sqlite.workspace, BEA, first, "Completed")
         assert watcher.event("compiled")["version"] == 1
         assert watcher.stop() == 0
     events = [each["event"] for each in watcher.told]

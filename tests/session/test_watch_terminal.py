@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from brenner.services.versions import verify
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from session.desks import ANN, BEA, KICKOFF, THREAD, add
 from session.watched import acknowledge, contribute, seat, write
 from session.watching import clean_environment
@@ -125,7 +125,7 @@ def terminal(folder: Path, *arguments: str, **options: Any) -> Iterator[Terminal
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with seat(tmp_path) as found:
         write(found, OPERATOR, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
         yield found
@@ -133,13 +133,13 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.mark.parametrize("arguments", [(), (THREAD,)], ids=["all", "one"])
 def test_control_c_leaves_the_terminal_as_it_was(
-    tmp_path: Path, desk: Desk, arguments: tuple[str, ...]
+    tmp_path: Path, workspace: Workspace, arguments: tuple[str, ...]
 ) -> None:
     with terminal(tmp_path, *arguments) as seen:
         seen.shows("Ctrl-C ends it.")
-        acknowledge(desk, ANN, 1)
+        acknowledge(workspace, ANN, 1)
         seen.shows("settles KICKOFF 1")
-        contribute(desk, ANN, add("Gradient"))
+        contribute(workspace, ANN, add("Gradient"))
         seen.shows("merged into the working artifact")
         seen.shows("awaiting ACKs")
         time.sleep(0.3)  # the last line is drawn after the message
@@ -153,12 +153,12 @@ def test_control_c_leaves_the_terminal_as_it_was(
     assert not any("^C" in row for row in seen.screen)
 
 
-def test_the_last_line_is_never_left_behind(tmp_path: Path, desk: Desk) -> None:
+def test_the_last_line_is_never_left_behind(tmp_path: Path, workspace: Workspace) -> None:
     """What stays is the messages, one after the other."""
     with terminal(tmp_path, THREAD) as seen:
         seen.shows("waits for ")
         for number in range(3):
-            write(desk, ANN, (OPERATOR,), f"INFO: Note {number}", "# Info\n")
+            write(workspace, ANN, (OPERATOR,), f"INFO: Note {number}", "# Info\n")
             seen.shows(f"Note {number}")
         seen.process.send_signal(signal.SIGTERM)
         assert seen.ended() == 0
@@ -167,9 +167,9 @@ def test_the_last_line_is_never_left_behind(tmp_path: Path, desk: Desk) -> None:
     assert ["Note 0" in notes[0], "Note 1" in notes[1], "Note 2" in notes[2]] == [True] * 3
 
 
-def test_the_line_is_redrawn_only_when_it_changes(tmp_path: Path, desk: Desk) -> None:
+def test_the_line_is_redrawn_only_when_it_changes(tmp_path: Path, workspace: Workspace) -> None:
     """Nothing moves while nothing happens, though looks go on every two seconds."""
-    assert desk
+    assert workspace
     with terminal(tmp_path, THREAD) as seen:
         seen.shows("waits for ")
         time.sleep(0.5)
@@ -180,8 +180,10 @@ def test_the_line_is_redrawn_only_when_it_changes(tmp_path: Path, desk: Desk) ->
         assert seen.ended() == 0
 
 
-def test_a_line_that_is_wider_than_the_terminal_is_cut(tmp_path: Path, desk: Desk) -> None:
-    assert desk
+def test_a_line_that_is_wider_than_the_terminal_is_cut(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    assert workspace
     with terminal(tmp_path, THREAD, width=30, NO_COLOR="1") as seen:
         seen.shows("wait…")
         time.sleep(0.3)
@@ -192,11 +194,11 @@ def test_a_line_that_is_wider_than_the_terminal_is_cut(tmp_path: Path, desk: Des
     assert lines == ["round 1  awaiting ACKs  wait…"]  # one column less than there are
 
 
-def test_a_dumb_terminal_has_no_line(tmp_path: Path, desk: Desk) -> None:
-    assert desk
+def test_a_dumb_terminal_has_no_line(tmp_path: Path, workspace: Workspace) -> None:
+    assert workspace
     with terminal(tmp_path, THREAD, TERM="dumb") as seen:
         seen.shows("Ctrl-C ends it.")
-        acknowledge(desk, ANN, 1)
+        acknowledge(workspace, ANN, 1)
         seen.shows("settles KICKOFF 1")
         seen.type(_CONTROL_C)
         assert seen.ended() == 0
@@ -207,11 +209,11 @@ def test_a_dumb_terminal_has_no_line(tmp_path: Path, desk: Desk) -> None:
 # Pipes
 
 
-def test_a_pipe_gets_the_messages_and_nothing_else(tmp_path: Path, desk: Desk) -> None:
+def test_a_pipe_gets_the_messages_and_nothing_else(tmp_path: Path, workspace: Workspace) -> None:
     with _piped(tmp_path, THREAD) as process:
         assert process.stdout
         assert process.stdout.readline() == f"{THREAD}  round 1, awaiting ACKs\n"
-        acknowledge(desk, ANN, 1)
+        acknowledge(workspace, ANN, 1)
         line = ""
         while "ACK: Message 1" not in line:
             line = process.stdout.readline()
@@ -223,9 +225,9 @@ def test_a_pipe_gets_the_messages_and_nothing_else(tmp_path: Path, desk: Desk) -
     assert "\r" not in out
 
 
-def test_a_reader_who_goes_ends_it(tmp_path: Path, desk: Desk) -> None:
+def test_a_reader_who_goes_ends_it(tmp_path: Path, workspace: Workspace) -> None:
     """As `| head -1` does; no mail has to come in for it."""
-    assert desk
+    assert workspace
     with _piped(tmp_path, THREAD) as process:
         assert process.stdout
         assert process.stderr
@@ -272,29 +274,29 @@ main()
 _WATCH_INTERRUPTED = (sys.executable, "-c", _INTERRUPTED, "session", "watch")
 
 
-def test_control_c_in_the_middle_of_a_compile(tmp_path: Path, desk: Desk) -> None:
+def test_control_c_in_the_middle_of_a_compile(tmp_path: Path, workspace: Workspace) -> None:
     """What was begun is finished, and who ends the watch is told of the version that is there."""
-    contribute(desk, ANN, add("Gradient"))
-    acknowledge(desk, BEA, 1, "Completed")
+    contribute(workspace, ANN, add("Gradient"))
+    acknowledge(workspace, BEA, 1, "Completed")
     arguments = (THREAD, "--auto-compile")
     with terminal(tmp_path, *arguments, command=_WATCH_INTERRUPTED) as seen:
         assert seen.ended() == 0
     assert "The compile is finished first; Ctrl-C again breaks it off." in seen.screen
     assert sum("Published v1" in row for row in seen.screen) == 1
     assert seen.screen[-2:] == ["Stopped.", "END"]
-    assert [each.number for each in verify(desk, THREAD).versions] == [1]
-    assert verify(desk, THREAD).ok
+    assert [each.number for each in verify(workspace, THREAD).versions] == [1]
+    assert verify(workspace, THREAD).ok
 
 
-def test_an_interrupted_compile_in_a_pipe(tmp_path: Path, desk: Desk) -> None:
+def test_an_interrupted_compile_in_a_pipe(tmp_path: Path, workspace: Workspace) -> None:
     """The stream of events has it as well, before its end."""
-    contribute(desk, ANN, add("Gradient"))
-    acknowledge(desk, BEA, 1, "Completed")
+    contribute(workspace, ANN, add("Gradient"))
+    acknowledge(workspace, BEA, 1, "Completed")
     with _piped(tmp_path, "--auto-compile", "--json", command=_WATCH_INTERRUPTED) as process:
         out, _ = process.communicate(timeout=_PATIENCE)
     told = [json.loads(line) for line in out.splitlines()]
     assert [each["event"] for each in told] == ["watching", "compiled", "stopped"]
     assert (told[1]["status"], told[1]["version"]) == ("published", 1)
     assert (told[2]["reason"], process.returncode) == ("interrupted", 0)
-    last = desk.mailbox.thread(THREAD).messages[-1]
+    last = workspace.mailbox.thread(THREAD).messages[-1]
     assert (last.type, last.id) == ("COMPILED", told[1]["message_id"])

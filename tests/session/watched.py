@@ -10,25 +10,25 @@ import pytest
 
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.services.workspace import Desk, desk_in
+from brenner.services.workspace import Workspace, workspace_in
 from session.desks import ANN, BEA, THREAD, project_in
 from session.homes import HOUSINGS, Housing, housed
 
 
 @contextmanager
-def seat(folder: Path) -> Iterator[Desk]:
+def seat(folder: Path) -> Iterator[Workspace]:
     """A desk in the project of that folder, with two agents."""
-    with desk_in(project_in(folder), None, create=True) as desk:
+    with workspace_in(project_in(folder), None, create=True) as workspace:
         for name in (ANN, BEA):
-            desk.mailbox.register(Profile(name))
-        yield desk
+            workspace.mailbox.register(Profile(name))
+        yield workspace
 
 
 class Place(NamedTuple):
     """A project in some home, and a desk in it for who writes while another watches."""
 
     folder: Path
-    desk: Desk
+    workspace: Workspace
 
 
 @pytest.fixture(params=HOUSINGS[1:], ids=lambda housing: housing.home.name)
@@ -38,24 +38,24 @@ def place(
     """In every home that another process can open."""
     housing: Housing = request.param
     folder = tmp_path / "project"
-    with housed(housing, folder, monkeypatch), seat(folder) as desk:
-        yield Place(folder, desk)
+    with housed(housing, folder, monkeypatch), seat(folder) as workspace:
+        yield Place(folder, workspace)
 
 
-def write(desk: Desk, sender: str, to: tuple[str, ...], subject: str, body: str) -> int:
+def write(workspace: Workspace, sender: str, to: tuple[str, ...], subject: str, body: str) -> int:
     """A message as any program might store it, unchecked; its id."""
-    return desk.mailbox.send(Message(THREAD, sender, to, subject, body)).stored.id
+    return workspace.mailbox.send(Message(THREAD, sender, to, subject, body)).stored.id
 
 
-def contribute(desk: Desk, sender: str, *blocks: dict[str, object]) -> int:
+def contribute(workspace: Workspace, sender: str, *blocks: dict[str, object]) -> int:
     """A DELTA with these blocks, to the operator."""
     fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
-    to = (desk.project.operator,)
-    return write(desk, sender, to, "DELTA[opus]: News", f"# Delta Contribution\n\n{fences}")
+    to = (workspace.project.operator,)
+    return write(workspace, sender, to, "DELTA[opus]: News", f"# Delta Contribution\n\n{fences}")
 
 
-def acknowledge(desk: Desk, sender: str, number: int, status: str = "Received") -> int:
+def acknowledge(workspace: Workspace, sender: str, number: int, status: str = "Received") -> int:
     """An ACK of a message, to the operator."""
     body = f"# Acknowledgement\n\n## Message ID\n{number}\n\n## Status\n{status}\n"
-    to = (desk.project.operator,)
-    return write(desk, sender, to, f"ACK: Message {number} of {sender}", body)
+    to = (workspace.project.operator,)
+    return write(workspace, sender, to, f"ACK: Message {number} of {sender}", body)

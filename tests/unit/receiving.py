@@ -6,8 +6,8 @@ from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
-from brenner.services.receive import Letter, receive
-from brenner.services.workspace import Desk
+from brenner.services.receive import IncomingMessage, receive
+from brenner.services.workspace import Workspace
 
 THREAD = "RS-20251230-cell-fate-choice"
 ANN, OPERATOR = "BlueLake", "Operator"
@@ -29,28 +29,28 @@ HOSTILE = (
 )
 
 
-def some_desk() -> Desk:
+def some_desk() -> Workspace:
     """A project in memory, with an agent whose model is known."""
     mailbox = MemoryMailbox()
     for name in (ANN, OPERATOR):
         mailbox.register(Profile(name, "codex-cli", "gpt-5"))
-    return Desk(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
+    return Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
 
 
-def letter(subject: str, body: str, thread_id: str = THREAD) -> Letter:
+def letter(subject: str, body: str, thread_id: str = THREAD) -> IncomingMessage:
     """A message to the operator."""
-    return Letter(Message(thread_id, ANN, (OPERATOR,), subject, body))
+    return IncomingMessage(Message(thread_id, ANN, (OPERATOR,), subject, body))
 
 
-def kick_off(desk: Desk) -> None:
+def kick_off(workspace: Workspace) -> None:
     """Begin a session."""
-    desk.mailbox.send(Message(THREAD, OPERATOR, (ANN,), "KICKOFF: Fate", _KICKOFF))
+    workspace.mailbox.send(Message(THREAD, OPERATOR, (ANN,), "KICKOFF: Fate", _KICKOFF))
 
 
 def receive_hostile(times: str) -> None:
     """Take all of them in, so many times."""
-    desk = some_desk()
-    kick_off(desk)
+    workspace = some_desk()
+    kick_off(workspace)
     for _ in range(int(times)):
         for subject in HOSTILE:
-            receive(desk, letter(subject, "no delta"))
+            receive(workspace, letter(subject, "no delta"))

@@ -188,7 +188,9 @@ def test_public_surface() -> None:
         *("Mode", "Role", "Roster", "RosterEntry", "RosterPreset", "validate_roster"),
         *("validate_roster_coverage", "VersionRecord", "read_record", "Compiled"),
         *("CompileOptions", "PersistOptions", "Started", "StartOptions", "LoadedVersion"),
-        *("Verification",),
+        *("Verification", "Workspace", "StoredMessage", "PostedMessage", "CompileResult"),
+        *("RequestError", "UnavailableError"),
     }
+    assert brenner.Desk is brenner.Workspace
     with pytest.raises(AttributeError):
         _ = brenner.no_such_name

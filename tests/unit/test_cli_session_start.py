@@ -9,7 +9,7 @@ import pytest
 from brenner.cli.session.start import report
 from brenner.diagnostics.codes.sessions import KICKOFF_INCOMPLETE
 from brenner.diagnostics.codes.stores import STORE_FULL
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.services.start_session import Addressed, Started, State, Status
 from brenner.session.kickoff import compose_kickoffs
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, ROSTER, SECTIONS, THREAD, headings
@@ -286,7 +286,7 @@ def test_in_a_terminal(shell: Shell, asked: list[str]) -> None:
 def incomplete() -> Started:
     """A kickoff that has reached one of two, as a full disk leaves it."""
     first, second, _ = compose_kickoffs(PLAN)
-    error = Unavailable(STORE_FULL.at(path="mail.sqlite3"))
+    error = UnavailableError(STORE_FULL.at(path="mail.sqlite3"))
     told = KICKOFF_INCOMPLETE.at(
         reached="BlueLake",
         missed="PurpleMountain",

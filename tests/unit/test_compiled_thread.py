@@ -13,7 +13,7 @@ from brenner.mail.model import Profile
 from brenner.markdown.blocks import blocks
 from brenner.protocol.compiled import check_sequence
 from brenner.protocol.delta.parse import is_delta_fence, read_blocks
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.protocol.validate import check_stored
 from brenner.services.blame import check_thread
 from brenner.session.decisions import compose_void
@@ -24,13 +24,13 @@ THREAD_ID = "RS-20251230-cell-fate-dichotomy"
 START = datetime(2025, 12, 30, 10, 0, tzinfo=UTC)
 
 
-def posted(number: int, subject: str, body: str = "") -> Posted:
+def posted(number: int, subject: str, body: str = "") -> PostedMessage:
     """A message of the thread, a minute after the one before."""
     message = Message(THREAD_ID, "Ann", ("Bob",), subject, body)
-    return Posted(number, START + timedelta(minutes=number), message)
+    return PostedMessage(number, START + timedelta(minutes=number), message)
 
 
-def compiled(*numbers: int) -> list[Posted]:
+def compiled(*numbers: int) -> list[PostedMessage]:
     """COMPILED messages that say these versions."""
     return [
         posted(place, f"COMPILED: v{number} x") for place, number in enumerate(numbers, start=1)

@@ -22,19 +22,19 @@ Soon
 
 def test_a_question_and_its_answer(tmp_path: Path) -> None:
     """Register, send, owe, acknowledge; the mail is there when the project is opened again."""
-    with brenner.open(str(tmp_path)) as desk:
-        assert desk.is_operator
-        desk.mailbox.register(brenner.Profile("BlueLake"))
-    with brenner.open(str(tmp_path), actor="BlueLake") as desk:
-        outcome = desk.send(QUESTION)
+    with brenner.open(str(tmp_path)) as workspace:
+        assert workspace.is_operator
+        workspace.mailbox.register(brenner.Profile("BlueLake"))
+    with brenner.open(str(tmp_path), actor="BlueLake") as workspace:
+        outcome = workspace.send(QUESTION)
         assert outcome.sent
         assert outcome.report.valid
-    with brenner.open(str(tmp_path)) as desk:
-        (owed,) = desk.pending()
+    with brenner.open(str(tmp_path)) as workspace:
+        (owed,) = workspace.pending()
         assert (owed.debt.debtor, owed.debt.first.id, owed.is_overdue) == ("Operator", 1, False)
-        assert desk.acknowledge(1, "Completed", "The one of T1.").stored.acknowledges == (1,)
-        assert desk.pending() == ()
-        found = desk.mailbox.search(query("rubric"))
+        assert workspace.acknowledge(1, "Completed", "The one of T1.").stored.acknowledges == (1,)
+        assert workspace.pending() == ()
+        found = workspace.mailbox.search(query("rubric"))
         assert [stored.id for stored in found.messages] == [2, 1]
 
 
@@ -47,9 +47,9 @@ def query(text: str) -> brenner.Query:
 
 def test_another_sender_is_refused(tmp_path: Path) -> None:
     """Who sits at the desk cannot send in another's name, and nothing is stored."""
-    with brenner.open(str(tmp_path)) as desk:
-        desk.mailbox.register(brenner.Profile("BlueLake"))
-        outcome = desk.send(QUESTION)
+    with brenner.open(str(tmp_path)) as workspace:
+        workspace.mailbox.register(brenner.Profile("BlueLake"))
+        outcome = workspace.send(QUESTION)
         assert outcome.sent is None
         assert [found.id for found in outcome.report.violations] == ["SENDER_MISMATCH"]
-        assert desk.mailbox.position() == 0
+        assert workspace.mailbox.position() == 0

@@ -32,7 +32,7 @@ from brenner.markdown.blocks import blocks
 from brenner.protocol.delta import parse as explain
 from brenner.protocol.delta.parse import read_blocks
 from brenner.protocol.delta.stray import find_strays
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.protocol.validate import check_message
 from brenner.session.compiler import propose
 from chains import chain_of, compiler, foreign
@@ -53,9 +53,9 @@ def text_of(body: str, subject: str = "DELTA[gpt]: x") -> str:
     return f"{headers}Subject: {subject}\n\n{body}"
 
 
-def posted(body: str, subject: str = "DELTA[gpt]: x") -> Posted:
+def posted(body: str, subject: str = "DELTA[gpt]: x") -> PostedMessage:
     """A stored message, however long."""
-    return Posted(7, _AT, Message(THREAD, "BlueLake", ("Operator",), subject, body))
+    return PostedMessage(7, _AT, Message(THREAD, "BlueLake", ("Operator",), subject, body))
 
 
 def ids(found: tuple[Diagnostic, ...]) -> list[str]:
@@ -320,7 +320,7 @@ def test_four_times_the_bytes_take_four_times_the_calls(body: HostileBody) -> No
         assert calls_of(work, long) < 5 * calls_of(work, short) + 5_000
 
 
-def repeated_edits(count: int) -> list[Posted]:
+def repeated_edits(count: int) -> list[PostedMessage]:
     """One edit; then very many that say the same besides another thing, and as many repeats."""
     said = '{"operation":"EDIT","section":"hypothesis_slate","target_id":"H1","rationale":"r",'
     added = '{"operation":"ADD","section":"hypothesis_slate","rationale":"r","payload":{"name":"N",'

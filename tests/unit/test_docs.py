@@ -13,7 +13,7 @@ from brenner.cli.main import run
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.mail.agent_mail import http
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.postgres import connection
 from brenner.mail.postgres import mailbox as database
 from brenner.mail.postgres.mailbox import PostgresMailbox
@@ -119,7 +119,7 @@ def test_the_page_on_homes_has_what_each_of_them_lacks() -> None:
     rows = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     homes = (SqliteMailbox, PostgresMailbox, AgentMailMailbox)
     said = {name: [cell == "yes" for cell in cells] for name, *cells in rows}
-    assert said == {str(each): [each not in home.lacks for home in homes] for each in Ability}
+    assert said == {str(each): [each not in home.lacks for home in homes] for each in Capability}
     assert all(cell == "yes" or cell.startswith("no: ") for row in rows for cell in row[1:])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.config import Project, store_address
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.store_url import AgentMailAddress
 from mail.odd_server import Asked, OddServer, Reply, result, tools, whole
 from program import brenner
@@ -57,7 +57,7 @@ def test_all_is_well(project: Project) -> None:
     assert f"the project `{address(project).project}` (--store)" in found["store"]["detail"]
     for ability, reason in AgentMailMailbox.lacks.items():
         assert f"{ability} ({reason})" in found["lacks"]["detail"]
-    assert Ability.READ_MARKS in AgentMailMailbox.lacks
+    assert Capability.READ_MARKS in AgentMailMailbox.lacks
     assert found["mail"]["detail"] == "0 messages, 1 agent"
     assert found["operator"]["detail"] == "`GreenCastle` is registered"
 

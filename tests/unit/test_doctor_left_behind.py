@@ -17,9 +17,9 @@ OTHER = "sqlite:///other.sqlite3"
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with two messages, in the store inside it."""
-    with a_desk(tmp_path) as desk:
-        kickoff(desk)
-        write(desk, "BlueLake", "INFO: Here", "I am here.\n")
+    with a_desk(tmp_path) as workspace:
+        kickoff(workspace)
+        write(workspace, "BlueLake", "INFO: Here", "I am here.\n")
     return tmp_path
 
 

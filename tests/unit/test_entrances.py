@@ -100,15 +100,15 @@ def test_settings_that_are_followed(tmp_path: Path) -> None:
 
 def test_mail_of_agents() -> None:
     """Whatever its subject; what a program of ours sends may be a version, and longer."""
-    desk = some_desk()
+    workspace = some_desk()
     for subject in ("Hello", "INFO: x", "DELTA[gpt]: x"):
         long = letter(subject, "x" * (_MOST + 1))
-        receipt = receive(desk, long)
+        receipt = receive(workspace, long)
         assert receipt.sent is None
         assert [each.id for each in receipt.violations] == [CODE]
-        assert receive(desk, long._replace(is_checked=True)).sent is not None
-    assert receive(desk, letter("Hello", "x" * _MOST)).sent is not None
-    wide = desk._replace(project=desk.project._replace(max_message_kib=1024))
+        assert receive(workspace, long._replace(is_checked=True)).sent is not None
+    assert receive(workspace, letter("Hello", "x" * _MOST)).sent is not None
+    wide = workspace._replace(project=workspace.project._replace(max_message_kib=1024))
     assert receive(wide, letter("Hello", "x" * (_MOST + 1))).sent is not None
 
 
@@ -117,7 +117,7 @@ def test_tools() -> None:
     here = in_session()
     before = len(here.mailbox.thread(SESSION).messages)
     body = "x" * (_MOST + 1)
-    about = {"project_key": str(here.desk.project.folder), "sender_name": ANN, "body_md": body}
+    about = {"project_key": str(here.workspace.project.folder), "sender_name": ANN, "body_md": body}
     sent = here.ask("send_message", **about, to=["Operator"], subject="INFO: x", thread_id=SESSION)
     replied = here.ask("reply_message", **about, message_id=1)
     for answer in (sent, replied, post(here, ANN, ADD, summary=body)):
@@ -134,7 +134,7 @@ def test_a_program_of_ours() -> None:
     here = in_session()
     caller = Caller(here.bindings, here.fetched, is_checked=True)
     arguments = {
-        "project_key": str(here.desk.project.folder),
+        "project_key": str(here.workspace.project.folder),
         "sender_name": ANN,
         "to": ["Operator"],
         "subject": "INFO: x",
@@ -149,14 +149,14 @@ def test_a_program_of_ours() -> None:
 
 def test_the_lab() -> None:
     """A letter that is too long is shown again with the reason, and not sent."""
-    desk = in_session().desk
-    operator = Operator(desk, SESSION)
-    before = len(desk.mailbox.thread(SESSION).messages)
+    workspace = in_session().workspace
+    operator = Operator(workspace, SESSION)
+    before = len(workspace.mailbox.thread(SESSION).messages)
     fields = {"to": ANN, "subject": "INFO: x", "body": "x" * (_MOST + 1)}
     answer = operator.send(reply.ACTION, fields)
     assert isinstance(answer, Page)
     assert [each["id"] for each in answer.document["violations"]] == [CODE]  # type: ignore[attr-defined]
-    assert len(desk.mailbox.thread(SESSION).messages) == before
+    assert len(workspace.mailbox.thread(SESSION).messages) == before
 
 
 # What is there already

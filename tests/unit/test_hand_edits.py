@@ -9,7 +9,7 @@ from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from brenner.artifact.state import State, empty_state
 from brenner.protocol.delta.schema import Delta, Operation
-from brenner.protocol.messages import Posted, parse_message_file
+from brenner.protocol.messages import PostedMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import moment
 from scenes import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
@@ -55,10 +55,10 @@ def only(edits: HandEdits) -> Delta:
     return delta
 
 
-def sent(edits: HandEdits, number: int = 20) -> Posted:
+def sent(edits: HandEdits, number: int = 20) -> PostedMessage:
     """The message of the edits, as a store has it."""
     text = human_delta(edits, THREAD_ID, 1, "Operator", ("BlueLake", "RedSky"))
-    return Posted(number, moment(number), parse_message_file(text).message)
+    return PostedMessage(number, moment(number), parse_message_file(text).message)
 
 
 _RT = "research_thread"

@@ -44,9 +44,9 @@ class Loaded(NamedTuple):
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a session that has something to compile, and a message file."""
     folder = tmp_path_factory.mktemp("budget")
-    with a_desk(folder) as desk:
-        kickoff(desk)
-        contribute(desk, ANN, add("Gradient"))
+    with a_desk(folder) as workspace:
+        kickoff(workspace)
+        contribute(workspace, ANN, add("Gradient"))
     (folder / "message.md").write_text(
         f"Thread: {THREAD}\nFrom: {ANN}\nTo: Operator\nSubject: INFO: Hello\n\n# Hello\n\nHello.\n",
         "utf-8",

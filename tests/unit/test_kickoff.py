@@ -4,7 +4,7 @@ import pytest
 
 from brenner.cli import artifact, mail
 from brenner.cli.main import COMMANDS
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.protocol.delta.parse import read_deltas
 from brenner.protocol.delta.schema import MOST_SCORE, SCORE_PARTS, Operation
 from brenner.protocol.messages import Message, render_message_file
@@ -112,7 +112,7 @@ def test_prompts_say_how_the_role_thinks(role: str, words: tuple[str, ...]) -> N
 def test_rule_3_and_rule_4() -> None:
     """A recipient without an entry stops all; an entry without a recipient is told and not sent."""
     short = PLAN._replace(roster=ROSTER._replace(entries=ROSTER.entries[:2]))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         compose_kickoffs(short)
     message = refused.value.diagnostic.message
     assert message == "Missing roster entry for recipient: GreenValley"
@@ -120,7 +120,7 @@ def test_rule_3_and_rule_4() -> None:
     assert only.recipients == ("BlueLake",)
     assert "| GreenValley | adversarial_critic |" in only.body
     wrong = Roster((RosterEntry("BlueLake", "researcher"),))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         compose_kickoffs(PLAN._replace(roster=wrong, recipients=("BlueLake",)))
     assert refused.value.diagnostic.message == "Invalid role for BlueLake: researcher"
 

@@ -11,7 +11,7 @@ import pytest
 
 from archived import record
 from brenner.cli.io import write_whole
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.archive import jsonl
 from mail_shell import HOSTILE, QUESTION, THREAD, Shell
 
@@ -151,11 +151,11 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     file = tmp_path / "mail.jsonl"
-    with pytest.raises(Unavailable, match="no space left"):
+    with pytest.raises(UnavailableError, match="no space left"):
         write_whole(str(file), broken(), replace=False)
     assert list(tmp_path.iterdir()) == []
     file.write_bytes(b"old")
-    with pytest.raises(Unavailable):
+    with pytest.raises(UnavailableError):
         write_whole(str(file), broken(), replace=True)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 

@@ -11,7 +11,7 @@ from brenner.cli.mail.search import excerpt
 from brenner.cli.table import cut
 from brenner.cli.terminal import (
     STYLE_OF_TYPE,
-    Piece,
+    Span,
     agent_piece,
     columns,
     joined,
@@ -21,17 +21,17 @@ from brenner.cli.terminal import (
 from brenner.mail.search import words_of
 from brenner.protocol.grammar import MESSAGE_TYPES
 from brenner.protocol.messages import ago, span
-from brenner.text import visible
+from brenner.text import escape_control
 from strategies import any_text
 
 NOW = datetime(2026, 1, 2, 12, 0, 0, 5, tzinfo=UTC)
-shown_text = any_text.map(lambda text: visible(text, len(text) + 1))
+shown_text = any_text.map(lambda text: escape_control(text, len(text) + 1))
 
 
 @given(st.lists(shown_text, max_size=4), st.integers(1, 40))
 def test_a_cell_is_cut_by_its_width(texts: list[str], width: int) -> None:
     """Never wider than there is room; whole where it fits; else a beginning and a sign."""
-    cell = [Piece(text) for text in texts]
+    cell = [Span(text) for text in texts]
     whole = "".join(texts)
     shown = "".join(piece.text for piece in cut(cell, width))
     assert columns(shown) <= width
@@ -101,7 +101,7 @@ def test_span_is_never_negative() -> None:
 def test_every_type_has_a_role() -> None:
     """All ten, and nothing else; a subject without a valid prefix is plain."""
     assert set(STYLE_OF_TYPE) == set(MESSAGE_TYPES)
-    assert subject_pieces("Re: hello") == (Piece("Re: hello"),)
+    assert subject_pieces("Re: hello") == (Span("Re: hello"),)
     assert "".join(piece.text for piece in subject_pieces("ACK:x")) == "ACK:x"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brenner.config import PersistSettings, Project, find_project, look_at_project, store_address
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.store_url import AgentMailAddress, AgentMailSettings, PostgresAddress
 from stores import store_path
 from strategies import any_text
@@ -35,7 +35,7 @@ def settings(folder: Path, text: str) -> None:
 def refusal(folder: Path, text: str) -> tuple[str, str, int | None]:
     """What `find_project` refuses settings with: the code, the message, the line."""
     settings(folder, text)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         find_project(str(folder), NOBODY)
     found = caught.value.diagnostic
     return found.id, found.message, found.line
@@ -89,7 +89,7 @@ def test_explicit_folder(here: Path) -> None:
 def test_explicit_folder_must_be_one(here: Path, name: str) -> None:
     """Neither a folder that is not there, nor a file."""
     (here / "file").write_text("", "utf-8")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         find_project(name, NOBODY)
     assert caught.value.diagnostic.id == "NO_SUCH_PROJECT"
     assert ("not a folder" in caught.value.diagnostic.message) is (name == "file")
@@ -99,7 +99,7 @@ def test_current_folder_is_gone(here: Path) -> None:
     """Somebody removed it: said so, not a traceback."""
     here.rmdir()
     for explicit, store in ((None, None), (".", None), (str(here.parent), "sqlite:///x")):
-        with pytest.raises(Refused) as caught:
+        with pytest.raises(RequestError) as caught:
             find_project(explicit, NOBODY, store)
         assert caught.value.diagnostic.id == "NO_SUCH_PROJECT"
     project = find_project(str(here.parent), NOBODY, "sqlite:////x")
@@ -196,7 +196,7 @@ def test_settings_that_are_no_text(here: Path) -> None:
     """Not UTF-8, a folder, a link to nowhere, a megabyte: all said, none raised."""
     file = here / "brenner.toml"
     file.write_bytes(b"# fine\noperator = '\xff'\n")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         find_project(None, NOBODY)
     assert (caught.value.diagnostic.id, caught.value.diagnostic.line) == ("INVALID_SETTINGS", 2)
     file.write_bytes(b"#" * 2_000_000)
@@ -330,7 +330,7 @@ def test_home(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_unknown_store(here: Path, url: str) -> None:
     """Refused: mail must not go where nobody looks for it."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         store_address(find_project(None, NOBODY, url))
     found = caught.value.diagnostic
     assert found.id == "UNKNOWN_STORE"
@@ -342,7 +342,7 @@ def test_path_that_is_not_utf8(here: Path) -> None:
     """SQLite cannot open it; that is said before anything is made."""
     folder = here / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         store_path(find_project(str(folder), NOBODY))
     assert "\\udce9" in caught.value.diagnostic.message
     assert store_path(find_project(str(folder), NOBODY, "sqlite:///x")) == here / "x"
@@ -398,7 +398,7 @@ def test_the_surroundings_never_select_a_server(here: Path) -> None:
 def test_surroundings_that_are_no_address(here: Path, base: str, path: str) -> None:
     """Refused, with the variables to set; what is secret is not shown."""
     told = {"AGENT_MAIL_BASE_URL": base, "AGENT_MAIL_PATH": path}
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         store_address(find_project(None, told, "agent-mail"))
     found = caught.value.diagnostic
     assert found.id == "UNKNOWN_STORE"
@@ -410,7 +410,7 @@ def test_key_that_is_not_utf8(here: Path) -> None:
     """No server can be told of that folder; one can name it."""
     folder = here / os.fsdecode(b"caf\xe9")
     folder.mkdir()
-    with pytest.raises(Unavailable) as caught:
+    with pytest.raises(UnavailableError) as caught:
         store_address(find_project(str(folder), NOBODY, "agent-mail"))
     assert "`?project=KEY`" in caught.value.diagnostic.message
     named = find_project(str(folder), NOBODY, "agent-mail?project=cafe")
@@ -430,7 +430,7 @@ def test_key_that_is_not_utf8(here: Path) -> None:
 )
 def test_passwords_are_not_shown(url: str) -> None:
     """What is refused is told without them: it goes to logs and to other people."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestError) as caught:
         store_address(Project(Path("/x"), url))
     assert "secret" not in caught.value.diagnostic.message
     assert "cr/et" not in caught.value.diagnostic.message

@@ -8,8 +8,8 @@ from brenner.config import Project
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Profile, Trust
 from brenner.protocol.messages import Message
-from brenner.services.receive import Letter, Receipt, is_session, receive
-from brenner.services.workspace import Desk
+from brenner.services.receive import IncomingMessage, Receipt, is_session, receive
+from brenner.services.workspace import Workspace
 
 THREAD = "RS-20251230-cell-fate-choice"
 ANN, BEA, OPERATOR = "BlueLake", "RedSky", "Operator"
@@ -29,18 +29,18 @@ KICKOFF = "# Fate\n\n## Research Question\nWhat decides?\n\n## Context\nCells.\n
 
 
 @pytest.fixture
-def desk() -> Desk:
+def workspace() -> Workspace:
     """A project in memory; BlueLake's model is known, RedSky's is not."""
     mailbox = MemoryMailbox()
     mailbox.register(Profile(OPERATOR))
     mailbox.register(Profile(ANN, "codex-cli", "gpt-5"))
     mailbox.register(Profile(BEA))
-    return Desk(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
+    return Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
 
 
-def letter(subject: str, body: str, thread_id: str = THREAD, sender: str = ANN) -> Letter:
+def letter(subject: str, body: str, thread_id: str = THREAD, sender: str = ANN) -> IncomingMessage:
     """A message to the operator."""
-    return Letter(Message(thread_id, sender, (OPERATOR,), subject, body))
+    return IncomingMessage(Message(thread_id, sender, (OPERATOR,), subject, body))
 
 
 def ids(receipt: Receipt) -> list[str]:
@@ -48,16 +48,16 @@ def ids(receipt: Receipt) -> list[str]:
     return [found.id for found in receipt.violations]
 
 
-def kick_off(desk: Desk, thread_id: str = THREAD) -> int:
+def kick_off(workspace: Workspace, thread_id: str = THREAD) -> int:
     """Begin a session; the kickoff's id."""
     message = Message(thread_id, OPERATOR, (ANN, BEA), "KICKOFF: Fate", KICKOFF)
-    return desk.mailbox.send(message).stored.id
+    return workspace.mailbox.send(message).stored.id
 
 
-def sent_again(desk: Desk, receipt: Receipt) -> Receipt:
+def sent_again(workspace: Workspace, receipt: Receipt) -> Receipt:
     """What comes of sending the corrected message."""
     assert receipt.corrected is not None
-    return receive(desk, Letter(receipt.corrected))
+    return receive(workspace, IncomingMessage(receipt.corrected))
 
 
 # What agents get wrong in a DELTA (delta document, Common Failure Modes): the codes, and whether
@@ -89,130 +89,134 @@ FAILURE_MODES = {
 
 @pytest.mark.parametrize(("body", "codes", "certain"), FAILURE_MODES.values(), ids=FAILURE_MODES)
 def test_failure_modes_are_refused_with_the_fix(
-    desk: Desk, body: str, codes: set[str], certain: bool
+    workspace: Workspace, body: str, codes: set[str], certain: bool
 ) -> None:
     """Nothing is stored; each violation has a fix, and the corrected message is accepted."""
-    kick_off(desk)
-    receipt = receive(desk, letter("DELTA[gpt]: Memory", body))
+    kick_off(workspace)
+    receipt = receive(workspace, letter("DELTA[gpt]: Memory", body))
     assert receipt.sent is None
-    assert desk.mailbox.position() == 1
+    assert workspace.mailbox.position() == 1
     assert codes <= set(ids(receipt))
     assert all(found.fix for found in receipt.violations)
     assert (receipt.corrected is not None) is certain
     if certain:
-        again = sent_again(desk, receipt)
+        again = sent_again(workspace, receipt)
         assert again.sent is not None
         assert again.sent.stored.message == receipt.corrected
         assert ids(again) == []
 
 
-def test_lines_count_in_the_body(desk: Desk) -> None:
+def test_lines_count_in_the_body(workspace: Workspace) -> None:
     """Headers have no lines; the third line of the body is the third."""
     body = "# Delta Contribution\n\n" + GOOD.replace('"why"}', '"why",}')
-    (found,) = receive(desk, letter("DELTA[gpt]: x", body)).violations
+    (found,) = receive(workspace, letter("DELTA[gpt]: x", body)).violations
     assert found.line is not None
     assert body.splitlines()[found.line - 1].endswith('"why",}')
-    (subject,) = receive(desk, letter("delta[gpt]: x", GOOD)).violations
+    (subject,) = receive(workspace, letter("delta[gpt]: x", GOOD)).violations
     assert (subject.id, subject.line) == ("INVALID_SUBJECT_PREFIX", None)
 
 
-def test_a_subject_that_nearly_has_a_prefix(desk: Desk) -> None:
+def test_a_subject_that_nearly_has_a_prefix(workspace: Workspace) -> None:
     """It is refused with the subject as it should be, and the body as it was."""
-    receipt = receive(desk, letter("delta [GPT] : Memory", GOOD))
+    receipt = receive(workspace, letter("delta [GPT] : Memory", GOOD))
     assert receipt.sent is None
     assert receipt.corrected is not None
     assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    assert sent_again(desk, receipt).sent is not None
+    assert sent_again(workspace, receipt).sent is not None
 
 
-def test_subject_and_body_are_corrected_together(desk: Desk) -> None:
+def test_subject_and_body_are_corrected_together(workspace: Workspace) -> None:
     """Two certain corrections make one certain message."""
-    receipt = receive(desk, letter("delta[gpt]: Memory", GOOD.replace('"why"}', '"why",}')))
+    receipt = receive(workspace, letter("delta[gpt]: Memory", GOOD.replace('"why"}', '"why",}')))
     assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    uncertain = receive(desk, letter("delta[gpt]: Memory", GOOD.replace('"claim"', '"kleim"')))
+    uncertain = receive(workspace, letter("delta[gpt]: Memory", GOOD.replace('"claim"', '"kleim"')))
     assert (uncertain.sent, uncertain.corrected) == (None, None)
 
 
 @pytest.mark.parametrize("subject", ["DELTA: Memory", "DELTA[gpt-5]: Memory", "Delta[] : Memory"])
-def test_the_shorthand_that_the_model_tells(desk: Desk, subject: str) -> None:
+def test_the_shorthand_that_the_model_tells(workspace: Workspace, subject: str) -> None:
     """A subject without its shorthand gets the one of the sender's model, if that is known."""
-    receipt = receive(desk, letter(subject, GOOD))
+    receipt = receive(workspace, letter(subject, GOOD))
     assert receipt.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    unknown = receive(desk, letter(subject, GOOD, sender=BEA))
+    unknown = receive(workspace, letter(subject, GOOD, sender=BEA))
     assert (ids(unknown), unknown.corrected) == (["INVALID_SUBJECT_PREFIX"], None)
-    assert receive(desk, letter("DELTA[opus-4]: Memory", GOOD)).corrected is None
+    assert receive(workspace, letter("DELTA[opus-4]: Memory", GOOD)).corrected is None
     left = GOOD.replace("Memory", "[[fill in: its name]]")
-    assert receive(desk, letter(subject, left)).corrected is None
+    assert receive(workspace, letter(subject, left)).corrected is None
 
 
-def test_protocol_mail_without_a_thread_is_refused(desk: Desk) -> None:
+def test_protocol_mail_without_a_thread_is_refused(workspace: Workspace) -> None:
     """It belongs to a thread; under a number it would be found by nobody."""
-    receipt = receive(desk, letter("DELTA[gpt]: x", GOOD, thread_id=""))
+    receipt = receive(workspace, letter("DELTA[gpt]: x", GOOD, thread_id=""))
     assert (receipt.sent, ids(receipt)) == (None, ["NO_THREAD_NAMED"])
 
 
-def test_strangers_and_templates_are_refused(desk: Desk) -> None:
+def test_strangers_and_templates_are_refused(workspace: Workspace) -> None:
     """As `mail send` does, with the nearest name; there is no correction then."""
     message = Message(THREAD, ANN, ("RedSkye",), "delta[gpt]: x", GOOD)
-    receipt = receive(desk, Letter(message))
+    receipt = receive(workspace, IncomingMessage(message))
     assert (receipt.sent, receipt.corrected) == (None, None)
     assert set(ids(receipt)) == {"UNKNOWN_RECIPIENT", "INVALID_SUBJECT_PREFIX"}
-    plain = receive(desk, Letter(message._replace(subject="Hello", sender="BleuLake")))
+    plain = receive(
+        workspace, IncomingMessage(message._replace(subject="Hello", sender="BleuLake"))
+    )
     assert ids(plain) == ["UNKNOWN_SENDER", "UNKNOWN_RECIPIENT"]
     assert [found.suggestion for found in plain.violations] == [ANN, BEA]
-    nobody = receive(desk, Letter(message._replace(subject="Hello", recipients=())))
+    nobody = receive(workspace, IncomingMessage(message._replace(subject="Hello", recipients=())))
     assert ids(nobody) == ["SENT_TO_NOBODY"]
-    left = receive(desk, letter("QUESTION: x", QUESTION.replace("Which", "[[fill in: what]]")))
+    left = receive(workspace, letter("QUESTION: x", QUESTION.replace("Which", "[[fill in: what]]")))
     assert ids(left) == ["TEMPLATE_NOT_FILLED_IN"]
-    assert desk.mailbox.position() == 0
+    assert workspace.mailbox.position() == 0
 
 
-def test_text_that_no_store_can_keep(desk: Desk) -> None:
+def test_text_that_no_store_can_keep(workspace: Workspace) -> None:
     """It is returned as a violation, never raised."""
     for subject, body in (("Hello", "half \ud800"), ("Hel\0lo", "x"), ("INFO: x", "\0")):
-        receipt = receive(desk, letter(subject, body))
+        receipt = receive(workspace, letter(subject, body))
         assert (receipt.sent, ids(receipt)) == (None, ["UNSTORABLE_TEXT"])
 
 
-def test_a_whole_contribution(desk: Desk) -> None:
+def test_a_whole_contribution(workspace: Workspace) -> None:
     """It is stored with what is on its envelope, once for each key."""
-    kick_off(desk)
+    kick_off(workspace)
     envelope = Envelope(Importance.HIGH, (OPERATOR,), Trust.VERIFIED)
     sent = letter("DELTA[gpt]: x", GOOD)._replace(envelope=envelope, reply_to=1, key="k")
-    first = receive(desk, sent)
+    first = receive(workspace, sent)
     assert first.sent is not None
     assert (first.sent.stored.envelope, first.sent.stored.reply_to) == (envelope, 1)
     assert ids(first) == []
-    second = receive(desk, sent)
+    second = receive(workspace, sent)
     assert second.sent is not None
     assert (second.sent.is_new, second.sent.stored.id) == (False, first.sent.stored.id)
 
 
-def test_a_contribution_to_a_mistyped_thread(desk: Desk) -> None:
+def test_a_contribution_to_a_mistyped_thread(workspace: Workspace) -> None:
     """It is stored, and its author hears that nobody is there, with the thread she may mean."""
-    kick_off(desk)
-    receipt = receive(desk, letter("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice"))
+    kick_off(workspace)
+    receipt = receive(
+        workspace, letter("DELTA[gpt]: x", GOOD, thread_id="RS-20251230-cel-fate-choice")
+    )
     assert receipt.sent is not None
     assert ids(receipt) == ["NO_SESSION_YET"]
     assert receipt.violations[0].suggestion == THREAD
 
 
-def test_what_the_thread_would_refuse_is_foreseen(desk: Desk) -> None:
+def test_what_the_thread_would_refuse_is_foreseen(workspace: Workspace) -> None:
     """Lines count in the body here, too."""
-    kick_off(desk)
+    kick_off(workspace)
     kill = ADD.replace("ADD", "KILL").replace("null", '"H9"')
     body = "# Delta Contribution\n\n```delta\n" + kill + "\n```\n"
-    receipt = receive(desk, letter("DELTA[gpt]: x", body))
+    receipt = receive(workspace, letter("DELTA[gpt]: x", body))
     assert receipt.sent is not None
     (found,) = [each for each in receipt.violations if each.id == "WOULD_BE_REFUSED"]
     assert found.line == 4
 
 
-def test_mail_that_is_not_ours(desk: Desk) -> None:
+def test_mail_that_is_not_ours(workspace: Workspace) -> None:
     """It is stored byte for byte, in whatever thread, and nothing is said of it."""
     body = "At noon?\r\n\tYes.\n\n```json\n" + ADD + "\n```"
     for thread_id in ("", "Lunch / today", "T-1"):
-        receipt = receive(desk, letter("Question about lunch ", body, thread_id))
+        receipt = receive(workspace, letter("Question about lunch ", body, thread_id))
         assert receipt.sent is not None
         assert receipt.violations == ()
         stored = receipt.sent.stored
@@ -221,115 +225,115 @@ def test_mail_that_is_not_ours(desk: Desk) -> None:
         assert stored.message.thread_id == (thread_id or str(stored.id))
 
 
-def test_other_mail_in_a_session(desk: Desk) -> None:
+def test_other_mail_in_a_session(workspace: Workspace) -> None:
     """It is stored, and its author hears that nothing of it is compiled."""
-    kick_off(desk)
-    receipt = receive(desk, letter("Re: KICKOFF: Fate", "Thanks, I am on it."))
+    kick_off(workspace)
+    receipt = receive(workspace, letter("Re: KICKOFF: Fate", "Thanks, I am on it."))
     assert receipt.sent is not None
     assert (ids(receipt), receipt.corrected) == (["NOT_COMPILED"], None)
     assert "If it is only to be read" in receipt.violations[0].fix
 
 
 @pytest.mark.parametrize("body", [GOOD, f"```json\n{ADD}\n```\n", f"Here:\n\n{ADD}\n"])
-def test_deltas_in_an_answer(desk: Desk, body: str) -> None:
+def test_deltas_in_an_answer(workspace: Workspace, body: str) -> None:
     """They are pointed out, with the message that makes them count."""
-    kick_off(desk)
-    receipt = receive(desk, letter("Re: KICKOFF: Fate", body))
+    kick_off(workspace)
+    receipt = receive(workspace, letter("Re: KICKOFF: Fate", body))
     assert receipt.sent is not None
     assert ids(receipt) == ["NOT_COMPILED"]
     assert "`DELTA[gpt]: Fate`" in receipt.violations[0].fix
     assert "not its delta block" in receipt.violations[0].message
-    again = sent_again(desk, receipt)
+    again = sent_again(workspace, receipt)
     assert again.sent is not None
     assert again.sent.stored.message.subject == "DELTA[gpt]: Fate"
     assert ids(again) == []
 
 
-def test_deltas_in_an_answer_of_an_unknown_model(desk: Desk) -> None:
+def test_deltas_in_an_answer_of_an_unknown_model(workspace: Workspace) -> None:
     """The shorthand is not guessed; what it may be is said."""
-    kick_off(desk)
-    receipt = receive(desk, letter("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
+    kick_off(workspace)
+    receipt = receive(workspace, letter("Re: KICKOFF: Fate", GOOD * 2, sender=BEA))
     assert receipt.corrected is None
     assert "not its 2 delta blocks" in receipt.violations[0].message
     assert "`DELTA[agent]: Fate`, better with the shorthand" in receipt.violations[0].fix
 
 
-def test_deltas_that_missed_their_thread(desk: Desk) -> None:
+def test_deltas_that_missed_their_thread(workspace: Workspace) -> None:
     """A delta block in ordinary mail is pointed out wherever it is sent."""
-    receipt = receive(desk, letter("Hello", GOOD, thread_id=""))
+    receipt = receive(workspace, letter("Hello", GOOD, thread_id=""))
     assert receipt.sent is not None
     assert (ids(receipt), receipt.corrected) == (["NOT_COMPILED"], None)
     assert "in the session's thread" in receipt.violations[0].fix
 
 
-def test_a_quoted_delta_is_a_quotation(desk: Desk) -> None:
+def test_a_quoted_delta_is_a_quotation(workspace: Workspace) -> None:
     """Who quotes does not contribute."""
-    kick_off(desk)
+    kick_off(workspace)
     quoted = "".join(f"> {line}\n" for line in GOOD.splitlines())
-    receipt = receive(desk, letter("Re: DELTA[gpt]: x", f"{quoted}\nI agree."))
+    receipt = receive(workspace, letter("Re: DELTA[gpt]: x", f"{quoted}\nI agree."))
     assert "delta block" not in receipt.violations[0].message
 
 
-def test_what_a_session_is(desk: Desk) -> None:
+def test_what_a_session_is(workspace: Workspace) -> None:
     """A research thread by its ID, another by the mail in it; INFO alone makes none."""
-    mailbox = desk.mailbox
+    mailbox = workspace.mailbox
     assert is_session(mailbox, THREAD)
     assert not is_session(mailbox, "RS-2025-x")
     assert not is_session(mailbox, "")
     mailbox.send(letter("INFO: x", "x", "bd-12").message)
     assert not is_session(mailbox, "bd-12")
-    kick_off(desk, "bd-12")
+    kick_off(workspace, "bd-12")
     assert is_session(mailbox, "bd-12")
     assert not is_session(mailbox, "bd-1")
 
 
-def test_near_prefixes_depend_on_the_thread(desk: Desk) -> None:
+def test_near_prefixes_depend_on_the_thread(workspace: Workspace) -> None:
     """`Question: …` is ordinary mail, unless it stands in a session."""
-    assert receive(desk, letter("Question: which?", "x", "lunch")).sent is not None
-    kick_off(desk, "bd-12")
-    refused = receive(desk, letter("Question: which?", QUESTION, "bd-12"))
+    assert receive(workspace, letter("Question: which?", "x", "lunch")).sent is not None
+    kick_off(workspace, "bd-12")
+    refused = receive(workspace, letter("Question: which?", QUESTION, "bd-12"))
     assert refused.sent is None
     assert refused.corrected == letter("QUESTION: which?", QUESTION, "bd-12").message
 
 
-def test_mail_that_a_program_of_ours_has_checked(desk: Desk) -> None:
+def test_mail_that_a_program_of_ours_has_checked(workspace: Workspace) -> None:
     """It is stored as it is: a mailbox never looks at content. What is wrong in it is told."""
-    receipt = receive(desk, letter("delta[x", "no block", "any")._replace(is_checked=True))
+    receipt = receive(workspace, letter("delta[x", "no block", "any")._replace(is_checked=True))
     assert receipt.sent is not None
     assert ids(receipt)[0] == "STORED_UNCHECKED"
     assert "INVALID_SUBJECT_PREFIX" in ids(receipt)
     for odd in (letter("Hi", "x", "any text\nat all"), letter("x" * 5_000, "x", "T-1")):
-        receipt = receive(desk, odd._replace(is_checked=True))
+        receipt = receive(workspace, odd._replace(is_checked=True))
         assert receipt.sent is not None
         assert receipt.sent.stored.message == odd.message
-    good = receive(desk, letter("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
+    good = receive(workspace, letter("DELTA[gpt]: x", GOOD)._replace(is_checked=True))
     assert "STORED_UNCHECKED" not in ids(good)
 
 
-def test_an_ack_that_names_nothing_is_advised(desk: Desk) -> None:
+def test_an_ack_that_names_nothing_is_advised(workspace: Workspace) -> None:
     """As `mail send` does."""
-    kick_off(desk)
+    kick_off(workspace)
     body = "# Acknowledgement\n\n## Message ID\n99\n\n## Status\nReceived\n"
-    receipt = receive(desk, letter("ACK: x", body))
+    receipt = receive(workspace, letter("ACK: x", body))
     assert receipt.sent is not None
     assert ids(receipt) == ["ACK_OF_UNKNOWN"]
 
 
-def test_a_malformed_thread_that_can_only_be_one(desk: Desk) -> None:
+def test_a_malformed_thread_that_can_only_be_one(workspace: Workspace) -> None:
     """Where the thread that was meant is there, the message for it is certain (R1)."""
     wrong = THREAD.replace("cell", "Cell")
-    unknown = receive(desk, letter("DELTA[gpt]: Memory", GOOD, wrong))
+    unknown = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
     assert (ids(unknown), unknown.corrected) == (["INVALID_RS_THREAD_ID"], None)
-    kick_off(desk)
-    refused = receive(desk, letter("DELTA[gpt]: Memory", GOOD, wrong))
+    kick_off(workspace)
+    refused = receive(workspace, letter("DELTA[gpt]: Memory", GOOD, wrong))
     assert refused.sent is None
     assert refused.corrected == letter("DELTA[gpt]: Memory", GOOD).message
-    assert sent_again(desk, refused).violations == ()
+    assert sent_again(workspace, refused).violations == ()
 
 
-def test_advice_on_the_name_of_a_thread_is_for_who_begins_it(desk: Desk) -> None:
+def test_advice_on_the_name_of_a_thread_is_for_who_begins_it(workspace: Workspace) -> None:
     """Nobody else can follow it."""
     short = "RS-20251230-fate"
-    begun = receive(desk, letter("KICKOFF: Fate", KICKOFF, short))
+    begun = receive(workspace, letter("KICKOFF: Fate", KICKOFF, short))
     assert "THREAD_ID_ADVICE" in ids(begun)
-    assert ids(receive(desk, letter("DELTA[gpt]: Memory", GOOD, short))) == []
+    assert ids(receive(workspace, letter("DELTA[gpt]: Memory", GOOD, short))) == []

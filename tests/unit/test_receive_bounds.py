@@ -2,16 +2,16 @@
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Envelope, Trust
 from brenner.services.receive import Receipt, receive
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from mail.processes import ended, start
 from unit.receiving import GOOD, letter, receive_hostile, some_desk
 
 
 @pytest.fixture
-def desk() -> Desk:
+def workspace() -> Workspace:
     """A project in memory."""
     return some_desk()
 
@@ -37,23 +37,23 @@ ODD_THREADS = {
 
 
 @pytest.mark.parametrize("thread_id", ODD_THREADS)
-def test_threads_have_names_that_can_be_seen(desk: Desk, thread_id: str) -> None:
+def test_threads_have_names_that_can_be_seen(workspace: Workspace, thread_id: str) -> None:
     """Also those of plain mail; who answers in a thread that is there has not chosen its name."""
     hello = letter("Hello", "x", thread_id)
     is_odd = ODD_THREADS[thread_id]
-    receipt = receive(desk, hello)
+    receipt = receive(workspace, hello)
     assert ids(receipt) == (["UNUSABLE_THREAD_ID"] if is_odd else [])
     assert (receipt.sent is None) == is_odd
     if is_odd:
-        first = desk.mailbox.send(hello.message).stored
-        assert receive(desk, hello._replace(reply_to=first.id)).sent is not None
+        first = workspace.mailbox.send(hello.message).stored
+        assert receive(workspace, hello._replace(reply_to=first.id)).sent is not None
 
 
-def test_subject_has_a_limit(desk: Desk) -> None:
+def test_subject_has_a_limit(workspace: Workspace) -> None:
     """The protocol's is lower; nobody's subject is a text of several pages."""
-    assert receive(desk, letter("x" * 1_000, "x", "T-1")).sent is not None
+    assert receive(workspace, letter("x" * 1_000, "x", "T-1")).sent is not None
     for subject in ("x" * 1_001, "é" * 501, "DELTA[gpt]: " + "x" * 1_000):
-        receipt = receive(desk, letter(subject, GOOD))
+        receipt = receive(workspace, letter(subject, GOOD))
         assert (receipt.sent, ids(receipt)) == (None, ["FIELD_TOO_LONG"])
 
 
@@ -62,13 +62,13 @@ def test_no_subject_takes_long() -> None:
     ended(start(receive_hostile, 100))
 
 
-def test_keys_of_who_is_not_believed_are_apart(desk: Desk) -> None:
+def test_keys_of_who_is_not_believed_are_apart(workspace: Workspace) -> None:
     """Nobody takes the key of a name, or what was sent under it, without the secret."""
     trusts = (Trust.UNVERIFIED, Trust.VERIFIED, Trust.LOCAL)
 
     def sent(key: str, trust: Trust, body: str = "x") -> Receipt:
         given = letter("Hello", body, "T-1")._replace(key=key, envelope=Envelope(trust=trust))
-        return receive(desk, given)
+        return receive(workspace, given)
 
     for key in ("k", "unverified:k", "own:k", "k" * 200):
         first = [sent(key, trust).sent for trust in trusts]
@@ -76,7 +76,7 @@ def test_keys_of_who_is_not_believed_are_apart(desk: Desk) -> None:
         again = [sent(key, trust).sent for trust in trusts]
         assert [each and each.stored for each in again] == [each and each.stored for each in first]
         for trust in trusts:
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestError) as refused:
                 sent(key, trust, "another")
             assert f"`{key}`" in refused.value.diagnostic.message
     assert ids(sent("k" * 201, Trust.UNVERIFIED)) == ["FIELD_TOO_LONG"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import Profile
 from brenner.protocol.compiled import check_sequence
 from brenner.protocol.messages import render_message_file
@@ -11,9 +11,9 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import State, Status
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from kickoffs import headings, section
-from operator_desk import desk
+from operator_desk import workspace
 from session.round_play import (
     NAMES,
     PEOPLE,
@@ -34,14 +34,14 @@ from session.round_play import (
     states,
 )
 
-__all__ = ["desk"]
+__all__ = ["workspace"]
 
 
-def test_the_document_s_form(desk: Desk) -> None:
+def test_the_document_s_form(workspace: Workspace) -> None:
     """Title, addressee, the three lines, question, outputs; then what every kickoff has."""
-    first_round(desk)
-    letter = attack(desk, "RedSky", "H2 has no clock", ("Operator", "BlueLake"))
-    done = asked(desk, focus="The mechanism\nof H2")
+    first_round(workspace)
+    letter = attack(workspace, "RedSky", "H2 has no clock", ("Operator", "BlueLake"))
+    done = asked(workspace, focus="The mechanism\nof H2")
     assert (done.status, done.round, codes(done)) == (Status.SENT, 2, [])
     assert states(done) == [(name, State.SENT, n) for n, name in enumerate(NAMES, letter.id + 1)]
     message = done.kickoffs[0].message
@@ -75,11 +75,11 @@ def test_the_document_s_form(desk: Desk) -> None:
     )
 
 
-def test_what_is_asked_of_each(desk: Desk) -> None:
+def test_what_is_asked_of_each(workspace: Workspace) -> None:
     """Critiques by ID, her own refused blocks and messages, what the linter lacks, her role."""
-    first_round(desk)
-    letter = attack(desk, "RedSky", "H2 has no clock", ("BlueLake",))
-    done = asked(desk)
+    first_round(workspace)
+    letter = attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
+    done = asked(workspace)
     blue, red, green = (section(each.message, "Requested Outputs") for each in done.kickoffs)
     both = f"each by its ID: C1, message {letter.id}."
     assert blue.startswith(f"- **Answer the open critiques**, {both}")
@@ -95,11 +95,11 @@ def test_what_is_asked_of_each(desk: Desk) -> None:
         assert "\n- **What else is wanted of you**, where v1 lacks it:\n  - " in each
 
 
-def test_the_operator_s_outputs_stand_alone(desk: Desk) -> None:
+def test_the_operator_s_outputs_stand_alone(workspace: Workspace) -> None:
     """Outputs, constraints, an excerpt and a title of hers are taken as they are."""
-    first_round(desk)
+    first_round(workspace)
     done = asked(
-        desk, outputs="- One table", constraints="Soon.", excerpt="§50: new", title="The clock"
+        workspace, outputs="- One table", constraints="Soon.", excerpt="§50: new", title="The clock"
     )
     message = done.kickoffs[1].message
     assert section(message, "Requested Outputs") == "- One table"
@@ -109,28 +109,28 @@ def test_the_operator_s_outputs_stand_alone(desk: Desk) -> None:
     assert codes(done) == []
 
 
-def test_passages_of_earlier_kickoffs(desk: Desk) -> None:
+def test_passages_of_earlier_kickoffs(workspace: Workspace) -> None:
     """They are pointed at, not sent again; a pointer is no passage itself."""
-    first_round(desk)
-    assert lines(asked(desk, excerpt="§50-§52: new"), "Excerpt") == ["> §50-§52: new"]
-    delta(desk, "BlueLake", 1, hypothesis("Third"))
-    published(desk)
+    first_round(workspace)
+    assert lines(asked(workspace, excerpt="§50-§52: new"), "Excerpt") == ["> §50-§52: new"]
+    delta(workspace, "BlueLake", 1, hypothesis("Third"))
+    published(workspace)
     told = (
         "The passages of the earlier kickoffs are still the source: message 1 has §42, §45-47; "
         "message 7 has §50-52. `brenner mail show 1` shows them."
     )
-    assert lines(asked(desk), "Excerpt") == [told]
-    delta(desk, "BlueLake", 2, hypothesis("Fourth"))
-    published(desk)
-    assert lines(asked(desk), "Excerpt") == [told]
+    assert lines(asked(workspace), "Excerpt") == [told]
+    delta(workspace, "BlueLake", 2, hypothesis("Fourth"))
+    published(workspace)
+    assert lines(asked(workspace), "Excerpt") == [told]
 
 
-def test_nothing_is_open(desk: Desk) -> None:
+def test_nothing_is_open(workspace: Workspace) -> None:
     """Then it says so; the focus is left out, and nothing is to be answered."""
-    started(desk, excerpt="")
-    delta(desk, "BlueLake", 0, hypothesis("Gradient"))
-    published(desk)
-    done = asked(desk)
+    started(workspace, excerpt="")
+    delta(workspace, "BlueLake", 0, hypothesis("Gradient"))
+    published(workspace)
+    done = asked(workspace)
     assert codes(done) == []  # that there is no excerpt was told when the session began
     assert lines(done, "Current State")[:2] == [
         "- **Base Artifact**: v1",
@@ -141,41 +141,41 @@ def test_nothing_is_open(desk: Desk) -> None:
     assert "**Action**" not in done.kickoffs[0].message.body
 
 
-def test_focus_from_the_critiques(desk: Desk) -> None:
+def test_focus_from_the_critiques(workspace: Workspace) -> None:
     """The hypotheses that open critiques name; nothing that is not an active hypothesis."""
-    first_round(desk)
-    delta(desk, "GreenDog", 1, critique("Both", "H1 and H2, H7 and T1 and RT are cut badly."))
-    published(desk)
-    done = asked(desk)
+    first_round(workspace)
+    delta(workspace, "GreenDog", 1, critique("Both", "H1 and H2, H7 and T1 and RT are cut badly."))
+    published(workspace)
+    done = asked(workspace)
     assert "- **Focus Area**: H1, which C1 and C2 attack; H2, which C2 attacks" in lines(
         done, "Current State"
     )
 
 
-def test_conflicts_are_told(desk: Desk) -> None:
+def test_conflicts_are_told(workspace: Workspace) -> None:
     """Two edits of one field that did not know of each other."""
-    first_round(desk)
-    delta(desk, "BlueLake", 1, block("EDIT", "H1", "hypothesis_slate", claim="Steeper"))
-    delta(desk, "RedSky", 1, block("EDIT", "H1", "hypothesis_slate", claim="Flatter"))
-    published(desk)
-    done = asked(desk)
+    first_round(workspace)
+    delta(workspace, "BlueLake", 1, block("EDIT", "H1", "hypothesis_slate", claim="Steeper"))
+    delta(workspace, "RedSky", 1, block("EDIT", "H1", "hypothesis_slate", claim="Flatter"))
+    published(workspace)
+    done = asked(workspace)
     assert "- **Open Conflicts**: H1 claim" in lines(done, "Current State")
     assert "**Settle the open conflicts**: H1 claim." in section(
         done.kickoffs[2].message, "Requested Outputs"
     )
 
 
-def test_it_passes_our_own_checks(desk: Desk) -> None:
+def test_it_passes_our_own_checks(workspace: Workspace) -> None:
     """Alone, in the thread, and as a contribution: it is none."""
-    first_round(desk)
-    attack(desk, "RedSky", "H2 has no clock", ("BlueLake",))
-    done = asked(desk)
+    first_round(workspace)
+    attack(workspace, "RedSky", "H2 has no clock", ("BlueLake",))
+    done = asked(workspace)
     for each in done.kickoffs:
         assert check_stored(each.message).violations == ()
         assert check_message(render_message_file(each.message), "Operator").violations == ()
-    thread = [each.posted for each in desk.mailbox.thread(THREAD).messages]
+    thread = [each.posted for each in workspace.mailbox.thread(THREAD).messages]
     assert check_sequence(thread) == []  # AP-009
-    compiled = compile_thread(desk, THREAD, CompileOptions())
+    compiled = compile_thread(workspace, THREAD, CompileOptions())
     assert (compiled.status, compiled.ledger, compiled.not_contributed) == (
         "nothing_to_compile",
         (),
@@ -183,68 +183,70 @@ def test_it_passes_our_own_checks(desk: Desk) -> None:
     )
 
 
-def test_dry_run_is_what_is_sent(desk: Desk) -> None:
+def test_dry_run_is_what_is_sent(workspace: Workspace) -> None:
     """It shows every kickoff, and sends none."""
-    first_round(desk)
-    count = len(desk.mailbox.thread(THREAD).messages)
-    tried = asked(desk, dry_run=True)
-    assert (tried.status, len(desk.mailbox.thread(THREAD).messages)) == (Status.DRY_RUN, count)
+    first_round(workspace)
+    count = len(workspace.mailbox.thread(THREAD).messages)
+    tried = asked(workspace, dry_run=True)
+    assert (tried.status, len(workspace.mailbox.thread(THREAD).messages)) == (Status.DRY_RUN, count)
     assert {each.state for each in tried.kickoffs} == {State.DRY_RUN}
-    done = asked(desk)
+    done = asked(workspace)
     assert [each.message for each in done.kickoffs] == [each.message for each in tried.kickoffs]
 
 
-def test_without_a_version(desk: Desk) -> None:
+def test_without_a_version(workspace: Workspace) -> None:
     """The first round is `session start`'s."""
-    started(desk)
-    with pytest.raises(Refused) as refused:
-        asked(desk)
+    started(workspace)
+    with pytest.raises(RequestError) as refused:
+        asked(workspace)
     assert refused.value.diagnostic.id == "ROUND_WITHOUT_VERSION"
-    with pytest.raises(Refused) as refused:
-        start_round(desk, "RS-20251230-another-session", RoundOptions())
+    with pytest.raises(RequestError) as refused:
+        start_round(workspace, "RS-20251230-another-session", RoundOptions())
     assert refused.value.diagnostic.id == "UNKNOWN_THREAD"
 
 
-def test_closed_session(desk: Desk) -> None:
+def test_closed_session(workspace: Workspace) -> None:
     """It is refused, unless meant; then the compile needs to be told so, too."""
-    first_round(desk)
-    published(desk, close=True)
-    with pytest.raises(Refused) as refused:
-        asked(desk)
+    first_round(workspace)
+    published(workspace, close=True)
+    with pytest.raises(RequestError) as refused:
+        asked(workspace)
     assert refused.value.diagnostic.id == "SESSION_CLOSED"
-    done = asked(desk, reopen=True)
+    done = asked(workspace, reopen=True)
     assert (done.status, done.round, codes(done)) == (Status.SENT, 3, ["ROUND_OF_CLOSED_SESSION"])
     assert f"`brenner compile --reopen {THREAD}`" in done.diagnostics[0].fix
-    delta(desk, "BlueLake", 2, hypothesis("Third"))
-    assert published(desk, reopen=True).version == 3
+    delta(workspace, "BlueLake", 2, hypothesis("Third"))
+    assert published(workspace, reopen=True).version == 3
 
 
-def test_unread_deltas(desk: Desk) -> None:
+def test_unread_deltas(workspace: Workspace) -> None:
     """A warning, as long as the round has not begun: they would belong to it."""
-    first_round(desk)
-    delta(desk, "BlueLake", 1, hypothesis("Third"))
-    done = asked(desk, wish=RosterWish(recipients=PEOPLE[:1]))
+    first_round(workspace)
+    delta(workspace, "BlueLake", 1, hypothesis("Third"))
+    done = asked(workspace, wish=RosterWish(recipients=PEOPLE[:1]))
     assert (done.status, codes(done)) == (Status.SENT, ["ROUND_BEFORE_COMPILE"])
     assert done.diagnostics[0].message.startswith("There is 1 DELTA message since v1 that no")
-    assert codes(asked(desk)) == []
+    assert codes(asked(workspace)) == []
 
 
-def test_broken_chain(desk: Desk) -> None:
+def test_broken_chain(workspace: Workspace) -> None:
     """As compile does: a version that does not rebuild stops the next round."""
-    first_round(desk)
-    (compiled,) = [each for each in desk.mailbox.thread(THREAD).messages if each.type == "COMPILED"]
-    delta(desk, "BlueLake", 1, hypothesis("Third"))
+    first_round(workspace)
+    (compiled,) = [
+        each for each in workspace.mailbox.thread(THREAD).messages if each.type == "COMPILED"
+    ]
+    delta(workspace, "BlueLake", 1, hypothesis("Third"))
     body = compiled.message.body.replace('"version":1', '"version":2')
-    send(desk, "RedSky", "COMPILED: v2 ours", body)
-    with pytest.raises(Refused) as refused:
-        asked(desk)
+    send(workspace, "RedSky", "COMPILED: v2 ours", body)
+    with pytest.raises(RequestError) as refused:
+        asked(workspace)
     assert refused.value.diagnostic.id == "RECORD_MISMATCH"
 
 
-def test_refined_question(desk: Desk) -> None:
+def test_refined_question(workspace: Workspace) -> None:
     """The kickoff asks it; the operator gets the EDIT to send; the artifact keeps its own."""
-    first_round(desk)
-    done = asked(desk, question="Do cells forget?")
+    first_round(workspace)
+    done = asked(workspace, question="Do cells forget?")
     assert (done.status, codes(done)) == (Status.SENT, ["QUESTION_DIFFERS"])
     assert '"statement": "Do cells forget?"' in (done.diagnostics[0].repaired or "")
     assert section(done.kickoffs[0].message, "Research Question") == "Do cells forget?"
@@ -252,46 +254,49 @@ def test_refined_question(desk: Desk) -> None:
         f"- **Question**: another one in this round; the artifact keeps “{QUESTION}” until an EDIT "
         "of `RT` changes it"
     ) in lines(done, "Current State")
-    delta(desk, "BlueLake", 1, hypothesis("Third"))
-    compiled = published(desk)
+    delta(workspace, "BlueLake", 1, hypothesis("Third"))
+    compiled = published(workspace)
     assert compiled.artifact.research_thread.text("statement") == QUESTION
     assert "QUESTION_DIFFERS" in [each.id for each in compiled.warnings]
 
 
-def test_the_same_question_in_other_letters(desk: Desk) -> None:
+def test_the_same_question_in_other_letters(workspace: Workspace) -> None:
     """It is the artifact's, in the artifact's words; so is one that an agent has edited."""
-    first_round(desk)
+    first_round(workspace)
     delta(
-        desk, "BlueLake", 1, block("EDIT", "RT", "research_thread", statement="Who tells a cell?")
+        workspace,
+        "BlueLake",
+        1,
+        block("EDIT", "RT", "research_thread", statement="Who tells a cell?"),
     )
-    published(desk)
-    done = asked(desk, question="who tells a CELL")
+    published(workspace)
+    done = asked(workspace, question="who tells a CELL")
     assert codes(done) == []
     assert section(done.kickoffs[0].message, "Research Question") == "Who tells a cell?"
 
 
-def test_question_that_would_be_structure(desk: Desk) -> None:
+def test_question_that_would_be_structure(workspace: Workspace) -> None:
     """An agent's EDIT of the question is escaped in the kickoff, and is the same question still."""
-    first_round(desk)
+    first_round(workspace)
     statement = "# Who tells a cell?\n\n**Base Artifact**: v9"
-    delta(desk, "BlueLake", 1, block("EDIT", "RT", "research_thread", statement=statement))
-    published(desk)
-    done = asked(desk)
+    delta(workspace, "BlueLake", 1, block("EDIT", "RT", "research_thread", statement=statement))
+    published(workspace)
+    done = asked(workspace)
     assert (codes(done), lines(done, "Research Question")[0]) == ([], "\\# Who tells a cell?")
-    assert asked(desk).status is Status.NOTHING  # the base is still the one of the state
-    delta(desk, "BlueLake", 2, hypothesis("Third"))
-    assert "QUESTION_DIFFERS" not in [each.id for each in published(desk).warnings]
+    assert asked(workspace).status is Status.NOTHING  # the base is still the one of the state
+    delta(workspace, "BlueLake", 2, hypothesis("Third"))
+    assert "QUESTION_DIFFERS" not in [each.id for each in published(workspace).warnings]
 
 
-def test_session_without_a_question(desk: Desk) -> None:
+def test_session_without_a_question(workspace: Workspace) -> None:
     """One must be given, and then the next version has it."""
     for name in NAMES:
-        desk.mailbox.register(Profile(name))
-    delta(desk, "BlueLake", 0, hypothesis("Gradient"))
-    published(desk)
+        workspace.mailbox.register(Profile(name))
+    delta(workspace, "BlueLake", 0, hypothesis("Gradient"))
+    published(workspace)
     wish = RosterWish(recipients=PEOPLE)
-    assert codes(asked(desk, wish=wish)) == ["ROUND_WITHOUT_QUESTION"]
-    done = asked(desk, wish=wish, question=QUESTION)
+    assert codes(asked(workspace, wish=wish)) == ["ROUND_WITHOUT_QUESTION"]
+    done = asked(workspace, wish=wish, question=QUESTION)
     assert (done.status, codes(done)) == (Status.SENT, [])
-    delta(desk, "BlueLake", 1, hypothesis("Third"))
-    assert published(desk).artifact.research_thread.text("statement") == QUESTION
+    delta(workspace, "BlueLake", 1, hypothesis("Third"))
+    assert published(workspace).artifact.research_thread.text("statement") == QUESTION

@@ -21,8 +21,8 @@ def played(shell: Shell) -> Shell:
     """A session with v1."""
     for variable in ("ROSTER", "ROSTER_MODE", "ROSTER_NAME", "ROSTER_PRESET"):
         shell.patch.delenv(f"BRENNER_{variable}", raising=False)
-    with brenner.open(str(shell.folder)) as desk:
-        first_round(desk)
+    with brenner.open(str(shell.folder)) as workspace:
+        first_round(workspace)
     return shell
 
 
@@ -80,8 +80,8 @@ def test_refined_question_gives_the_edit(played: Shell) -> None:
 
 def test_closed_session(played: Shell) -> None:
     """Refused; with --reopen the advice is to compile with it as well."""
-    with brenner.open(str(played.folder)) as desk:
-        published(desk, close=True)
+    with brenner.open(str(played.folder)) as workspace:
+        published(workspace, close=True)
     refused = played("session", "round", THREAD, "--json")
     assert (refused.code, refused.codes, list(refused.json)[:3]) == (
         1,
@@ -133,8 +133,8 @@ def test_without_a_store(shell: Shell) -> None:
 def test_thread_that_begins_with_a_hyphen(shell: Shell, tmp_path: Path) -> None:
     """Commands in the kickoff and in the advice do not take it for an option."""
     thread = "-bead.1"
-    with brenner.open(str(shell.folder)) as desk:
-        start_session(desk, OPTIONS._replace(thread_id=thread))
+    with brenner.open(str(shell.folder)) as workspace:
+        start_session(workspace, OPTIONS._replace(thread_id=thread))
     shell("session", "round", "--", thread)
     body = (
         "**Base Version**: v0\n\n```delta\n"

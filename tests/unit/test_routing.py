@@ -14,10 +14,10 @@ from brenner.services.version_store import filed
 from brenner.session.compiled_message import compose_compiled
 from brenner.session.compiler import Compiler, propose, publication_of
 from brenner.session.decisions import compose_void
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
-from brenner.session.status import compose_dismissal, standing
-from brenner.session.versions import Chain, replay
+from brenner.session.status import compose_dismissal, compute_status
+from brenner.session.versions import VersionHistory, replay
 from mail.homes import Clock
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
 
@@ -38,18 +38,18 @@ class Thread:
         self.mailbox = MemoryMailbox(clock=Clock())
         for name in (OPERATOR, ANN, BEA):
             self.mailbox.register(Profile(name))
-        self.messages: list[Filed] = []
-        self.chain: Chain | None = None
+        self.messages: list[ThreadMessage] = []
+        self.history: VersionHistory | None = None
         self.status: SessionStatus | None = None
 
     def take(self, message: Message) -> Route:
         """Store a message; where it goes."""
         new = filed(self.mailbox.send(message).stored)
-        before, chain = self.status, self.chain
+        before, history = self.status, self.history
         self.messages.append(new)
-        self.chain = replay(THREAD, self.messages, OPERATOR)
-        self.status, ledger = standing(self.chain, self.messages, OPERATOR, before)
-        return route(new, before, self.status, evidence_of(new, chain, self.chain, ledger))
+        self.history = replay(THREAD, self.messages, OPERATOR)
+        self.status, ledger = compute_status(self.history, self.messages, OPERATOR, before)
+        return route(new, before, self.status, evidence_of(new, history, self.history, ledger))
 
     def say(self, sender: str, subject: str, body: str, to: Iterable[str] = ()) -> Route:
         """A message to the operator; hers go to both agents."""
@@ -72,13 +72,13 @@ class Thread:
 
     def compiled(self, *, close: bool = False) -> Message:
         """The COMPILED message that would come next."""
-        assert self.chain
+        assert self.history
         compiler = Compiler(OPERATOR, "2025-12-30T10:00:00Z", OPERATOR)
-        proposal = propose(self.chain, compiler, close=close)
-        return compose_compiled(publication_of(self.chain, proposal, compiler, (ANN, BEA)))
+        proposal = propose(self.history, compiler, close=close)
+        return compose_compiled(publication_of(self.history, proposal, compiler, (ANN, BEA)))
 
     @property
-    def last(self) -> Filed:
+    def last(self) -> ThreadMessage:
         """The newest message."""
         return self.messages[-1]
 

@@ -5,9 +5,9 @@ import pytest
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
 from brenner.session.decisions import DISMISSAL_FENCE
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import status_of
-from brenner.session.versions import Chain, KeptChain, decode_chain, encode_chain
+from brenner.session.versions import KeptChain, VersionHistory, decode_chain, encode_chain
 from chains import OPERATOR
 from scenes import ADD, EDIT, THREAD_ID, kill, row
 from sittings import ANN, BEA, Sitting, add, edit
@@ -220,16 +220,16 @@ def test_refusals_survive_being_kept(sitting: Sitting) -> None:
     spoiled = add("Time").replace('"why"\n}', '"why",\n}')
     sitting.delta(ANN, BAD_EDIT, spoiled, "```delta\n{\n```\n", add("Chance"))
     sitting.compile()
-    chain, messages = sitting.chain(), sitting.messages()
-    assert len(chain.refused) == 3
+    history, messages = sitting.history(), sitting.messages()
+    assert len(history.refused) == 3
     known = {each.posted.id: each for each in messages}
-    kept = decode_chain(encode_chain(KeptChain(chain, 9)), THREAD_ID, known.__getitem__).chain
-    assert kept == chain
-    assert _status(kept, messages) == _status(chain, messages)
+    kept = decode_chain(encode_chain(KeptChain(history, 9)), THREAD_ID, known.__getitem__).history
+    assert kept == history
+    assert _status(kept, messages) == _status(history, messages)
 
 
-def _status(chain: Chain, messages: list[Filed]) -> object:
-    return status_of(chain, messages, OPERATOR)
+def _status(history: VersionHistory, messages: list[ThreadMessage]) -> object:
+    return status_of(history, messages, OPERATOR)
 
 
 def test_the_ledger_says_what_an_add_calls_its_item(sitting: Sitting) -> None:

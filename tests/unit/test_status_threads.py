@@ -10,14 +10,14 @@ from brenner.cli.session.watch import what_follows
 from brenner.config import Project
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.services.decisions import adopt_thread
 from brenner.services.watch import Threads
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.decisions import compose_void
 from brenner.session.model import Phase, Turn
 from brenner.session.overview import Need, needs_of, overview_of
-from brenner.session.status import standing, status_of
+from brenner.session.status import compute_status, status_of
 from brenner.session.status_text import attention
 from brenner.session.versions import replay
 from chains import OPERATOR, file
@@ -133,16 +133,16 @@ def test_what_comes_in_after_the_end_without_a_kickoff_is_late(closed: Sitting) 
 
 def test_a_watched_thread_is_not_looked_at_twice(closed: Sitting) -> None:
     """The version is linted when it comes out; what becomes of blocks is told with the status."""
-    threads = Threads(Desk(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
+    threads = Threads(Workspace(closed.mailbox, Project(Path("/nowhere")), OPERATOR))
     first = threads.take(closed.delta(ANN, add("Time")))
     second = threads.take(closed.delta(BEA, add("Luck"), REFUSED))
     assert first.after
     assert second.after
     assert second.after.version is first.after.version
     assert (second.route.items, second.route.codes) == (("H3",), ("INVALID_TARGET",))
-    chain, messages = closed.chain(), closed.messages()
-    found = standing(chain, messages, OPERATOR, first.after)
-    assert found.status == status_of(chain, messages, OPERATOR) == second.after
+    history, messages = closed.history(), closed.messages()
+    found = compute_status(history, messages, OPERATOR, first.after)
+    assert found.status == status_of(history, messages, OPERATOR) == second.after
     assert [each.block for each in found.ledger] == [1, 1, 2]
     compiled = closed.compile()
     assert compiled
@@ -159,7 +159,7 @@ def test_a_void_version_opens_its_round_again() -> None:
     sitting.delta(ANN, add("Place"), REFUSED)
     before = sitting.status()
     assert sitting.compile()
-    last = sitting.chain().versions[-1]
+    last = sitting.history().versions[-1]
     blank = Message(THREAD_ID, OPERATOR, AGENTS, "", "")
     void = compose_void(blank, last.number, last.message_id, [last.content_hash], "no")
     sitting.send(OPERATOR, void.subject, void.body)
@@ -198,7 +198,7 @@ def test_a_thread_of_another_program_stands_where_its_mail_says() -> None:
     sitting.send(BEA, "COMPILED: v4 theirs", theirs)
     status = sitting.status()
     assert (status.round, status.phase, status.version) == (1, Phase.READY_TO_COMPILE, None)
-    adopt_thread(Desk(sitting.mailbox, Project(Path("/nowhere")), OPERATOR), THREAD_ID)
+    adopt_thread(Workspace(sitting.mailbox, Project(Path("/nowhere")), OPERATOR), THREAD_ID)
     status = sitting.status()
     assert (status.round, status.phase, status.unread) == (6, Phase.IN_CRITIQUE, 0)
     assert status.version
@@ -215,7 +215,7 @@ def test_a_message_that_comes_in_late_is_of_the_round_in_which_nobody_has_read_i
     sitting.compile()
     first, *others = sitting.messages()
     message = Message(THREAD_ID, BEA, (OPERATOR,), "DELTA[gpt]: x", add("Time"))
-    late = file(Posted(99, first.posted.at, message))
+    late = file(PostedMessage(99, first.posted.at, message))
     messages = [first, *others, late]
     status = status_of(replay(THREAD_ID, messages, OPERATOR), messages, OPERATOR)
     assert (status.round, status.phase, status.applies) == (2, Phase.READY_TO_COMPILE, 1)

@@ -129,7 +129,7 @@ class Show(NamedTuple):
     @property
     def mailbox(self) -> Mailbox:
         """Its mail."""
-        return self.server.desk.mailbox
+        return self.server.workspace.mailbox
 
 
 @contextmanager

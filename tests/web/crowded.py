@@ -24,13 +24,13 @@ def crowded(folder: Path) -> Iterator[Show]:
     with show(folder, settings=LAB) as served:
         _kickoff(served)
         contributes(served, CROWDED, "BlueLake", *_first())
-        compile_thread(served.server.desk, CROWDED, CompileOptions())
+        compile_thread(served.server.workspace, CROWDED, CompileOptions())
         contributes(served, CROWDED, "BlueLake", _edit("It is read once"), base="v1")
         kill = block("KILL", "hypothesis_slate", "H2", reason="Refuted by what T1 has shown")
         contributes(served, CROWDED, "RedSky", _edit("It is read for hours"), kill, base="v1")
         refused = {**add("Nothing"), "operation": "EDIT", "target_id": "H99"}
         contributes(served, CROWDED, "GreenDog", refused, base="v1")
-        compile_thread(served.server.desk, CROWDED, CompileOptions())
+        compile_thread(served.server.workspace, CROWDED, CompileOptions())
         asks(served, CROWDED, "GreenDog", "May we use data from the leg disc?")
         blocked = "# Blocked\n\n## Blocker\nNo access to the strains.\n"
         writes(served, CROWDED, "RedSky", "BLOCKED: No access to the strains", blocked)

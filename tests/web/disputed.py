@@ -8,9 +8,9 @@ from typing import Any
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Page, PageFunction, Visit
+from brenner.web.request import Page, PageFunction, RequestContext
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 
 SOURCE = "# A text\n\n## §1 The first\n\nCells *differ*.\n\n## §2 The second\n\nBy place.\n"
@@ -35,13 +35,13 @@ def outcomes(**cells: str) -> dict[str, object]:
     )
 
 
-def opened(folder: Path) -> Desk:
+def opened(folder: Path) -> Workspace:
     """A session whose v1 has three hypotheses, a prediction and a critique."""
     folder.mkdir(exist_ok=True)
     (folder / "source.md").write_text(SOURCE)
     (folder / "brenner.toml").write_text('source_text = "source.md"\n')
-    desk = a_desk(folder)
-    kickoff(desk)
+    workspace = a_desk(folder)
+    kickoff(workspace)
     third = add("Neither", third_alternative=True, mechanism="Neither H1 nor H4, nor H2O: §1, §9")
     critique = block(
         *("ADD", "adversarial_critique", None),
@@ -51,37 +51,45 @@ def opened(folder: Path) -> Desk:
         current_status="open",
     )
     first = (add("Gradient"), add("Lineage"), third, outcomes(H1="falls", H2="stays"), critique)
-    contribute(desk, ANN, *first)
-    compiled(desk)
-    return desk
+    contribute(workspace, ANN, *first)
+    compiled(workspace)
+    return workspace
 
 
-def disputed(folder: Path) -> Desk:
+def disputed(folder: Path) -> Workspace:
     """The same, after a round in which both edited H1, and one killed H2."""
-    desk = opened(folder)
-    write(desk, BEA, "CRITIQUE: H1 is vague", "# Critique\n\n## Target\nH1\n\n## Attack\nVague.\n")
-    contribute(desk, ANN, block("EDIT", "hypothesis_slate", "H1", claim=LOST), base="v1")
+    workspace = opened(folder)
+    write(
+        workspace,
+        BEA,
+        "CRITIQUE: H1 is vague",
+        "# Critique\n\n## Target\nH1\n\n## Attack\nVague.\n",
+    )
+    contribute(workspace, ANN, block("EDIT", "hypothesis_slate", "H1", claim=LOST), base="v1")
     kill = block("KILL", "hypothesis_slate", "H2", reason="Refuted: see C1 and §2")
     edit = block("EDIT", "hypothesis_slate", "H1", claim=NEW)
-    contribute(desk, BEA, edit, kill, base="v1")
-    compiled(desk)
-    return desk
+    contribute(workspace, BEA, edit, kill, base="v1")
+    compiled(workspace)
+    return workspace
 
 
-def compiled(desk: Desk) -> None:
+def compiled(workspace: Workspace) -> None:
     """The next version."""
-    compile_thread(desk, THREAD, CompileOptions())
+    compile_thread(workspace, THREAD, CompileOptions())
 
 
 def visit_to(
-    desk: Desk, path: str, named: Mapping[str, str], asked: Mapping[str, str] | None = None
-) -> Visit:
+    workspace: Workspace,
+    path: str,
+    named: Mapping[str, str],
+    asked: Mapping[str, str] | None = None,
+) -> RequestContext:
     """A visit a minute from now."""
     now = datetime.now(UTC) + timedelta(minutes=1)
-    return Visit(site_of(desk, ServeSettings()), path, now, named, asked or {})
+    return RequestContext(site_of(workspace, ServeSettings()), path, now, named, asked or {})
 
 
-def looked(function: PageFunction, visit: Visit) -> tuple[dict[str, Any], str]:
+def looked(function: PageFunction, visit: RequestContext) -> tuple[dict[str, Any], str]:
     """The document of a page, and the page as a browser gets it."""
     page = function(visit)
     assert isinstance(page, Page)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Locator, Page, expect
 
-from brenner.mail.model import Stored, Trust
+from brenner.mail.model import StoredMessage, Trust
 from brenner.protocol.messages import Message
 from brenner.services.acknowledge import Acknowledgement, send_ack
 from brenner.services.identity import renew
@@ -83,12 +83,12 @@ class Evening(NamedTuple):
         self.looks()
         return self.page.locator(".lab-outcome").inner_text()
 
-    def of(self, thread_id: str, kind: str = "") -> list[Stored]:
+    def of(self, thread_id: str, kind: str = "") -> list[StoredMessage]:
         """What the mailbox really has: of a thread, perhaps of one type."""
         found = self.served.mailbox.thread(thread_id).messages
         return [each for each in found if kind in ("", each.type)]
 
-    def sent(self, thread_id: str) -> Stored:
+    def sent(self, thread_id: str) -> StoredMessage:
         """What was sent last; the operator's word is proven in the lab."""
         last = self.of(thread_id)[-1]
         assert (last.message.sender, last.envelope.trust) == (self.operator, Trust.VERIFIED)
@@ -111,7 +111,7 @@ def new_secret(served: Show) -> str:
 # What agents send
 
 
-def writes(served: Show, thread_id: str, sender: str, subject: str, body: str) -> Stored:
+def writes(served: Show, thread_id: str, sender: str, subject: str, body: str) -> StoredMessage:
     """A message to the operator."""
     to = (served.project.operator,)
     return served.mailbox.send(Message(thread_id, sender, to, subject, body)).stored
@@ -119,7 +119,7 @@ def writes(served: Show, thread_id: str, sender: str, subject: str, body: str) -
 
 def contributes(
     served: Show, thread_id: str, sender: str, *blocks: dict[str, object], base: str = ""
-) -> Stored:
+) -> StoredMessage:
     """A DELTA with these blocks."""
     stated = f"**Base Version**: {base}\n\n" if base else ""
     fences = "".join(f"```delta\n{json.dumps(block)}\n```\n\n" for block in blocks)
@@ -127,13 +127,13 @@ def contributes(
     return writes(served, thread_id, sender, "DELTA[opus]: News", body)
 
 
-def asks(served: Show, thread_id: str, sender: str, words: str) -> Stored:
+def asks(served: Show, thread_id: str, sender: str, words: str) -> StoredMessage:
     """A QUESTION, for which the operator owes an ACK."""
     body = f"# Question\n\n## Question\n{words}\n\n## Urgency\nSoon\n"
     return writes(served, thread_id, sender, f"QUESTION: {words}", body)
 
 
-def first_answers(served: Show, thread_id: str, kickoffs: list[Stored]) -> Stored:
+def first_answers(served: Show, thread_id: str, kickoffs: list[StoredMessage]) -> StoredMessage:
     """All acknowledge; two contribute, one of them also a block that is refused; one asks."""
     for each in kickoffs:
         send_ack(served.mailbox, Acknowledgement(each.message.recipients[0], each.id))

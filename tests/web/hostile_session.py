@@ -11,7 +11,7 @@ from typing import Any
 
 from brenner.config import OPERATOR, Project
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Profile, Record, Stored
+from brenner.mail.model import Profile, Record, StoredMessage
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import (
     HYPOTHESIS_SLATE,
@@ -25,7 +25,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.messages import Message, content_hash
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from web.hostile import HOSTILE
 
 THREAD = "RS-20260101-hostile-texts"
@@ -34,35 +34,35 @@ _MOST_FILE_NAME = 200
 _AN_HOUR = timedelta(hours=1)
 
 
-def hostile_desk(mailbox: Mailbox, folder: Path) -> Desk:
+def hostile_desk(mailbox: Mailbox, folder: Path) -> Workspace:
     """The session, compiled twice, with files of hostile names beside it."""
     project = Project(folder, source_text="source.md")
     sections = (f"## §{number} {_line(text)}\n\n{text}\n" for number, text in enumerate(HOSTILE, 1))
     (folder / "source.md").write_text("\n".join(sections).replace("\0", ""), "utf-8")
-    desk = Desk(mailbox, project, project.operator)
+    workspace = Workspace(mailbox, project, project.operator)
     for name in (OPERATOR, ANN, BEA):
         mailbox.register(Profile(name, HOSTILE[0], HOSTILE[1], HOSTILE[2]))
-    _send(desk, OPERATOR, f"KICKOFF: {_line(HOSTILE[0])}", _kickoff())
+    _send(workspace, OPERATOR, f"KICKOFF: {_line(HOSTILE[0])}", _kickoff())
     mailbox.restore((), list(_strangers(mailbox.position())))
     for text in HOSTILE:
-        _contribute(desk, ANN, [_added(section, text) for section in SECTIONS.values()])
-    assert desk.compile(THREAD).version == 1
-    _contribute(desk, BEA, list(_edited()))
-    _contribute(desk, ANN, [_fence(text) for text in HOSTILE])
-    assert desk.compile(THREAD).version == 2
-    _contribute(desk, ANN, [_fence(text) for text in HOSTILE[:3]])
+        _contribute(workspace, ANN, [_added(section, text) for section in SECTIONS.values()])
+    assert workspace.compile(THREAD).version == 1
+    _contribute(workspace, BEA, list(_edited()))
+    _contribute(workspace, ANN, [_fence(text) for text in HOSTILE])
+    assert workspace.compile(THREAD).version == 2
+    _contribute(workspace, ANN, [_fence(text) for text in HOSTILE[:3]])
     _write_files(folder / "artifacts")
-    return desk
+    return workspace
 
 
-def _contribute(desk: Desk, sender: str, blocks: list[str]) -> None:
+def _contribute(workspace: Workspace, sender: str, blocks: list[str]) -> None:
     body = "\n".join(["# Delta Contribution\n\n## Deltas\n", *blocks])
-    _send(desk, sender, f"DELTA[opus]: {_line(HOSTILE[len(blocks) % len(HOSTILE)])}", body)
+    _send(workspace, sender, f"DELTA[opus]: {_line(HOSTILE[len(blocks) % len(HOSTILE)])}", body)
 
 
-def _send(desk: Desk, sender: str, subject: str, body: str) -> Stored:
+def _send(workspace: Workspace, sender: str, subject: str, body: str) -> StoredMessage:
     to = tuple(name for name in (OPERATOR, ANN, BEA) if name != sender)
-    return desk.mailbox.send(Message(THREAD, sender, to, subject, body)).stored
+    return workspace.mailbox.send(Message(THREAD, sender, to, subject, body)).stored
 
 
 def _kickoff() -> str:
@@ -118,7 +118,7 @@ def _strangers(position: int) -> Iterator[Record]:
         for offset, thread in enumerate((THREAD, name)):
             message = Message(thread, name, (OPERATOR, name), _line(text), text, True)
             yield Record(
-                Stored(
+                StoredMessage(
                     10_000 * offset + number,
                     at + _AN_HOUR * number,
                     message,

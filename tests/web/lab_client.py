@@ -74,8 +74,8 @@ class Client:
         """Come into the lab, with a new secret where none is given; the secret."""
         if secret is None:
             assert isinstance(self.server, Inside)
-            desk = self.server.desk
-            secret = renew(desk.mailbox, desk.project.operator)
+            workspace = self.server.workspace
+            secret = renew(workspace.mailbox, workspace.project.operator)
         got = self.post("/lab/login", {"secret": secret})
         assert got.status == 303, got.text
         return secret

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from brenner.mail.mailbox import Mailbox
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab import routes as acting
 from brenner.web.lab.actions import Action, Done
 from brenner.web.lab.login import Login
 from brenner.web.rendering import html
-from brenner.web.request import ONCE, About, Form, Page, Site, Visit, read_json
-from brenner.web.sessions import Reading
+from brenner.web.request import ONCE, About, Form, Page, RequestContext, Site, read_json
+from brenner.web.sessions import SessionRepository
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
@@ -19,18 +19,18 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 class Operator:
     """The operator at a form. Every page that she gets is typeset, too."""
 
-    def __init__(self, desk: Desk, thread_id: str = "") -> None:
+    def __init__(self, workspace: Workspace, thread_id: str = "") -> None:
         about = About("lab", "/lab", "mail", "http://127.0.0.1/mcp", is_strict=False)
-        self.desk = desk
-        self.site = Site(desk, about, Reading(desk), is_lab=True)
+        self.workspace = workspace
+        self.site = Site(workspace, about, SessionRepository(workspace), is_lab=True)
         self.login = Login("Operator")
         self.thread_id = thread_id
 
-    def visit(self, fields: Mapping[str, str] | None = None, sent: object = None) -> Visit:
+    def visit(self, fields: Mapping[str, str] | None = None, sent: object = None) -> RequestContext:
         """A request that bears these fields."""
         form = Form((fields or {}).items())
         named = {"thread": self.thread_id} if self.thread_id else {}
-        visit = Visit(self.site, "/lab/here", NOW, named, login=self.login)
+        visit = RequestContext(self.site, "/lab/here", NOW, named, login=self.login)
         return visit._replace(form=form, sent=sent)
 
     def form(self, action: Action) -> Page:
@@ -41,7 +41,7 @@ class Operator:
         """Send a form with a key of its own, or with one that it had before."""
         said = {ONCE: key or self.login.once.key(), **fields}
         visit = self.visit(said)
-        answer = acting.acted(action, visit)
+        answer = acting.submit(action, visit)
         if isinstance(answer, Page):
             return self._seen(answer, visit)
         shown = Page(answer.template, "Done", acting.done_json(answer), is_live=False)
@@ -64,7 +64,7 @@ class Operator:
         """What a script gets."""
         form, document = read_json(json.dumps(sent).encode())
         visit = self.visit()._replace(form=form, sent=document)
-        return acting.acted(action, acting.with_key(visit, is_script=True))
+        return acting.submit(action, acting.with_key(visit, is_script=True))
 
     def preview(self, action: Action, fields: Mapping[str, str]) -> Mapping[str, object]:
         """What is shown beside the form while one types; the whole page says the same."""
@@ -75,7 +75,7 @@ class Operator:
         assert _timeless(seen) == _timeless(_mapping(whole.document["preview"]))
         return seen
 
-    def _seen(self, page: Page, visit: Visit | None = None) -> Page:
+    def _seen(self, page: Page, visit: RequestContext | None = None) -> Page:
         assert "<" in html(page, visit or self.visit())
         return page
 

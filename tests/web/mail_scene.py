@@ -11,9 +11,9 @@ from brenner.mail.model import PLAIN, Envelope, Profile
 from brenner.protocol.messages import Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Answer, Page, PageFunction, Visit
+from brenner.web.request import Answer, Page, PageFunction, RequestContext
 
 THREAD = "RS-20260101-mail-on-pages"
 ANN, BEA, CYD = "BlueLake", "RedSky", "GreenDog"
@@ -44,8 +44,8 @@ class Scene:
         self.mailbox = mailbox or MemoryMailbox(clock=lambda: self.now)
         for name in (OPERATOR, ANN, BEA, CYD):
             self.mailbox.register(Profile(name))
-        self.desk = Desk(self.mailbox, Project(Path("/group/mail-on-pages")), OPERATOR)
-        self.site = site_of(self.desk, ServeSettings())
+        self.workspace = Workspace(self.mailbox, Project(Path("/group/mail-on-pages")), OPERATOR)
+        self.site = site_of(self.workspace, ServeSettings())
 
     def send(  # noqa: PLR0913  (one for each part of a letter)
         self,
@@ -78,16 +78,16 @@ class Scene:
     def compile(self) -> int:
         """Publish the next version; its number."""
         self.now += MINUTE
-        version = self.desk.compile(THREAD).version
+        version = self.workspace.compile(THREAD).version
         assert version is not None
         return version
 
     def answer(
         self, function: PageFunction, named: Mapping[str, str], asked: Mapping[str, str]
-    ) -> tuple[Answer, Visit]:
+    ) -> tuple[Answer, RequestContext]:
         """What an address answers with."""
         path = "?".join(["/x", *(f"{key}={value}" for key, value in asked.items())])
-        visit = Visit(self.site, path, self.now + MINUTE, named, asked)
+        visit = RequestContext(self.site, path, self.now + MINUTE, named, asked)
         return function(visit), visit
 
     def look(

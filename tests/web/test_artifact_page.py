@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.services.demo import THREAD as DEMO
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.views import artifact
 from brenner.web.views import project as source
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
@@ -16,13 +16,13 @@ from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, open
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     return disputed(tmp_path / "lab")
 
 
-def shown(desk: Desk, thread: str = THREAD, **asked: str) -> tuple[dict[str, Any], str]:
+def shown(workspace: Workspace, thread: str = THREAD, **asked: str) -> tuple[dict[str, Any], str]:
     path = f"/sessions/{thread}"
-    return looked(artifact.page, visit_to(desk, path, {"thread": thread}, asked))
+    return looked(artifact.page, visit_to(workspace, path, {"thread": thread}, asked))
 
 
 def items(document: dict[str, Any]) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def entry(item: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(field["entries"][0])
 
 
-def test_killed_items_are_counted_apart(desk: Desk) -> None:
-    document, page = shown(desk)
+def test_killed_items_are_counted_apart(workspace: Workspace) -> None:
+    document, page = shown(workspace)
     (slate,) = (each for each in document["sections"] if each["id"] == "hypothesis_slate")
     assert (slate["active"], slate["killed"]) == (2, 1)
     assert 'Hypothesis Slate <span class="count">2, 1 killed</span></a>' in page
@@ -44,8 +44,8 @@ def test_killed_items_are_counted_apart(desk: Desk) -> None:
     assert [each["active"] for each in document["sections"]] == list(counts)
 
 
-def test_a_field_tells_who_set_it_and_what_it_replaced(desk: Desk) -> None:
-    document, page = shown(desk)
+def test_a_field_tells_who_set_it_and_what_it_replaced(workspace: Workspace) -> None:
+    document, page = shown(workspace)
     claim = entry(items(document)["H1"], "claim")
     told = {key: claim[key] for key in ("value", "agent", "operation", "version", "replaced")}
     assert told == {
@@ -61,8 +61,8 @@ def test_a_field_tells_who_set_it_and_what_it_replaced(desk: Desk) -> None:
     assert f"RedSky: EDIT in message {claim['message_id']}, v2; it replaced: {LOST}" in page
 
 
-def test_a_conflict_has_both_values_with_their_authors(desk: Desk) -> None:
-    document, page = shown(desk)
+def test_a_conflict_has_both_values_with_their_authors(workspace: Workspace) -> None:
+    document, page = shown(workspace)
     [field] = [each for each in items(document)["H1"]["fields"] if each["conflicts"]]
     [conflict] = field["conflicts"]
     assert (conflict["value"], conflict["agent"]) == (NEW, "RedSky")
@@ -71,8 +71,8 @@ def test_a_conflict_has_both_values_with_their_authors(desk: Desk) -> None:
     assert 'id="conflicts"' in page
 
 
-def test_a_killed_item_is_struck_and_its_reason_is_not(desk: Desk) -> None:
-    document, page = shown(desk)
+def test_a_killed_item_is_struck_and_its_reason_is_not(workspace: Workspace) -> None:
+    document, page = shown(workspace)
     assert items(document)["H2"]["killed"]["agent"] == "RedSky"
     assert "<s>Lineage</s>" in page
     assert "<s>Lineage decides</s>" in page
@@ -80,9 +80,9 @@ def test_a_killed_item_is_struck_and_its_reason_is_not(desk: Desk) -> None:
     assert f"<p>{reason}</p>" in page
 
 
-def test_only_what_is_there_becomes_a_link(desk: Desk) -> None:
+def test_only_what_is_there_becomes_a_link(workspace: Workspace) -> None:
     """`H4` is no item of this artifact, `H2O` none at all, and the source text has no §9."""
-    document, page = shown(desk)
+    document, page = shown(workspace)
     assert set(document["addresses"]) >= {"H1", "§1", "§2"}
     assert not {"H4", "§9"} & set(document["addresses"])
     assert (
@@ -90,20 +90,20 @@ def test_only_what_is_there_becomes_a_link(desk: Desk) -> None:
     ) in page
 
 
-def test_an_older_version_says_so_and_leads_to_the_latest(desk: Desk) -> None:
-    document, page = shown(desk, version="1")
+def test_an_older_version_says_so_and_leads_to_the_latest(workspace: Workspace) -> None:
+    document, page = shown(workspace, version="1")
     assert (document["version"], document["latest"], document["is_latest"]) == (1, 2, False)
     assert entry(items(document)["H1"], "claim")["value"] == OLD
     assert "This is not the latest version." in page
     assert f'href="/sessions/{THREAD}/diff?from=1&amp;to=2"' in page
     assert f'href="/sessions/{THREAD}/items/H1?version=1"' in page
-    assert "This is not the latest version." not in shown(desk, version="2")[1]
-    with pytest.raises(Refused):
-        shown(desk, version="9")
+    assert "This is not the latest version." not in shown(workspace, version="2")[1]
+    with pytest.raises(RequestError):
+        shown(workspace, version="9")
 
 
-def test_lint_findings_stand_at_their_item(desk: Desk) -> None:
-    document, page = shown(desk)
+def test_lint_findings_stand_at_their_item(workspace: Workspace) -> None:
+    document, page = shown(workspace)
     assert document["lint"]["summary"]["errors"]
     of_row = {each["id"] for each in items(document)["P1"]["lint"]}
     everywhere = {each["id"] for each in document["lint"]["violations"] if each.get("item") == "P1"}
@@ -111,16 +111,16 @@ def test_lint_findings_stand_at_their_item(desk: Desk) -> None:
     assert 'id="lint"' in page
 
 
-def test_provenance_shows_all_notes(desk: Desk) -> None:
-    assert 'class="reading artifact provenance"' in shown(desk, provenance="1")[1]
-    assert 'class="reading artifact"' in shown(desk)[1]
+def test_provenance_shows_all_notes(workspace: Workspace) -> None:
+    assert 'class="reading artifact provenance"' in shown(workspace, provenance="1")[1]
+    assert 'class="reading artifact"' in shown(workspace)[1]
 
 
 def test_before_the_first_version_it_says_what_will_appear(tmp_path: Path) -> None:
-    desk = a_desk(tmp_path / "lab")
-    kickoff(desk)
-    contribute(desk, ANN, add("Gradient"))
-    document, page = shown(desk)
+    workspace = a_desk(tmp_path / "lab")
+    kickoff(workspace)
+    contribute(workspace, ANN, add("Gradient"))
+    document, page = shown(workspace)
     assert (document["version"], document["deltas"], document["applies"]) == (None, 1, 1)
     assert "1 delta has arrived so far; 1 block would apply" in page
     assert f"brenner compile {THREAD}" in page
@@ -139,43 +139,49 @@ def test_a_session_without_mail_is_shown_from_its_file(tmp_path: Path) -> None:
     assert entry(items(document)["H1"], "claim")["agent"] is None
     assert "A file does not say who set it." in page
     assert document["session"]["card"]["persistence"]["status"] == "Pending"
-    with pytest.raises(Refused):
+    with pytest.raises(RequestError):
         shown(other, thread="RS-20251230-nowhere")
 
 
 def test_a_large_artifact_is_shown_in_parts(tmp_path: Path) -> None:
-    desk = opened(tmp_path / "lab")
+    workspace = opened(tmp_path / "lab")
     named = {"observation": "o", "conflicts_with": ["H1"], "status": "active"}
     many = [block("ADD", "anomaly_register", None, name=f"x{n}", **named) for n in range(90)]
-    contribute(desk, ANN, *many)
-    compiled(desk)
-    document, page = shown(desk)
+    contribute(workspace, ANN, *many)
+    compiled(workspace)
+    document, page = shown(workspace)
     [register] = [each for each in document["sections"] if each["id"] == "anomaly_register"]
     assert (len(register["items"]), register["part"]["total"]) == (10, 90)
     assert register["more"] == f"/sessions/{THREAD}/artifact?section=anomaly_register"
     assert ">All 90</a>" in page
-    document, page = shown(desk, section="anomaly_register", page="3")
+    document, page = shown(workspace, section="anomaly_register", page="3")
     assert list(items(document)) == [f"X{number}" for number in range(81, 91)]
     assert document["addresses"]["H1"] == f"/sessions/{THREAD}/items/H1"
-    view = artifact.view_of(visit_to(desk, "/", {"thread": THREAD}))
+    view = artifact.view_of(visit_to(workspace, "/", {"thread": THREAD}))
     assert view is not None
     place = f"/sessions/{THREAD}/artifact?section=anomaly_register&page=3#X81"
     assert artifact.address_of(view, "X81") == place
     assert artifact.address_of(view, "H1") == f"/sessions/{THREAD}/artifact#H1"
 
 
-def test_the_source_text_is_shown_at_its_section(desk: Desk) -> None:
-    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "2"}))
+def test_the_source_text_is_shown_at_its_section(workspace: Workspace) -> None:
+    document, page = looked(
+        source.source_page, visit_to(workspace, "/source", {}, {"section": "2"})
+    )
     assert [each["number"] for each in document["sections"]] == [1, 2]
     assert 'id="s2"' in page
     assert "<em>differ</em>" in page
-    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "9"}))
+    document, page = looked(
+        source.source_page, visit_to(workspace, "/source", {}, {"section": "9"})
+    )
     assert "It has no section 9." in page
 
 
 def test_a_project_without_a_source_text_says_how_to_name_one(tmp_path: Path) -> None:
-    desk = a_desk(tmp_path / "lab")
-    document, page = looked(source.source_page, visit_to(desk, "/source", {}, {"section": "2"}))
+    workspace = a_desk(tmp_path / "lab")
+    document, page = looked(
+        source.source_page, visit_to(workspace, "/source", {}, {"section": "2"})
+    )
     assert (document["path"], document["sections"]) == (None, [])
     assert "source_text = &#34;source.md&#34;" in page
     assert "It has no section" not in page

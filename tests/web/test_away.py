@@ -63,8 +63,8 @@ def served(kind: str, folder: Path) -> Iterator[Away]:
         introduce(mailbox, ("GreenCastle", ANN, BEA))
         project = Project(folder, operator="GreenCastle")
         with mailbox, inside(mailbox, project, SETTINGS) as at:
-            write(at.desk, "GreenCastle", (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
-            contribute(at.desk, ANN, add("Gradient"))
+            write(at.workspace, "GreenCastle", (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+            contribute(at.workspace, ANN, add("Gradient"))
             yield Away(at, store)
 
 
@@ -96,7 +96,7 @@ def test_the_last_good_page(away: Away) -> None:
     assert (again, same) == (200, since)
     away.store.start()
     _until_back(away)
-    contribute(away.at.desk, BEA, add("Lineage"))
+    contribute(away.at.workspace, BEA, add("Lineage"))
     _, fresh, _ = away.page()
     assert fresh["session"]["position"] == good["session"]["position"] + 1  # type: ignore[index]
 
@@ -175,7 +175,7 @@ def file(tmp_path: Path) -> Iterator[tuple[Inside, Path]]:
         introduce(mailbox, ("Operator", ANN, BEA))
         project = Project(tmp_path, operator="Operator", store=f"sqlite:///{path}")
         with inside(mailbox, project, SETTINGS) as at:
-            write(at.desk, "Operator", (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+            write(at.workspace, "Operator", (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
             yield at, path
 
 
@@ -212,7 +212,7 @@ def test_nobody_writes_to_a_file_that_is_gone(file: tuple[Inside, Path]) -> None
     at, path = file
     path.rename(path.with_name("elsewhere"))
     arguments = {
-        "project_key": str(at.desk.project.folder),
+        "project_key": str(at.workspace.project.folder),
         "sender_name": ANN,
         "to": ["Operator"],
         "subject": "INFO: Lost?",
@@ -222,7 +222,7 @@ def test_nobody_writes_to_a_file_that_is_gone(file: tuple[Inside, Path]) -> None
     with pytest.raises(RuntimeError, match="STORE_UNUSABLE"):
         at.tool("send_message", **arguments)
     path.with_name("elsewhere").rename(path)
-    assert at.desk.mailbox.position() == 1
+    assert at.workspace.mailbox.position() == 1
 
 
 def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:

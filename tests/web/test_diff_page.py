@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from brenner.artifact.text_diff import columns
-from brenner.diagnostics.model import Refused
-from brenner.services.workspace import Desk
+from brenner.diagnostics.model import RequestError
+from brenner.services.workspace import Workspace
 from brenner.web.request import Download
 from brenner.web.views import versions
 from mail_shell import Shell
@@ -18,36 +18,36 @@ from web.versions_desk import HOSTILE, a_session, a_visit, shown
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return a_session(tmp_path_factory.mktemp("diff"))
 
 
-def test_as_the_command_line_has_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_the_command_line_has_it(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each key of every item with the same value."""
-    shell = Shell(Path(desk.project.folder), monkeypatch)
+    shell = Shell(Path(workspace.project.folder), monkeypatch)
     told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--json").json
-    document, _ = shown(versions.diff_page, a_visit(desk, from_="1", to="3"))
+    document, _ = shown(versions.diff_page, a_visit(workspace, from_="1", to="3"))
     items = [{key: each[key] for key in told["items"][0]} for each in document["items"]]
     assert items == told["items"]
     for key in ("old", "new", "sentence", "changes", "unchanged", "metadata"):
         assert document[key] == told[key]
 
 
-def test_the_latest_against_the_one_before(desk: Desk) -> None:
+def test_the_latest_against_the_one_before(workspace: Workspace) -> None:
     """Without a question; and the first one against nothing."""
-    document, page = shown(versions.diff_page, a_visit(desk))
+    document, page = shown(versions.diff_page, a_visit(workspace))
     assert (document["from"], document["to"]) == (2, 3)
     assert "<s>Clock</s>" in page
     assert "It predicts nothing" in page
-    document, _ = shown(versions.diff_page, a_visit(desk, to="v1"))
+    document, _ = shown(versions.diff_page, a_visit(workspace, to="v1"))
     assert (document["from"], document["to"]) == (0, 1)
     assert document["steps"]["earlier"] is None
     assert document["steps"]["later"].endswith("from=1&to=2")
 
 
-def test_words_are_marked_and_who_did_it_is_said(desk: Desk) -> None:
+def test_words_are_marked_and_who_did_it_is_said(workspace: Workspace) -> None:
     """What came is underlined, what went struck through; the delta is one click away."""
-    document, page = shown(versions.diff_page, a_visit(desk, from_="1", to="2"))
+    document, page = shown(versions.diff_page, a_visit(workspace, from_="1", to="2"))
     assert "<del>one substance</del><ins>two substances</ins>" in page
     (item,) = document["items"]
     assert item["kinds"] == ["modified"]
@@ -58,9 +58,9 @@ def test_words_are_marked_and_who_did_it_is_said(desk: Desk) -> None:
     assert [each["id"] for each in document["unchanged_items"]] == ["RT", "H2", "H3"]
 
 
-def test_backwards(desk: Desk) -> None:
+def test_backwards(workspace: Workspace) -> None:
     """From a later version to an earlier one, which is said."""
-    document, page = shown(versions.diff_page, a_visit(desk, from_="3", to="1"))
+    document, page = shown(versions.diff_page, a_visit(workspace, from_="3", to="1"))
     assert {each["id"]: each["kinds"] for each in document["items"]} == {
         "H1": ["modified"],
         "H3": ["revived"],
@@ -70,17 +70,17 @@ def test_backwards(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("asked", ["9", "v9", "abc", "-1", "1e3", "9" * 40, "\u0663", "<b>"])
-def test_a_version_that_is_not_there(desk: Desk, asked: str) -> None:
+def test_a_version_that_is_not_there(workspace: Workspace, asked: str) -> None:
     """It says which there are."""
-    with pytest.raises(Refused) as refused:
-        versions.diff_page(a_visit(desk, from_=asked))
+    with pytest.raises(RequestError) as refused:
+        versions.diff_page(a_visit(workspace, from_=asked))
     assert refused.value.diagnostic.id == "UNKNOWN_VERSION"
     assert "there are v1 to v3" in refused.value.diagnostic.message
 
 
-def test_side_by_side(desk: Desk) -> None:
+def test_side_by_side(workspace: Workspace) -> None:
     """The line that changed stands beside itself, with its words marked."""
-    document, page = shown(versions.diff_page, a_visit(desk, from_="1", to="2", form="text"))
+    document, page = shown(versions.diff_page, a_visit(workspace, from_="1", to="2", form="text"))
     changed = [row for row in document["rows"] if not row["same"] and "Claim" in str(row)]
     (row,) = changed
     assert [each["text"] for each in row["left"] if each["mark"] == "removed"] == ["one substance"]
@@ -91,46 +91,52 @@ def test_side_by_side(desk: Desk) -> None:
     assert "<table" in page
 
 
-def test_plain_text_is_what_the_command_prints(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_text_is_what_the_command_prints(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the page, and alone."""
-    shell = Shell(Path(desk.project.folder), monkeypatch)
+    shell = Shell(Path(workspace.project.folder), monkeypatch)
     told = shell("artifact", "diff", f"{THREAD}@v1", "v3", "--text").out
-    visit = a_visit(desk, from_="1", to="3", form="plain")
+    visit = a_visit(workspace, from_="1", to="3", form="plain")
     document, page = shown(versions.diff_page, visit)
     assert document["text"] == told
     shown_text = page.partition('<pre class="unified" tabindex="0">')[2].partition("</pre>")[0]
     assert unescape(shown_text) == told
-    raw = versions.diff_page(a_visit(desk, from_="1", to="3", form="plain", raw="1"))
+    raw = versions.diff_page(a_visit(workspace, from_="1", to="3", form="plain", raw="1"))
     assert isinstance(raw, Download)
     assert (raw.text, raw.media_type) == (told, "text/plain; charset=utf-8")
 
 
 @pytest.mark.parametrize("form", ["items", "text", "plain"])
-def test_what_others_wrote_is_text(desk: Desk, form: str) -> None:
+def test_what_others_wrote_is_text(workspace: Workspace, form: str) -> None:
     """No tag, no attribute, nothing turned."""
-    _, page = shown(versions.diff_page, a_visit(desk, from_="0", to="3", form=form))
+    _, page = shown(versions.diff_page, a_visit(workspace, from_="0", to="3", form=form))
     assert HOSTILE not in page
     assert "<b onclick" not in page
     assert "\u202e" not in page
     assert "quoted" in page
 
 
-def test_a_large_difference_a_part_at_a_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_difference_a_part_at_a_time(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Items and lines, each with a link to the next."""
     monkeypatch.setattr(versions, "_MOST", 2)
     monkeypatch.setattr(versions, "_MOST_ROWS", 5)
     monkeypatch.setattr(versions, "_MOST_LINES", 5)
-    whole, _ = shown(versions.diff_page, a_visit(desk, from_="0", to="3"))
+    whole, _ = shown(versions.diff_page, a_visit(workspace, from_="0", to="3"))
     assert len(whole["items"]) == 2
     assert whole["next"].endswith("page=2")
     assert len(whole["changes"]["added"]) == 3
     rows: list[Any] = []
     number, has_more = 1, True
     while has_more:
-        part, _ = shown(versions.diff_page, a_visit(desk, from_="0", form="text", page=str(number)))
+        part, _ = shown(
+            versions.diff_page, a_visit(workspace, from_="0", form="text", page=str(number))
+        )
         rows, number, has_more = [*rows, *part["rows"]], number + 1, bool(part["next"])
     assert len(rows) == part["part"]["total"] > 5
-    plain, _ = shown(versions.diff_page, a_visit(desk, from_="0", form="plain"))
+    plain, _ = shown(versions.diff_page, a_visit(workspace, from_="0", form="plain"))
     assert plain["text"].count("\n") == 5
     assert plain["next"] == plain["raw"]
 
@@ -166,13 +172,13 @@ def test_who_killed_it_has_her_mark_and_the_time_is_one(tmp_path: Path) -> None:
 
 def test_what_only_follows_from_a_kill_is_folded(tmp_path: Path) -> None:
     """A killed hypothesis takes its outcomes along; what somebody did is seen first."""
-    desk = disputed(tmp_path / "lab")
-    contribute(desk, ANN, *(outcomes(H1="falls", H3=f"stays {n}") for n in range(3)))
-    compiled(desk)
+    workspace = disputed(tmp_path / "lab")
+    contribute(workspace, ANN, *(outcomes(H1="falls", H3=f"stays {n}") for n in range(3)))
+    compiled(workspace)
     kill = block("KILL", "hypothesis_slate", "H3", reason="Refuted")
-    contribute(desk, ANN, kill, base="v3")
-    compiled(desk)
-    _, page = shown(versions.diff_page, a_visit(desk, from_="3", to="4"))
+    contribute(workspace, ANN, kill, base="v3")
+    compiled(workspace)
+    _, page = shown(versions.diff_page, a_visit(workspace, from_="3", to="4"))
     folded = page.split('<details class="folded">')[1].split("</details>")[0]
     assert "<summary>4 items changed only to N/A for H3</summary>" in folded
     assert folded.count('class="change modified"') == 4

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import with_message_id
 from brenner.services.versions import latest_of
 from brenner.web import links
@@ -139,7 +139,7 @@ def compiles(evening: Evening, thread_id: str) -> None:
 
 def latest_text(evening: Evening, thread_id: str) -> str:
     """What the file of the latest version has to say, worked out from the mail."""
-    version = latest_of(evening.served.server.desk, thread_id).version
+    version = latest_of(evening.served.server.workspace, thread_id).version
     return with_message_id(version.text, version.message_id)
 
 
@@ -165,7 +165,7 @@ def persists(evening: Evening, thread_id: str) -> None:
     expect(page.locator("#card")).to_contain_text(f"Persisted in {commit[:12]}")
 
 
-def replies(evening: Evening, thread_id: str, question: Stored) -> None:
+def replies(evening: Evening, thread_id: str, question: StoredMessage) -> None:
     """To who asked, from the message in the thread; the ACK is kept for later."""
     page, hand = evening.page, evening.hand
     page.goto(links.session(thread_id, "thread"))
@@ -184,7 +184,7 @@ def replies(evening: Evening, thread_id: str, question: Stored) -> None:
     assert evening.owed(thread_id) == [question.id]
 
 
-def acknowledges(evening: Evening, thread_id: str, question: Stored) -> None:
+def acknowledges(evening: Evening, thread_id: str, question: StoredMessage) -> None:
     """What is owed, from the page of the lab, where it then no longer stands."""
     page, hand = evening.page, evening.hand
     page.goto(links.LAB)
@@ -256,8 +256,8 @@ def completes(evening: Evening, thread_id: str) -> None:
     )
     says = evening.does("Complete the session")
     assert re.match(rf"Published v2 of {thread_id}, as message \d+, and closed the session\.", says)
-    chain = latest_of(evening.served.server.desk, thread_id).chain
-    assert (chain.number, chain.state.artifact.metadata.status) == (2, "closed")
+    history = latest_of(evening.served.server.workspace, thread_id).history
+    assert (history.number, history.state.artifact.metadata.status) == (2, "closed")
     assert len(evening.of(thread_id, "COMPILED")) == 2
     text = latest_text(evening, thread_id)
     assert evening.git("show", f"HEAD:artifacts/{thread_id}.md") == text

@@ -46,7 +46,7 @@ class Desk:
 
 
 @pytest.fixture(params=HOMES, ids=lambda home: home.name)
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+def workspace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     """In memory, SQLite and PostgreSQL."""
     home: Home = request.param
     with served(home, tmp_path) as found:
@@ -71,13 +71,13 @@ class served:  # noqa: N801
         self.place.__exit__()
 
 
-def test_what_comes_in_is_told(desk: Desk) -> None:
+def test_what_comes_in_is_told(workspace: Desk) -> None:
     """To who looks at that thread, and to who looks at all."""
-    desk.send()
-    with Looking(desk.server, THREAD) as one, Looking(desk.server) as all_of_them:
+    workspace.send()
+    with Looking(workspace.server, THREAD) as one, Looking(workspace.server) as all_of_them:
         one.settle()
         all_of_them.settle()
-        here, there, again = desk.send(), desk.send(thread=ELSEWHERE), desk.send()
+        here, there, again = workspace.send(), workspace.send(thread=ELSEWHERE), workspace.send()
         told = list(islice(one.events(), 2))
         assert [each.data["message_id"] for each in told] == here + again
         assert told[0].kind == "mail"
@@ -87,46 +87,48 @@ def test_what_comes_in_is_told(desk: Desk) -> None:
         assert all_of_them.mail(3) == here + there + again
 
 
-def test_what_was_missed_is_told(desk: Desk) -> None:
+def test_what_was_missed_is_told(workspace: Desk) -> None:
     """By the id of the last event, or by the place that a page names."""
-    with Looking(desk.server, THREAD) as first:
+    with Looking(workspace.server, THREAD) as first:
         begun = first.settle()
-    missed = desk.send(5)
-    desk.send(3, ELSEWHERE)
-    with Looking(desk.server, THREAD, after=begun) as page:
+    missed = workspace.send(5)
+    workspace.send(3, ELSEWHERE)
+    with Looking(workspace.server, THREAD, after=begun) as page:
         assert page.mail(5) == missed
         # What is of other threads is behind her, too.
         assert any(each.id.startswith("8-") and not each.kind for each in page.all())
-    with Looking(desk.server, THREAD, after=begun, last_event_id=page.last) as again:
-        assert desk.send() == again.mail(1)
+    with Looking(workspace.server, THREAD, after=begun, last_event_id=page.last) as again:
+        assert workspace.send() == again.mail(1)
 
 
-def test_nothing_is_lost_and_nothing_told_twice(desk: Desk) -> None:
+def test_nothing_is_lost_and_nothing_told_twice(workspace: Desk) -> None:
     """Connections are cut at random while two write; each viewer comes back where she was."""
     chance = random.Random(9)  # noqa: S311
     sent: list[int] = []
-    with Looking(desk.server, THREAD) as first:
+    with Looking(workspace.server, THREAD) as first:
         begun = first.settle()
 
     def write() -> None:
         for _ in range(60):
-            sent.extend(desk.send())
-            desk.send(thread=ELSEWHERE)
+            sent.extend(workspace.send())
+            workspace.send(thread=ELSEWHERE)
 
     writer = threading.Thread(target=write)
     writer.start()
-    told = [_cut_again_and_again(desk, begun, chance.choices(range(8), k=25)) for _ in range(2)]
+    told = [
+        _cut_again_and_again(workspace, begun, chance.choices(range(8), k=25)) for _ in range(2)
+    ]
     writer.join()
     for last, found in told:
-        with Looking(desk.server, THREAD, last_event_id=last) as rest:
+        with Looking(workspace.server, THREAD, last_event_id=last) as rest:
             assert found + rest.mail(len(sent) - len(found)) == sent
 
 
-def _cut_again_and_again(desk: Desk, place: str, lengths: list[int]) -> tuple[str, list[int]]:
+def _cut_again_and_again(workspace: Desk, place: str, lengths: list[int]) -> tuple[str, list[int]]:
     """Be told a little, go away, come back; what was told, and how far."""
     found: list[int] = []
     for number in lengths:
-        looking = Looking(desk.server, THREAD, last_event_id=place)
+        looking = Looking(workspace.server, THREAD, last_event_id=place)
         for each in islice(looking.all(), number):
             place = each.id or place
             found += [each.data["message_id"]] if each.kind == "mail" else []
@@ -136,81 +138,87 @@ def _cut_again_and_again(desk: Desk, place: str, lengths: list[int]) -> tuple[st
 
 
 def test_who_has_missed_much_begins_anew(tmp_path: Path) -> None:
-    with served(MEMORY, tmp_path) as desk:
-        desk.send(MOST_KEPT + 2)
-        with Looking(desk.server, after="1") as long_ago, Looking(desk.server, after="2") as late:
+    with served(MEMORY, tmp_path) as workspace:
+        workspace.send(MOST_KEPT + 2)
+        with (
+            Looking(workspace.server, after="1") as long_ago,
+            Looking(workspace.server, after="2") as late,
+        ):
             assert [each.kind for each in islice(long_ago.events(), 1)] == ["reset"]
             assert len(late.mail(MOST_KEPT)) == MOST_KEPT
-            assert desk.send() == long_ago.mail(1)  # and from there on it is news
+            assert workspace.send() == long_ago.mail(1)  # and from there on it is news
 
 
 def test_much_at_once(tmp_path: Path) -> None:
     """A store that grows by more than is kept: everybody begins anew, once."""
-    with served(MEMORY, tmp_path / "here") as desk, served(MEMORY, tmp_path / "there") as other:
+    with (
+        served(MEMORY, tmp_path / "here") as workspace,
+        served(MEMORY, tmp_path / "there") as other,
+    ):
         other.send(MOST_KEPT + 1)
-        with Looking(desk.server) as looking:
+        with Looking(workspace.server) as looking:
             looking.settle()
-            desk.writer.restore(other.writer.agents(), other.writer.records())
+            workspace.writer.restore(other.writer.agents(), other.writer.records())
             assert next(looking.events()).kind == "reset"
-            assert desk.send() == looking.mail(1)
+            assert workspace.send() == looking.mail(1)
 
 
 @pytest.mark.parametrize("seen", ["900", "900-abcdef", "3-000000000000"])
-def test_a_place_that_this_store_never_had(desk: Desk, seen: str) -> None:
+def test_a_place_that_this_store_never_had(workspace: Desk, seen: str) -> None:
     """Another store was there: too far, or with another message in that place."""
-    desk.send(3)
-    with Looking(desk.server) as first:
+    workspace.send(3)
+    with Looking(workspace.server) as first:
         assert first.settle().startswith("3-")
-        with Looking(desk.server, after=seen) as foreign:
+        with Looking(workspace.server, after=seen) as foreign:
             told = next(foreign.events())
         assert (told.kind, told.id) == ("reset", first.last)
 
 
 def test_who_has_seen_nothing_looks_from_now_on(tmp_path: Path) -> None:
-    with served(MEMORY, tmp_path) as desk:
-        desk.send(3)
-        with Looking(desk.server, after="") as looking:
+    with served(MEMORY, tmp_path) as workspace:
+        workspace.send(3)
+        with Looking(workspace.server, after="") as looking:
             assert looking.settle().startswith("3-")
-            assert desk.send() == looking.mail(1)
+            assert workspace.send() == looking.mail(1)
 
 
 @pytest.mark.parametrize("seen", ["-1", "x", "1e3", "٣", "9" * 40, "3-xyz", "3-ab\x00"])
 def test_who_has_seen_what_is_no_place_begins_anew(tmp_path: Path, seen: str) -> None:
     """Nobody knows what she has missed: she is not left with a gap."""
-    with served(MEMORY, tmp_path) as desk:
-        desk.send(3)
-        with Looking(desk.server, after=seen) as looking:
+    with served(MEMORY, tmp_path) as workspace:
+        workspace.send(3)
+        with Looking(workspace.server, after=seen) as looking:
             assert next(looking.events()).kind == "reset"
 
 
 def test_who_asks_for_the_head_only_takes_no_place(tmp_path: Path) -> None:
-    with served(MEMORY, tmp_path) as desk:
-        got = desk.server.ask("HEAD", "/events")
+    with served(MEMORY, tmp_path) as workspace:
+        got = workspace.server.ask("HEAD", "/events")
         assert (got.status, got.headers["content-type"]) == (200, "text/event-stream")
 
 
 def test_a_page_may_be_ahead_of_the_watcher(tmp_path: Path) -> None:
     """What it shows already is not told."""
-    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as first:
+    with served(MEMORY, tmp_path) as workspace, Looking(workspace.server) as first:
         first.settle()
-        desk.send(2)
-        with Looking(desk.server, after="2") as page:
-            assert desk.send() == page.mail(1)
+        workspace.send(2)
+        with Looking(workspace.server, after="2") as page:
+            assert workspace.send() == page.mail(1)
 
 
 def test_viewers_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes makes room."""
     monkeypatch.setattr(Live, "most_viewers", 2)
-    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as first:
+    with served(MEMORY, tmp_path) as workspace, Looking(workspace.server) as first:
         first.settle()
-        second = Looking(desk.server)
+        second = Looking(workspace.server)
         second.settle()
-        refused = desk.server.ask("GET", "/events")
+        refused = workspace.server.ask("GET", "/events")
         assert (refused.status, refused.code) == (503, "SERVER_BUSY")
         assert refused.headers["retry-after"] == "30"
         second.cut()
         while True:
-            with Looking(desk.server) as third:
+            with Looking(workspace.server) as third:
                 if third.answer.status == 200:
                     third.settle()
                     return
@@ -222,16 +230,20 @@ def test_one_machine_leaves_places_for_others(
     """The server's own may have more of them than another, but not all."""
     assert Live.most_of_one < Live.most_of_this < Live.most_viewers
     monkeypatch.setattr(Live, "most_of_this", 2)
-    with served(MEMORY, tmp_path) as desk, Looking(desk.server) as one, Looking(desk.server) as two:
+    with (
+        served(MEMORY, tmp_path) as workspace,
+        Looking(workspace.server) as one,
+        Looking(workspace.server) as two,
+    ):
         one.settle()
         two.settle()
-        with Looking(desk.server) as third:
+        with Looking(workspace.server) as third:
             assert third.answer.status == 503
         monkeypatch.setattr(live, "client_of", lambda _: "203.0.113.9")
-        with Looking(desk.server) as other:
+        with Looking(workspace.server) as other:
             other.settle()
             monkeypatch.setattr(Live, "most_of_one", 1)
-            with Looking(desk.server) as another:
+            with Looking(workspace.server) as another:
                 assert another.answer.status == 503
 
 
@@ -261,8 +273,8 @@ def from_host(host: str) -> Request:
 
 def test_streams_end_with_the_server(tmp_path: Path) -> None:
     """As answers that are whole: a browser comes back at once to whoever is there then."""
-    with served(SQLITE, tmp_path) as desk:
-        looking = Looking(desk.server)
+    with served(SQLITE, tmp_path) as workspace:
+        looking = Looking(workspace.server)
         looking.settle()
     assert list(looking.events()) == []
     looking.close()
@@ -270,7 +282,7 @@ def test_streams_end_with_the_server(tmp_path: Path) -> None:
 
 def test_the_store_is_away_and_back(tmp_path: Path) -> None:
     """It is said when, and why; what came in meanwhile is told afterwards."""
-    with served(SQLITE, tmp_path) as desk, Looking(desk.server) as looking:
+    with served(SQLITE, tmp_path) as workspace, Looking(workspace.server) as looking:
         looking.settle()
         aside = tmp_path / "aside"
         aside.mkdir()
@@ -280,7 +292,7 @@ def test_the_store_is_away_and_back(tmp_path: Path) -> None:
         away = next(looking.events())
         assert (away.kind, away.data["code"]) == ("away", "STORE_UNUSABLE")
         assert {"since", "message", "fix"} <= away.data.keys()
-        with Looking(desk.server) as late:
+        with Looking(workspace.server) as late:
             assert next(late.events()) == away
         with SqliteMailbox.open(sqlite_file(aside)) as elsewhere:
             sent = post(elsewhere, letter()).id
@@ -289,14 +301,14 @@ def test_the_store_is_away_and_back(tmp_path: Path) -> None:
         told: list[Told] = list(islice(looking.events(), 2))
         assert {each.kind for each in told} == {"mail", "back"}
         assert [each.data["message_id"] for each in told if each.kind == "mail"] == [sent]
-        assert desk.send() == looking.mail(1)
+        assert workspace.send() == looking.mail(1)
 
 
 def test_another_store_in_its_place(tmp_path: Path) -> None:
     """A schema is dropped and made anew while somebody looks: her page begins anew."""
-    with served(POSTGRESQL, tmp_path) as desk, Looking(desk.server) as looking:
+    with served(POSTGRESQL, tmp_path) as workspace, Looking(workspace.server) as looking:
         looking.settle()
-        desk.send(2)
+        workspace.send(2)
         looking.mail(2)
         address = postgresql_address(tmp_path)
         postgresql.running().sql(f"DROP SCHEMA {address.schema} CASCADE", database=DATABASE)

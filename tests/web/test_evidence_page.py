@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from playwright.sync_api import expect
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation
 from brenner.services.decisions import adopt_thread
@@ -129,10 +129,10 @@ def adopted() -> Scene:
     """Another program has compiled what ours would have refused."""
     scene = scene_of(test_block("Weigh", {"H1": "1", "H2": "2", "H3": "surprise"}))
     scene.delta(ANN, added("Only read elsewhere"))
-    theirs = load_version(scene.desk, Target(THREAD)).text
+    theirs = load_version(scene.workspace, Target(THREAD)).text
     theirs = theirs.replace("version: 1", "version: 2").replace("- H3: surprise", "- H9: surprise")
     scene.send(BEA, "COMPILED: v2 theirs", FOREIGN.format(theirs))
-    adopt_thread(scene.desk, THREAD)
+    adopt_thread(scene.workspace, THREAD)
     return scene
 
 
@@ -167,7 +167,7 @@ def test_before_the_first_version_and_of_one_that_is_not_there() -> None:
     assert f"brenner new DELTA --thread {THREAD}" in page
     scene.delta(ANN, added("Memory"))
     assert f"brenner compile {THREAD}" in look(scene)[1]
-    with pytest.raises(Refused):
+    with pytest.raises(RequestError):
         look(scene_of(), version="7")
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.services.versions import Target, load_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.request import Download
 from brenner.web.views import artifact, exports
 from brenner.web.views import project as agents
@@ -25,20 +25,20 @@ from web.versions_desk import HOSTILE, a_session, a_visit
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return a_session(tmp_path_factory.mktemp("exports"))
 
 
-def exported(desk: Desk, form: str, version: str = "") -> Download:
+def exported(workspace: Workspace, form: str, version: str = "") -> Download:
     """The file of that form."""
-    answer = exports.page(a_visit(desk, f"/sessions/{THREAD}/export/{form}", version=version))
+    answer = exports.page(a_visit(workspace, f"/sessions/{THREAD}/export/{form}", version=version))
     assert isinstance(answer, Download)
     return answer
 
 
-def test_the_report_stands_alone(desk: Desk) -> None:
+def test_the_report_stands_alone(workspace: Workspace) -> None:
     """No script, no form, nothing loaded; only its own style counts."""
-    file = exported(desk, "html")
+    file = exported(workspace, "html")
     text = file.text
     assert file.file_name == f"{THREAD}.html"
     assert not re.search(r"<(script|form|link|img|iframe|object)\b", text)
@@ -50,9 +50,9 @@ def test_the_report_stands_alone(desk: Desk) -> None:
     assert policy in unescape(text.partition('content="')[2])
 
 
-def test_links_lead_to_places_in_the_file(desk: Desk) -> None:
+def test_links_lead_to_places_in_the_file(workspace: Workspace) -> None:
     """Every anchor is there, and there once."""
-    text = exported(desk, "html").text
+    text = exported(workspace, "html").text
     ids = Counter(re.findall(r'\bid="([^"]*)"', text))
     assert [each for each, times in ids.items() if times > 1] == []
     hrefs = re.findall(r'href="([^"]*)"', text)
@@ -60,9 +60,9 @@ def test_links_lead_to_places_in_the_file(desk: Desk) -> None:
     assert {"#H1", "#v2", "#message-1", "#artifact", "#thread"} <= set(hrefs)
 
 
-def test_the_report_is_whole(desk: Desk) -> None:
+def test_the_report_is_whole(workspace: Workspace) -> None:
     """Question, every item with its history, every version and message, what was refused."""
-    text = exported(desk, "html").text
+    text = exported(workspace, "html").text
     assert "What tells a cell where it is?" in text
     assert "<del>one substance</del><ins>two substances</ins>" in text
     assert "It predicts nothing" in text
@@ -73,35 +73,37 @@ def test_the_report_is_whole(desk: Desk) -> None:
     assert 'class="note"' in text  # who set what
 
 
-def test_all_items_of_a_large_artifact(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_items_of_a_large_artifact(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where the page shows the beginning of each section, the report has every item, once."""
     monkeypatch.setattr(artifact, "_MOST_WHOLE", 1)
     monkeypatch.setattr(artifact, "_MOST_OF_EACH", 1)
     monkeypatch.setattr(artifact, "_MOST_ON_PAGE", 2)
-    text = exported(desk, "html").text
+    text = exported(workspace, "html").text
     assert [text.count(f' id="{each}"') for each in ("RT", "H1", "H2", "H3")] == [1, 1, 1, 1]
     assert text.index(' id="H1"') < text.index(' id="H2"') < text.index(' id="H3"')
 
 
-def test_what_is_left_out_is_said(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_said(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a page has several parts, the file has the first, and says so."""
     monkeypatch.setattr(agents, "_ON_A_PAGE", 1)
-    chapter = exported(desk, "html").text.partition('id="agents"')[2]
+    chapter = exported(workspace, "html").text.partition('id="agents"')[2]
     assert re.search(r"1–1 of \d agents are in this file", chapter)
 
 
-def test_what_others_wrote_is_text(desk: Desk) -> None:
+def test_what_others_wrote_is_text(workspace: Workspace) -> None:
     """In no chapter is it more."""
-    text = exported(desk, "html").text
+    text = exported(workspace, "html").text
     assert HOSTILE not in text
     assert "<b onclick" not in text
     assert "\u202e" not in text
     assert "quoted" in text
 
 
-def test_one_heading_of_the_first_level(desk: Desk) -> None:
+def test_one_heading_of_the_first_level(workspace: Workspace) -> None:
     """The chapters stand under it."""
-    text = exported(desk, "html").text
+    text = exported(workspace, "html").text
     levels = [
         int(level or tag) for tag, level in re.findall(r'<h([1-6])(?: aria-level="(\d)")?', text)
     ]
@@ -110,60 +112,60 @@ def test_one_heading_of_the_first_level(desk: Desk) -> None:
     assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
-def test_markdown_is_the_artifact(desk: Desk) -> None:
+def test_markdown_is_the_artifact(workspace: Workspace) -> None:
     """Byte for byte, of any version; one that is not there is refused."""
-    latest = exported(desk, "md")
-    assert latest.text == load_version(desk, Target(THREAD)).text
+    latest = exported(workspace, "md")
+    assert latest.text == load_version(workspace, Target(THREAD)).text
     assert (latest.file_name, latest.media_type) == (f"{THREAD}.md", "text/markdown; charset=utf-8")
-    first = exported(desk, "md", version="1")
-    assert first.text == load_version(desk, Target(THREAD, 1)).text
+    first = exported(workspace, "md", version="1")
+    assert first.text == load_version(workspace, Target(THREAD, 1)).text
     assert first.file_name == f"{THREAD}-v1.md"
-    with pytest.raises(Refused):
-        exported(desk, "md", version="7")
+    with pytest.raises(RequestError):
+        exported(workspace, "md", version="7")
 
 
-def test_json_has_everything(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_has_everything(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Status, artifact, history, ledger, and every message with its text."""
-    found = json.loads(exported(desk, "json").text)
+    found = json.loads(exported(workspace, "json").text)
     assert found["status"]["thread_id"] == found["thread_id"] == THREAD
     assert [each["id"] for each in found["artifact"]["hypothesis_slate"]] == ["H1", "H2", "H3"]
     assert [each["version"] for each in found["history"]["versions"]] == [1, 2, 3]
     assert [each["refused"] for each in found["ledger"]] == [1, 0, 0]
-    bodies = [each.message.body for each in desk.mailbox.thread(THREAD).messages]
+    bodies = [each.message.body for each in workspace.mailbox.thread(THREAD).messages]
     assert [each["body"] for each in found["messages"]] == bodies
     assert found["has_bodies"] is True
     monkeypatch.setattr(exports, "_MOST_BODIES", 10)
-    found = json.loads(exported(desk, "json").text)
+    found = json.loads(exported(workspace, "json").text)
     assert found["has_bodies"] is False
     assert {each["body"] for each in found["messages"]} == {None}
     assert found["messages"][0]["raw"] == "/messages/1/raw"
 
 
-def test_no_other_forms(desk: Desk) -> None:
+def test_no_other_forms(workspace: Workspace) -> None:
     """What is no form of ours is nowhere."""
-    with pytest.raises(Refused) as refused:
-        exports.page(a_visit(desk, f"/sessions/{THREAD}/export/pdf"))
+    with pytest.raises(RequestError) as refused:
+        exports.page(a_visit(workspace, f"/sessions/{THREAD}/export/pdf"))
     assert refused.value.diagnostic.id == "NO_SUCH_PAGE"
 
 
 @pytest.mark.parametrize("thread", ["..", "a/b", 'x"y', "RS-20251230-Cell", "a\r\nb"])
-def test_a_file_has_a_name_that_is_one(desk: Desk, thread: str) -> None:
+def test_a_file_has_a_name_that_is_one(workspace: Workspace, thread: str) -> None:
     """What cannot name a file names no export."""
-    visit = a_visit(desk, f"/sessions/{THREAD}/export/md")
-    with pytest.raises(Refused):
+    visit = a_visit(workspace, f"/sessions/{THREAD}/export/md")
+    with pytest.raises(RequestError):
         exports.page(visit._replace(named={**visit.named, "thread": thread}))
 
 
 def test_before_the_first_version(tmp_path: Path) -> None:
     """The report has the thread; there is no artifact to give away yet."""
-    desk = a_desk(tmp_path)
-    kickoff(desk)
-    text = exported(desk, "html").text
+    workspace = a_desk(tmp_path)
+    kickoff(workspace)
+    text = exported(workspace, "html").text
     assert 'id="message-1"' in text
     assert 'id="evidence"' not in text
-    assert json.loads(exported(desk, "json").text)["artifact"] is None
-    with pytest.raises(Refused) as refused:
-        exported(desk, "md")
+    assert json.loads(exported(workspace, "json").text)["artifact"] is None
+    with pytest.raises(RequestError) as refused:
+        exported(workspace, "md")
     assert refused.value.diagnostic.id == "NO_VERSION_YET"
 
 

@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import Browser
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab.login import Login
 from brenner.web.rendering import html
-from brenner.web.request import Visit
+from brenner.web.request import RequestContext
 from brenner.web.responses import refusal_page
 from brenner.web.views import artifact, project, versions
 from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
@@ -26,46 +26,46 @@ QUESTION = "# Question\n\n## Question\nWhich?\n\n## Context\nTwo.\n"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     return disputed(tmp_path / "lab")
 
 
 @pytest.fixture
-def begun(tmp_path: Path) -> Desk:
+def begun(tmp_path: Path) -> Workspace:
     """Before the first version."""
     made = a_desk(tmp_path / "lab")
     kickoff(made)
     return made
 
 
-def visit(desk: Desk, path: str = HERE) -> Visit:
-    return visit_to(desk, path, {"thread": THREAD})
+def visit(workspace: Workspace, path: str = HERE) -> RequestContext:
+    return visit_to(workspace, path, {"thread": THREAD})
 
 
-def in_the_lab(desk: Desk, path: str = HERE) -> Visit:
+def in_the_lab(workspace: Workspace, path: str = HERE) -> RequestContext:
     """The operator, logged in."""
-    site = site_of(desk, ServeSettings(is_lab=True))
-    return visit(desk, path)._replace(site=site, login=Login("Operator", "token", "form"))
+    site = site_of(workspace, ServeSettings(is_lab=True))
+    return visit(workspace, path)._replace(site=site, login=Login("Operator", "token", "form"))
 
 
-def needs(desk: Desk) -> dict[str, str]:
+def needs(workspace: Workspace) -> dict[str, str]:
     """What each thing leads to."""
-    document: Any = looked(artifact.page, visit(desk))[0]["session"]
+    document: Any = looked(artifact.page, visit(workspace))[0]["session"]
     return {each["kind"]: each["link"] for each in document["attention"]}
 
 
-def test_what_needs_her_leads_there(desk: Desk) -> None:
-    asked = write(desk, ANN, "QUESTION: Which", QUESTION).id
-    contribute(desk, BEA, block("EDIT", "hypothesis_slate", "H9", claim="c"))
-    found = needs(desk)
+def test_what_needs_her_leads_there(workspace: Workspace) -> None:
+    asked = write(workspace, ANN, "QUESTION: Which", QUESTION).id
+    contribute(workspace, BEA, block("EDIT", "hypothesis_slate", "H9", claim="c"))
+    found = needs(workspace)
     assert found["question"] == f"{HERE}/thread?round=3#m{asked}"
     assert found["refused"] == f"{HERE}/ledger?outcome=refused"
     assert found["critique"] == f"{HERE}/artifact?section=adversarial_critique"
-    write(desk, BEA, "QUESTION: And which", QUESTION)
-    assert needs(desk)["question"] == f"{HERE}/thread?type=QUESTION"
+    write(workspace, BEA, "QUESTION: And which", QUESTION)
+    assert needs(workspace)["question"] == f"{HERE}/thread?type=QUESTION"
 
 
-def test_what_is_ready_leads_to_the_form_or_to_the_blocks(begun: Desk) -> None:
+def test_what_is_ready_leads_to_the_form_or_to_the_blocks(begun: Workspace) -> None:
     for each in (ANN, BEA):
         contribute(begun, each, add(f"Of {each}"))
     assert needs(begun)["ready"] == f"{HERE}/ledger?version=unread"
@@ -76,7 +76,7 @@ def test_what_is_ready_leads_to_the_form_or_to_the_blocks(begun: Desk) -> None:
     assert f"<code>brenner compile {THREAD}</code>" in page
 
 
-def test_the_forms_of_the_next_round(begun: Desk) -> None:
+def test_the_forms_of_the_next_round(begun: Workspace) -> None:
     for each in (ANN, BEA):
         contribute(begun, each, add(f"Of {each}"))
     compiled(begun)
@@ -87,14 +87,14 @@ def test_the_forms_of_the_next_round(begun: Desk) -> None:
     ]
 
 
-def test_a_question_is_answered_in_a_form(desk: Desk) -> None:
-    asked = write(desk, ANN, "QUESTION: Which", QUESTION).id
-    document, page = looked(artifact.page, in_the_lab(desk))
+def test_a_question_is_answered_in_a_form(workspace: Workspace) -> None:
+    asked = write(workspace, ANN, "QUESTION: Which", QUESTION).id
+    document, page = looked(artifact.page, in_the_lab(workspace))
     assert document["session"]["next_step"]["aim"] == f"answer the QUESTION of {ANN}"
     assert f'href="/lab/sessions/{THREAD}/reply?message={asked}">Reply</a>' in page
 
 
-def test_no_command_where_there_is_nothing_to_do(begun: Desk) -> None:
+def test_no_command_where_there_is_nothing_to_do(begun: Workspace) -> None:
     """The page is live, and there is nothing to compile."""
     for page in (artifact.page, versions.page, artifact.evidence_page):
         text = looked(page, visit(begun))[1]
@@ -103,9 +103,9 @@ def test_no_command_where_there_is_nothing_to_do(begun: Desk) -> None:
         assert "shown here by itself" in text
 
 
-def test_guests_are_told_of_no_command(desk: Desk, begun: Desk) -> None:
-    contribute(desk, BEA, block("EDIT", "hypothesis_slate", "H9", claim="c"))
-    for each in (desk, begun):
+def test_guests_are_told_of_no_command(workspace: Workspace, begun: Workspace) -> None:
+    contribute(workspace, BEA, block("EDIT", "hypothesis_slate", "H9", claim="c"))
+    for each in (workspace, begun):
         for page in (
             artifact.page,
             versions.page,
@@ -117,13 +117,13 @@ def test_guests_are_told_of_no_command(desk: Desk, begun: Desk) -> None:
             assert "brenner " not in looked(page, guest)[1].replace("brenner ledger", "")
 
 
-def test_guests_are_offered_no_closed_page(desk: Desk) -> None:
-    guest = visit(desk, "/help")._replace(guest_of=frozenset({THREAD}))
+def test_guests_are_offered_no_closed_page(workspace: Workspace) -> None:
+    guest = visit(workspace, "/help")._replace(guest_of=frozenset({THREAD}))
     keys = [each["keys"] for each in looked(project.help_sheet_page, guest)[0]["keys"]]
     assert ("/",) not in keys
     assert ("g", "h") not in keys
     assert ("?",) in keys
-    refused = refusal_page(Refused(codes.NO_SUCH_PAGE.at(path="/x")))
+    refused = refusal_page(RequestError(codes.NO_SUCH_PAGE.at(path="/x")))
     text = html(refused, guest)
     assert "All sessions" not in text
     assert "Search the mail" not in text
@@ -131,11 +131,11 @@ def test_guests_are_offered_no_closed_page(desk: Desk) -> None:
     assert "data-help" not in html(refused, guest._replace(guest_of=frozenset()))
 
 
-def test_how_to_dismiss_a_refused_block(desk: Desk) -> None:
+def test_how_to_dismiss_a_refused_block(workspace: Workspace) -> None:
     """All that is wrong with it is in its fold; the row says how much there is."""
     wrong = {**add("Three"), "section": "hypothesis", "target_id": "H1", "operation": "PUT"}
-    number = contribute(desk, BEA, wrong).id
-    document, page = looked(versions.ledger_page, visit(desk))
+    number = contribute(workspace, BEA, wrong).id
+    document, page = looked(versions.ledger_page, visit(workspace))
     entry = document["groups"][0]["entries"][0]
     assert f"<code>brenner session dismiss {THREAD} {number}.1</code>" in page
     count = len(entry["violations"])
@@ -145,9 +145,9 @@ def test_how_to_dismiss_a_refused_block(desk: Desk) -> None:
     assert fold.count('class="diagnostic') == count
 
 
-def test_a_phone_has_the_card_in_a_line_but_at_the_artifact(desk: Desk) -> None:
-    assert '<aside id="card" class="card"' in looked(artifact.page, visit(desk))[1]
-    page = looked(versions.ledger_page, visit(desk, f"{HERE}/ledger"))[1]
+def test_a_phone_has_the_card_in_a_line_but_at_the_artifact(workspace: Workspace) -> None:
+    assert '<aside id="card" class="card"' in looked(artifact.page, visit(workspace))[1]
+    page = looked(versions.ledger_page, visit(workspace, f"{HERE}/ledger"))[1]
     assert '<aside id="card" class="card in-a-line"' in page
     assert '<p class="glance">' in page
 

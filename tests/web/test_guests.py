@@ -10,7 +10,7 @@ import pytest
 
 from brenner.config import OPERATOR
 from brenner.diagnostics.codes import web as codes
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
@@ -94,7 +94,7 @@ def test_coming_in(served: Inside, client: Client) -> None:
     for path in ENDPOINTS:
         assert client.send(path, {}).status == HTTPStatus.UNAUTHORIZED
         assert client.get(path).status == HTTPStatus.UNAUTHORIZED
-    client.log_in(renew(served.desk.mailbox, OPERATOR))
+    client.log_in(renew(served.workspace.mailbox, OPERATOR))
     assert client.get("/lab").status == OK
     stranger = Client(served)
     stranger.jar = {name: value for name, value in client.jar.items() if "lab" in name}
@@ -148,7 +148,9 @@ def test_what_a_guest_sees(served: Inside) -> None:
     """One session with its messages, exports and news; nothing else, in any form, and nothing is
     done.
     """
-    mine, theirs = (served.desk.mailbox.thread(thread).messages[0].id for thread in (MINE, OTHER))
+    mine, theirs = (
+        served.workspace.mailbox.thread(thread).messages[0].id for thread in (MINE, OTHER)
+    )
     client = guest(served)
     shown = (
         *(links.session(MINE, tab) for tab in ("", *links.TABS)),
@@ -226,7 +228,7 @@ def test_links_expire(served: Inside) -> None:
     client.jar = {guests.guest_cookie(MINE): old}
     assert client.get(links.session(MINE)).to.startswith("/enter")
     assert guests.linked(TOKEN, old, NOW - WEEK) == (MINE, NOW)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         guests.linked(TOKEN, old, NOW)
     assert refused.value.diagnostic.code is codes.LINK_EXPIRED
 

@@ -12,7 +12,7 @@ import pytest
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web import request as guests
 from brenner.web.app import STALE
@@ -34,28 +34,28 @@ def to(session: str, item: str = "H1") -> dict[str, str]:
     return {"session": session, "item": item, "relation": "refines"}
 
 
-def lab(folder: Path) -> Desk:
+def lab(folder: Path) -> Workspace:
     """Two sessions: a hypothesis of each names one of the other; one also names what is not."""
-    desk = disputed(folder)
-    operator = desk.project.operator
+    workspace = disputed(folder)
+    operator = workspace.project.operator
     fence = json.dumps(add("Hidden", references=[to(THREAD)], third_alternative=True))
     for sender, subject, body in (
         (operator, "KICKOFF: Secret", KICKOFF),
         (ANN, "DELTA[opus]: News", f"# Delta Contribution\n\n```delta\n{fence}\n```\n"),
     ):
         there = (ANN, BEA) if sender == operator else (operator,)
-        desk.mailbox.send(Message(SECRET, sender, there, subject, body))
-    compile_thread(desk, SECRET, CompileOptions())
+        workspace.mailbox.send(Message(SECRET, sender, there, subject, body))
+    compile_thread(workspace, SECRET, CompileOptions())
     edit = block("EDIT", "hypothesis_slate", "H3", references=[to(SECRET), to(GONE)])
-    contribute(desk, ANN, edit, base="v2")
-    compiled(desk)
-    return desk
+    contribute(workspace, ANN, edit, base="v2")
+    compiled(workspace)
+    return workspace
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Inside]:
-    desk = lab(tmp_path / "lab")
-    with inside(desk.mailbox, desk.project, SETTINGS) as server:
+    workspace = lab(tmp_path / "lab")
+    with inside(workspace.mailbox, workspace.project, SETTINGS) as server:
         server.token = None  # browsers have none
         yield server
 
@@ -133,7 +133,7 @@ def test_where_the_mail_is_kept(
 ) -> None:
     """While it is away: not on the page as it was last, nor elsewhere, nor in the news."""
     path, kept = links.session(THREAD, "agents"), links.item(THREAD, "H1")
-    message = served.desk.mailbox.thread(THREAD).messages[0].id
+    message = served.workspace.mailbox.thread(THREAD).messages[0].id
     for client in (owner, guest):
         document(client, path)
     document(owner, kept)
@@ -163,7 +163,7 @@ def test_the_news_end_with_the_link(served: Inside) -> None:
     name = "; ".join("=".join(pair) for pair in cookie(6.0).items())
     with Looking(served, THREAD, cookie=name) as looking:
         looking.settle()
-        sent = served.desk.mailbox.send(letter(to=(BEA,), thread=THREAD)).stored.id
+        sent = served.workspace.mailbox.send(letter(to=(BEA,), thread=THREAD)).stored.id
         assert looking.mail(1) == [sent]
         rest = list(islice(looking.all(), 4))
         assert len(rest) < 4  # it has ended, and there was no more than a sign of life

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR, find_project
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Page, Visit
+from brenner.web.request import Page, RequestContext
 from brenner.web.views import project as home
 from commands import in_code, unknown
 from mail_shell import Shell, store_of
@@ -28,10 +28,12 @@ BLOCKED, ASKED, READY = "RS-20251230-blocked", "RS-20251231-asked", "RS-20260102
 WAITS, DONE, TALK = "RS-20260103-waits", "RS-20260104-done", "br-42"
 
 
-def look(desk: Desk, later: timedelta = timedelta(), **asked: str) -> tuple[dict[str, Any], str]:
+def look(
+    workspace: Workspace, later: timedelta = timedelta(), **asked: str
+) -> tuple[dict[str, Any], str]:
     """The document of the page, and the page."""
     now = datetime.now(UTC) + later
-    visit = Visit(site_of(desk, ServeSettings()), "/", now, asked=asked)
+    visit = RequestContext(site_of(workspace, ServeSettings()), "/", now, asked=asked)
     page = home.page(visit)
     assert isinstance(page, Page)
     return dict(page.document), html(page, visit)
@@ -45,18 +47,18 @@ def answered(mailbox: Mailbox, thread_id: str, question: str = "") -> None:
         mail.contribute(mailbox, thread_id, name, add(f"Gradient of {name}"))
 
 
-def fill(desk: Desk) -> None:
+def fill(workspace: Workspace) -> None:
     """A session for most of what can be waited for."""
-    mailbox = desk.mailbox
+    mailbox = workspace.mailbox
     mail.introduce(mailbox)
     answered(mailbox, READY, "Which <b>one</b>?")
     answered(mailbox, DONE)
     for close in (False, True):
-        compile_thread(desk, DONE, CompileOptions(close=close))
+        compile_thread(workspace, DONE, CompileOptions(close=close))
     asked = mail.ask(mailbox, WAITS, "What tells a cell where it is? " * 30)
     mail.acknowledge(mailbox, asked, ANN)
     answered(mailbox, ASKED)
-    compile_thread(desk, ASKED, CompileOptions())
+    compile_thread(workspace, ASKED, CompileOptions())
     mail.say(mailbox, ASKED, "QUESTION")
     answered(mailbox, BLOCKED)
     mail.say(mailbox, BLOCKED, "BLOCKED")
@@ -65,36 +67,38 @@ def fill(desk: Desk) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     store_of(tmp_path).parent.mkdir()
     mailbox = SqliteMailbox.create(store_of(tmp_path))
-    desk = Desk(mailbox, find_project(str(tmp_path), {}), OPERATOR)
-    fill(desk)
-    return desk
+    workspace = Workspace(mailbox, find_project(str(tmp_path), {}), OPERATOR)
+    fill(workspace)
+    return workspace
 
 
 def test_as_the_command_line_has_it(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same sessions in the same order, each key with the same value; the same counts."""
     told = Shell(tmp_path, monkeypatch)("session", "list", "--json").json
-    document, _ = look(desk)
+    document, _ = look(workspace)
     shown = document["sessions"] + document["complete"]["sessions"]
     assert [{key: row[key] for key in told["sessions"][0]} for row in shown] == told["sessions"]
     assert document["summary"] == told["summary"]
 
 
-def test_the_same_words(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_words(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The line of the prompt begins the page."""
     line = Shell(tmp_path, monkeypatch)("session", "list", "--line").out.strip()
-    document, page = look(desk)
+    document, page = look(workspace)
     assert document["words"][0] == f"{line}."
     assert document["words"][0] in page
 
 
-def test_what_needs_somebody_comes_first(desk: Desk) -> None:
+def test_what_needs_somebody_comes_first(workspace: Workspace) -> None:
     """Blocked work, then questions; what waits for agents; complete ones are folded."""
-    document, page = look(desk)
+    document, page = look(workspace)
     assert [row["thread_id"] for row in document["sessions"]] == [
         *(BLOCKED, ASKED, READY),
         *(WAITS, TALK),
@@ -107,9 +111,9 @@ def test_what_needs_somebody_comes_first(desk: Desk) -> None:
     assert open_part.index("1 blocked") < open_part.index("1 question<")
 
 
-def test_whose_turn_it_is(desk: Desk) -> None:
+def test_whose_turn_it_is(workspace: Workspace) -> None:
     """Those for whom the round waits, and why; once all is in, the operator."""
-    turns = {row["thread_id"]: row["turns"] for row in look(desk)[0]["sessions"]}
+    turns = {row["thread_id"]: row["turns"] for row in look(workspace)[0]["sessions"]}
     assert turns[WAITS] == [
         {"agent": ANN, "words": "owes a delta"},
         {"agent": BEA, "words": "owes an ACK"},
@@ -118,10 +122,10 @@ def test_whose_turn_it_is(desk: Desk) -> None:
     assert turns[ASKED] == []
 
 
-def test_overdue_acks_in_words(desk: Desk) -> None:
+def test_overdue_acks_in_words(workspace: Workspace) -> None:
     """After the deadline it is said who owes what, and since when."""
-    document, page = look(desk, LATER)
-    assert look(desk)[0]["words"][1] == f"{OPERATOR} owes 2 ACKs. {BEA} owes an ACK."
+    document, page = look(workspace, LATER)
+    assert look(workspace)[0]["words"][1] == f"{OPERATOR} owes 2 ACKs. {BEA} owes an ACK."
     assert document["words"][1] == (
         f"{OPERATOR} owes 2 ACKs, the oldest for 29 h; 2 are overdue. "
         f"{BEA} owes an ACK, for 29 h; 1 is overdue."
@@ -129,9 +133,9 @@ def test_overdue_acks_in_words(desk: Desk) -> None:
     assert "1 ACK overdue" in page
 
 
-def test_one_phase(desk: Desk) -> None:
+def test_one_phase(workspace: Workspace) -> None:
     """Only those in it, complete ones unfolded; how many are in the others is still told."""
-    document, page = look(desk, phase="complete")
+    document, page = look(workspace, phase="complete")
     assert [row["thread_id"] for row in document["sessions"]] == [DONE]
     assert document["complete"]["total"] == 0
     assert {each["phase"]: each["sessions"] for each in document["phases"]} == {
@@ -143,15 +147,15 @@ def test_one_phase(desk: Desk) -> None:
         "conversation": 1,
     }
     assert page.count('aria-current="page"') == 2  # of the masthead, and of the phase
-    empty, page = look(desk, phase="awaiting_deltas")
+    empty, page = look(workspace, phase="awaiting_deltas")
     assert empty["sessions"] == []
     assert "No session is in the phase awaiting_deltas" in page
 
 
-def test_no_such_phase(desk: Desk) -> None:
+def test_no_such_phase(workspace: Workspace) -> None:
     """It is not taken for all of them."""
-    with pytest.raises(Refused, match="NO_SUCH_PAGE"):
-        look(desk, phase="soon")
+    with pytest.raises(RequestError, match="NO_SUCH_PAGE"):
+        look(workspace, phase="soon")
 
 
 def test_pages() -> None:
@@ -161,11 +165,11 @@ def test_pages() -> None:
     names = {f"RS-20260101-n{number}" for number in range(120)}
     for name in names:
         mail.ask(mailbox, name)
-    desk = Desk(mailbox, find_project("/", {}), OPERATOR)
+    workspace = Workspace(mailbox, find_project("/", {}), OPERATOR)
     seen: list[str] = []
     asked: dict[str, str] = {}
     for _ in range(3):
-        document, _page = look(desk, timedelta(), **asked)
+        document, _page = look(workspace, timedelta(), **asked)
         seen += [row["thread_id"] for row in document["sessions"]]
         _, _, number = str(document["next"]).partition("?page=")
         asked = {"page": number}
@@ -173,15 +177,15 @@ def test_pages() -> None:
     assert (document["first"], document["last"], document["total"]) == (101, 120, 120)
     assert len(seen) == len(set(seen))
     assert set(seen) == names
-    assert look(desk, page="99")[0]["first"] == 101
+    assert look(workspace, page="99")[0]["first"] == 101
 
 
-def test_what_is_left_out_is_told(desk: Desk) -> None:
+def test_what_is_left_out_is_told(workspace: Workspace) -> None:
     """Threads that no session can have; sessions that are only in files."""
-    folder = desk.project.folder / "artifacts"
+    folder = workspace.project.folder / "artifacts"
     folder.mkdir()
     (folder / "RS-20240101-elsewhere.md").write_text("---\n---\n", "utf-8")
-    document, page = look(desk)
+    document, page = look(workspace)
     assert document["others"] == 1
     assert "1 thread has an ID that no session can have" in page
     assert document["only_files"] == ["RS-20240101-elsewhere"]
@@ -191,7 +195,7 @@ def test_what_is_left_out_is_told(desk: Desk) -> None:
 
 def test_nothing_yet(tmp_path: Path) -> None:
     """What will appear here, and the command that makes it appear, which there is."""
-    document, page = look(Desk(MemoryMailbox(), find_project(str(tmp_path), {}), OPERATOR))
+    document, page = look(Workspace(MemoryMailbox(), find_project(str(tmp_path), {}), OPERATOR))
     assert document["sessions"] == []
     assert "There are no sessions yet." in page
     [command] = in_code(page.replace("&#34;", '"'))
@@ -199,9 +203,9 @@ def test_nothing_yet(tmp_path: Path) -> None:
     assert [*unknown(command)] == []
 
 
-def test_texts_are_texts(desk: Desk) -> None:
+def test_texts_are_texts(workspace: Workspace) -> None:
     """A question is no markup, and a long one is cut on the page and whole in the document."""
-    document, page = look(desk)
+    document, page = look(workspace)
     assert "&lt;b&gt;one&lt;/b&gt;" in page
     assert "<b>one" not in page
     [long] = [row["question"] for row in document["sessions"] if row["thread_id"] == WAITS]

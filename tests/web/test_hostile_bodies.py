@@ -8,7 +8,7 @@ import pytest
 
 from brenner.cli.compile import report
 from brenner.limits import MOST_BLOCKS, MOST_DIAGNOSTICS_OF_A_MESSAGE
-from brenner.services.compile import Compiled, CompileOptions, compiled_json
+from brenner.services.compile import CompileOptions, CompileResult, compiled_json
 from brenner.web.views import thread
 from brenner.web.views import versions as ledger
 from hostile_bodies import HOSTILE_BODIES, HostileBody, fence
@@ -26,12 +26,12 @@ def scene() -> Scene:
     return made
 
 
-def tried(scene: Scene) -> Compiled:
+def tried(scene: Scene) -> CompileResult:
     """What a compile would do."""
-    return scene.desk.compile(THREAD, CompileOptions(dry_run=True))
+    return scene.workspace.compile(THREAD, CompileOptions(dry_run=True))
 
 
-def printed(done: Compiled) -> str:
+def printed(done: CompileResult) -> str:
     """What the command prints."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -78,7 +78,7 @@ def test_what_is_left_out_is_said(scene: Scene) -> None:
     scene.delta(ANN, *[fence("{}")] * 60)
     assert "10 more refused blocks: `brenner compile --dry-run --json" in printed(tried(scene))
     scene.delta(ANN, added("One"))
-    done = scene.desk.compile(THREAD)
+    done = scene.workspace.compile(THREAD)
     assert f"10 more refused blocks: `brenner artifact ledger {THREAD}`" in printed(done)
 
 

@@ -29,8 +29,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     folder: Path = tmp_path_factory.mktemp("hostile") / "<img src=x onerror=alert(1)>{{7*7}}"
     folder.mkdir()
     mailbox = MemoryMailbox()
-    desk = hostile_desk(mailbox, folder)
-    with inside(mailbox, desk.project, SETTINGS) as served:
+    workspace = hostile_desk(mailbox, folder)
+    with inside(mailbox, workspace.project, SETTINGS) as served:
         yield served
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from brenner.diagnostics.model import Refused
-from brenner.services.workspace import Desk
+from brenner.diagnostics.model import RequestError
+from brenner.services.workspace import Workspace
 from brenner.web.responses import refusal_page
 from brenner.web.views import artifact as item
 from session.desks import ANN, BEA, THREAD, a_desk, contribute, kickoff
@@ -14,17 +14,19 @@ from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visi
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     return disputed(tmp_path / "lab")
 
 
-def shown(desk: Desk, item_id: str, **asked: str) -> tuple[dict[str, Any], str]:
+def shown(workspace: Workspace, item_id: str, **asked: str) -> tuple[dict[str, Any], str]:
     path = f"/sessions/{THREAD}/items/{item_id}"
-    return looked(item.item_page, visit_to(desk, path, {"thread": THREAD, "item": item_id}, asked))
+    return looked(
+        item.item_page, visit_to(workspace, path, {"thread": THREAD, "item": item_id}, asked)
+    )
 
 
-def test_every_change_of_every_field_is_told(desk: Desk) -> None:
-    document, page = shown(desk, "H1")
+def test_every_change_of_every_field_is_told(workspace: Workspace) -> None:
+    document, page = shown(workspace, "H1")
     [claim] = [each for each in document["history"] if each["field"] == "claim"]
     told = [(each["agent"], each["version"], each["value"]) for each in claim["history"]]
     assert told == [(BEA, 2, NEW), (ANN, 2, LOST), (ANN, 1, OLD)]
@@ -34,59 +36,59 @@ def test_every_change_of_every_field_is_told(desk: Desk) -> None:
     assert f'href="/sessions/{THREAD}/artifact#H1"' in page
 
 
-def test_what_names_it_is_listed_critiques_first(desk: Desk) -> None:
-    document, page = shown(desk, "H1")
+def test_what_names_it_is_listed_critiques_first(workspace: Workspace) -> None:
+    document, page = shown(workspace, "H1")
     assert [each["id"] for each in document["named_by"]] == ["C1", "H3", "P1"]
     [critique] = document["critiques"]
     assert critique["subject"] == "CRITIQUE: H1 is vague"
     assert f'href="/messages/{critique["message_id"]}"' in page
-    assert shown(desk, "P1")[0]["named_by"] == []
+    assert shown(workspace, "P1")[0]["named_by"] == []
 
 
-def test_references_lead_both_ways(desk: Desk) -> None:
+def test_references_lead_both_ways(workspace: Workspace) -> None:
     """Also to another session, and to one that nobody knows."""
     here = {"session": THREAD, "item": "H1", "relation": "refines"}
     nowhere = {"session": "RS-20250101-gone", "item": "H2", "relation": "refutes"}
     edit = block("EDIT", "hypothesis_slate", "H3", references=[here, nowhere])
-    contribute(desk, ANN, edit, base="v2")
-    compiled(desk)
-    document, page = shown(desk, "H3")
+    contribute(workspace, ANN, edit, base="v2")
+    compiled(workspace)
+    document, page = shown(workspace, "H3")
     assert [(each["item"], each["link"]) for each in document["references"]] == [
         ("H1", f"/sessions/{THREAD}/items/H1"),
         ("H2", None),
     ]
     assert "leads nowhere" in page
-    document, page = shown(desk, "H1")
+    document, page = shown(workspace, "H1")
     [back] = document["referred_by"]
     assert (back["item"], back["words"]) == ("H3", "refined by")
 
 
-def test_an_older_version_of_it(desk: Desk) -> None:
-    document, page = shown(desk, "H1", version="1")
+def test_an_older_version_of_it(workspace: Workspace) -> None:
+    document, page = shown(workspace, "H1", version="1")
     assert document["item"]["fields"][0]["entries"][0]["value"] == OLD
     assert "This is the item in an older version" in page
     assert document["place"] == f"/sessions/{THREAD}/artifact?version=1#H1"
 
 
-def test_a_killed_one_tells_who_and_why(desk: Desk) -> None:
-    document, page = shown(desk, "H2")
+def test_a_killed_one_tells_who_and_why(workspace: Workspace) -> None:
+    document, page = shown(workspace, "H2")
     assert document["item"]["killed"]["reason"] == "Refuted: see C1 and §2"
     assert "<s>Lineage</s>" in page
     assert document["addresses"]["C1"] == f"/sessions/{THREAD}/items/C1"
 
 
-def test_an_unknown_one_is_not_found_and_the_nearest_is_named(desk: Desk) -> None:
-    with pytest.raises(Refused) as refused:
-        shown(desk, "H11")
+def test_an_unknown_one_is_not_found_and_the_nearest_is_named(workspace: Workspace) -> None:
+    with pytest.raises(RequestError) as refused:
+        shown(workspace, "H11")
     assert "`H1`" in refused.value.diagnostic.message + refused.value.diagnostic.fix
     assert f"`brenner artifact show {THREAD}`" in refused.value.diagnostic.fix
     assert refusal_page(refused.value).status == 404
-    assert shown(desk, "h1")[0]["item"]["id"] == "H1"
+    assert shown(workspace, "h1")[0]["item"]["id"] == "H1"
 
 
 def test_before_the_first_version_there_is_none(tmp_path: Path) -> None:
-    desk = a_desk(tmp_path / "lab")
-    kickoff(desk)
-    with pytest.raises(Refused) as refused:
-        shown(desk, "H1")
+    workspace = a_desk(tmp_path / "lab")
+    kickoff(workspace)
+    with pytest.raises(RequestError) as refused:
+        shown(workspace, "H1")
     assert refusal_page(refused.value).status == 404

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import COMPILE as ACTION
 from brenner.web.lab.compile import COMPLETE, MOST_BLOCKS, MOST_ITEMS
 from brenner.web.request import Page
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """A session with one delta that applies, and one that does not."""
     with a_desk(tmp_path) as here:
         kickoff(here)
@@ -33,12 +33,12 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk, THREAD)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace, THREAD)
 
 
-def versions(desk: Desk) -> list[str]:
-    messages = desk.mailbox.thread(THREAD).messages
+def versions(workspace: Workspace) -> list[str]:
+    messages = workspace.mailbox.thread(THREAD).messages
     return [each.message.subject for each in messages if each.type == "COMPILED"]
 
 
@@ -70,7 +70,7 @@ def test_the_preview_shows_everything_and_publishes_nothing(operator: Operator) 
     assert seen(page)["position"] == 3
     html = operator.html(page)
     assert '<input type="hidden" name="position" value="3" form="action">' in html
-    assert versions(operator.desk) == []
+    assert versions(operator.workspace) == []
 
 
 def test_what_was_shown_is_published_once(operator: Operator) -> None:
@@ -80,7 +80,7 @@ def test_what_was_shown_is_published_once(operator: Operator) -> None:
     assert done.is_done
     assert done.says == f"Published v1 of {THREAD}, as message 4."
     assert operator.done(ACTION, fields, key) is done
-    assert len(versions(operator.desk)) == 1
+    assert len(versions(operator.workspace)) == 1
     assert (done.document["version"], done.document["message_id"]) == (1, 4)
     assert [words for _, words in done.to][:2] == ["See v1", "What changed"]
 
@@ -88,7 +88,7 @@ def test_what_was_shown_is_published_once(operator: Operator) -> None:
 def test_a_form_that_has_shown_nothing_publishes_nothing(operator: Operator) -> None:
     page = operator.again(ACTION, {})
     assert seen(page)["compiled"]["version"] == 1
-    assert versions(operator.desk) == []
+    assert versions(operator.workspace) == []
 
 
 def test_a_script_may_publish_without_looking(operator: Operator) -> None:
@@ -100,7 +100,7 @@ def test_a_script_may_publish_without_looking(operator: Operator) -> None:
 def test_every_preview_names_what_came_in_since_the_form_was_opened(operator: Operator) -> None:
     """Who ticks a box sees a newer thread, and is told so, however many boxes she ticks."""
     fields = position(operator.form(ACTION))
-    contribute(operator.desk, BEA, add("Clock"))
+    contribute(operator.workspace, BEA, add("Clock"))
     for box in ("strict", "notify"):
         found = cast("Json", operator.preview(ACTION, fields | {box: "yes"}))
         assert [each["message_id"] for each in found["news"]] == [4]
@@ -111,13 +111,13 @@ def test_every_preview_names_what_came_in_since_the_form_was_opened(operator: Op
 
 def test_a_delta_that_came_meanwhile_is_shown_first(operator: Operator) -> None:
     fields = position(operator.form(ACTION))
-    contribute(operator.desk, BEA, add("Clock"))
+    contribute(operator.workspace, BEA, add("Clock"))
     page = operator.again(ACTION, fields)
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "PREVIEW_OVERTAKEN"
     assert "message 4 is a DELTA of RedSky" in cast("Json", page.document["fault"])["message"]
     assert [each["message_id"] for each in cast("list[Json]", seen(page)["news"])] == [4]
-    assert versions(operator.desk) == []
+    assert versions(operator.workspace) == []
     assert [each["id"] for each in seen(page)["compiled"]["items"]] == ["RT", "H1", "H2"]
     assert operator.done(ACTION, position(page)).document["version"] == 1
 
@@ -127,54 +127,54 @@ def test_of_two_tabs_one_publishes(operator: Operator) -> None:
     assert operator.done(ACTION, fields).is_done
     page = operator.again(ACTION, fields)  # the other tab, with a key of its own
     assert "is a COMPILED of Operator" in cast("Json", page.document["fault"])["message"]
-    assert len(versions(operator.desk)) == 1
+    assert len(versions(operator.workspace)) == 1
 
 
 def test_an_acknowledgement_that_came_meanwhile_is_in_nobodys_way(operator: Operator) -> None:
     fields = position(operator.form(ACTION))
-    operator.desk._replace(actor=ANN).acknowledge(1)
+    operator.workspace._replace(actor=ANN).acknowledge(1)
     assert operator.done(ACTION, fields).is_done
-    assert len(versions(operator.desk)) == 1
+    assert len(versions(operator.workspace)) == 1
 
 
 @pytest.mark.parametrize(
     ("meanwhile", "is_published"),
     [
-        (lambda desk: contribute(desk, BEA, add("Clock")), False),
-        (lambda desk: write(desk, BEA, "INFO: Reading", "I read.\n"), True),
-        (lambda desk: compile_thread(desk, THREAD, CompileOptions()), False),
+        (lambda workspace: contribute(workspace, BEA, add("Clock")), False),
+        (lambda workspace: write(workspace, BEA, "INFO: Reading", "I read.\n"), True),
+        (lambda workspace: compile_thread(workspace, THREAD, CompileOptions()), False),
     ],
     ids=["delta", "info", "version"],
 )
 def test_what_comes_in_the_very_moment_of_publishing_counts_too(
-    desk: Desk, meanwhile: Callable[[Desk], object], is_published: bool
+    workspace: Workspace, meanwhile: Callable[[Workspace], object], is_published: bool
 ) -> None:
     def meddle(count: int) -> None:
         if count == 1:
-            meanwhile(desk)
+            meanwhile(workspace)
 
-    slow = desk._replace(mailbox=cast("Mailbox", Meddling(desk.mailbox, meddle)))
+    slow = workspace._replace(mailbox=cast("Mailbox", Meddling(workspace.mailbox, meddle)))
     options = CompileOptions(position=3)
     if is_published:
         assert compile_thread(slow, THREAD, options).version == 1
         return
-    before = len(versions(desk))
-    with pytest.raises(Refused) as raised:
+    before = len(versions(workspace))
+    with pytest.raises(RequestError) as raised:
         compile_thread(slow, THREAD, options)
     assert raised.value.diagnostic.id == "PREVIEW_OVERTAKEN"
-    assert len(versions(desk)) - before <= 1  # that of the other one, at most
+    assert len(versions(workspace)) - before <= 1  # that of the other one, at most
     assert all(
         each.message.sender == "Operator"
-        for each in desk.mailbox.thread(THREAD).messages
+        for each in workspace.mailbox.thread(THREAD).messages
         if each.type == "COMPILED"
     )
 
 
-def test_a_thread_that_has_become_shorter_is_not_what_was_seen(desk: Desk) -> None:
-    with pytest.raises(Refused) as raised:
-        compile_thread(desk, THREAD, CompileOptions(position=99))
+def test_a_thread_that_has_become_shorter_is_not_what_was_seen(workspace: Workspace) -> None:
+    with pytest.raises(RequestError) as raised:
+        compile_thread(workspace, THREAD, CompileOptions(position=99))
     assert "fewer messages" in raised.value.diagnostic.message
-    assert compile_thread(desk, THREAD, CompileOptions(dry_run=True, position=3)).version == 1
+    assert compile_thread(workspace, THREAD, CompileOptions(dry_run=True, position=3)).version == 1
 
 
 def test_strict_publishes_nothing_and_says_why(operator: Operator) -> None:
@@ -183,7 +183,7 @@ def test_strict_publishes_nothing_and_says_why(operator: Operator) -> None:
     assert page.status == 422
     assert seen(page)["compiled"]["would"].endswith("refused (“Strict” is ticked).")
     assert cast("Json", page.document["fields"])["strict"]
-    assert versions(operator.desk) == []
+    assert versions(operator.workspace) == []
 
 
 def test_authors_of_refused_blocks_are_told_where_asked_for(operator: Operator) -> None:
@@ -194,7 +194,7 @@ def test_authors_of_refused_blocks_are_told_where_asked_for(operator: Operator) 
 def test_a_version_is_kept_where_asked_for(operator: Operator) -> None:
     done = operator.done(ACTION, position(operator.form(ACTION)) | {"persist": "yes"})
     assert f"Written: artifacts/{THREAD}.md holds v1" in done.says
-    assert (operator.desk.project.folder / "artifacts" / f"{THREAD}.md").exists()
+    assert (operator.workspace.project.folder / "artifacts" / f"{THREAD}.md").exists()
 
 
 def test_what_is_kept_is_said_before(operator: Operator) -> None:
@@ -220,7 +220,7 @@ def test_what_is_known_to_fail_publishes_nothing(operator: Operator) -> None:
     fields = position(operator.form(ACTION)) | {"commit": "yes"}
     page = operator.again(ACTION, fields)
     assert "Nothing was published." in cast("Json", page.document["fault"])["message"]
-    assert versions(operator.desk) == []
+    assert versions(operator.workspace) == []
     assert operator.preview(ACTION, {"commit": "yes"})["compiled"] is None
 
 
@@ -228,21 +228,21 @@ def test_what_fails_after_publishing_is_said_beside_it(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file comes in the way between the check and the writing."""
-    folder = operator.desk.project.folder / "artifacts"
+    folder = operator.workspace.project.folder / "artifacts"
 
     def obstruct(count: int) -> None:
         if count == 1:
             folder.write_text("no folder", "utf-8")
 
-    desk = operator.desk
-    slow = desk._replace(mailbox=cast("Mailbox", Meddling(desk.mailbox, obstruct)))
+    workspace = operator.workspace
+    slow = workspace._replace(mailbox=cast("Mailbox", Meddling(workspace.mailbox, obstruct)))
     fields = position(operator.form(ACTION)) | {"persist": "yes"}
-    operator.site = operator.site._replace(desk=slow)
+    operator.site = operator.site._replace(workspace=slow)
     done = operator.done(ACTION, fields)
     assert not done.is_done
     assert done.document["heading"] == "Done in part"
     assert done.says.startswith(f"Published v1 of {THREAD}, as message 4. What was to come after")
-    assert len(versions(desk)) == 1
+    assert len(versions(workspace)) == 1
 
 
 def test_nothing_to_compile_is_said(operator: Operator) -> None:
@@ -251,7 +251,7 @@ def test_nothing_to_compile_is_said(operator: Operator) -> None:
     assert seen(page)["compiled"]["would"].startswith(f"Nothing to compile in {THREAD}")
     again = operator.again(ACTION, position(page))
     assert again.status == 422
-    assert len(versions(operator.desk)) == 1
+    assert len(versions(operator.workspace)) == 1
 
 
 def critique(number: int) -> Json:
@@ -266,23 +266,23 @@ def critique(number: int) -> Json:
 
 
 def test_a_large_version_is_shown_in_part(operator: Operator) -> None:
-    contribute(operator.desk, ANN, *map(critique, range(250)))
+    contribute(operator.workspace, ANN, *map(critique, range(250)))
     compiled = seen(operator.form(ACTION))["compiled"]
     assert (len(compiled["items"]), compiled["more_items"]) == (MOST_ITEMS, 252 - MOST_ITEMS)
     assert (len(compiled["ledger"]), compiled["more_blocks"]) == (MOST_BLOCKS, 252 - MOST_BLOCKS)
     assert compiled["ledger"][0]["state"] == "refused"
 
 
-def test_an_unknown_thread_has_no_preview(desk: Desk) -> None:
-    page = Operator(desk, "RS-20250101-nobody-wrote").form(ACTION)
+def test_an_unknown_thread_has_no_preview(workspace: Workspace) -> None:
+    page = Operator(workspace, "RS-20250101-nobody-wrote").form(ACTION)
     assert seen(page)["fault"]["id"] == "UNKNOWN_THREAD"
 
 
 def test_hostile_names_stay_texts(operator: Operator) -> None:
     harm = "<script>alert(1)</script>"
-    contribute(operator.desk, ANN, add(harm))
+    contribute(operator.workspace, ANN, add(harm))
     subject = f"DELTA[opus]: {harm}"
-    operator.desk.mailbox.send(Message(THREAD, BEA, (ANN,), subject, "nothing"))
+    operator.workspace.mailbox.send(Message(THREAD, BEA, (ANN,), subject, "nothing"))
     fields = {"position": "1"}
     page = operator.again(ACTION, fields)
     assert harm not in operator.html(page)
@@ -293,7 +293,7 @@ def test_hostile_names_stay_texts(operator: Operator) -> None:
 
 def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
     operator.done(ACTION, position(operator.form(ACTION)))
-    contribute(operator.desk, BEA, add("Clock"), base="v1")
+    contribute(operator.workspace, BEA, add("Clock"), base="v1")
     page = operator.form(COMPLETE)
     assert seen(page)["compiled"]["would"] == (
         f"Publishes v2 of {THREAD} in its thread, and closes the session."
@@ -301,7 +301,7 @@ def test_a_session_is_completed_with_what_was_shown(operator: Operator) -> None:
     done = operator.done(COMPLETE, position(page))
     assert done.says.endswith("and closed the session.")
     assert "Start the next round" not in [words for _, words in done.to]
-    contribute(operator.desk, ANN, add("Late"), base="v2")
+    contribute(operator.workspace, ANN, add("Late"), base="v2")
     closed = operator.form(ACTION)
     assert seen(closed)["fault"]["id"] == "SESSION_CLOSED"
     reopened = operator.preview(ACTION, {"reopen": "yes"})

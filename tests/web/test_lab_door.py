@@ -7,13 +7,13 @@ from http import HTTPStatus
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.services.identity import new_secret, renew
-from brenner.web.auth import Tries, machine_at
+from brenner.web.auth import LoginThrottle, machine_at
 from brenner.web.lab.login import Login, Logins
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.links import own_path
@@ -62,7 +62,7 @@ def test_without_the_lab_there_is_none() -> None:
     """No address of it exists, for whoever asks and however; no page links to it."""
     with inside(mailbox(), settings=LAB._replace(is_lab=False)) as server:
         client = Client(server)
-        secret = renew(server.desk.mailbox, OPERATOR)
+        secret = renew(server.workspace.mailbox, OPERATOR)
         for path in PATHS:
             assert client.get(path).status == HTTPStatus.NOT_FOUND
             for given in (None, secret):
@@ -77,7 +77,7 @@ def test_logging_in(served: Inside) -> None:
     """The secret opens it; the cookie is one that no script and no other site can use."""
     client = Client(served)
     assert client.get(HOME).to == f"/lab/login?next=%2Flab%2Fsessions%2F{THREAD}%2Freply"
-    secret = renew(served.desk.mailbox, OPERATOR)
+    secret = renew(served.workspace.mailbox, OPERATOR)
     got = client.post("/lab/login", {"secret": secret, "next": HOME})
     assert (got.status, got.to) == (HTTPStatus.SEE_OTHER, HOME)
     (cookie,) = got.cookies
@@ -94,7 +94,7 @@ def test_cookie_behind_tls(header: tuple[str, str]) -> None:
     """Behind a proxy that ends TLS the cookie never goes over a plain line."""
     with inside(mailbox(), settings=LAB._replace(hosts=("lab.example",))) as server:
         client = Client(server)
-        secret = renew(server.desk.mailbox, OPERATOR)
+        secret = renew(server.workspace.mailbox, OPERATOR)
         (cookie,) = client.post("/lab/login", {"secret": secret}, dict([header])).cookies
         assert "secure" in cookie.lower()
 
@@ -129,7 +129,7 @@ def test_what_ends_a_login(served: Inside) -> None:
     client.jar = kept
     assert client.get("/lab").status == HTTPStatus.SEE_OTHER
     assert other.get("/lab").status == HTTPStatus.OK
-    renew(served.desk.mailbox, OPERATOR)
+    renew(served.workspace.mailbox, OPERATOR)
     assert other.get("/lab").status == HTTPStatus.SEE_OTHER
 
 
@@ -156,7 +156,7 @@ def test_wrong_secrets(fresh: Inside, wrong: str) -> None:
     client = Client(fresh)
     fields = {"secret": wrong.encode(errors="surrogatepass")}
     without = client.post("/lab/login", fields)
-    renew(fresh.desk.mailbox, OPERATOR)
+    renew(fresh.workspace.mailbox, OPERATOR)
     with_one = client.post("/lab/login", fields)
     if wrong == "\udc80":
         assert without.status == with_one.status == HTTPStatus.BAD_REQUEST
@@ -172,7 +172,7 @@ def test_guessing_is_bounded(fresh: Inside) -> None:
     nobody guesses it, and nobody keeps the operator out.
     """
     client = Client(fresh)
-    secret = renew(fresh.desk.mailbox, OPERATOR)
+    secret = renew(fresh.workspace.mailbox, OPERATOR)
     for _ in range(3):
         assert client.post("/lab/login", {"secret": "brs_no"}).status == HTTPStatus.UNAUTHORIZED
     for _ in range(2):
@@ -192,7 +192,7 @@ def test_guessing_is_bounded(fresh: Inside) -> None:
 def test_waits_grow_and_end() -> None:
     """For one address up to a minute, for all together up to ten seconds; success forgives."""
     now = [0.0]
-    tries = Tries(lambda: now[0])
+    tries = LoginThrottle(lambda: now[0])
     waits = []
     for _ in range(12):
         while wait := tries.begin("10.0.0.1"):
@@ -204,7 +204,7 @@ def test_waits_grow_and_end() -> None:
     assert tries.begin("10.0.0.1") == 0
     tries.succeeded("10.0.0.1")
     assert tries.begin("10.0.0.1") == 0
-    others = Tries(lambda: now[0])
+    others = LoginThrottle(lambda: now[0])
     for number in range(50):
         assert others.begin(f"10.0.1.{number}") == 0
     assert others.begin("10.0.2.1") == 2
@@ -247,13 +247,13 @@ def test_forged_requests(served: Inside, headers: dict[str, str | None]) -> None
     client.log_in()
     hidden = client.get(HOME).hidden
     fields = {**hidden, "to": "BlueLake", "subject": "INFO: Forged", "body": "Forged."}
-    before = served.desk.mailbox.position()
+    before = served.workspace.mailbox.position()
     for path in (HOME, f"{HOME}/preview", "/lab/logout", "/lab/login"):
         assert client.post(path, fields, headers).status in (
             HTTPStatus.FORBIDDEN,
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
         )
-    assert served.desk.mailbox.position() == before
+    assert served.workspace.mailbox.position() == before
     assert client.get("/lab").status == HTTPStatus.OK
 
 
@@ -263,7 +263,7 @@ def test_forms_of_nobody_or_another_login(served: Inside) -> None:
     other.log_in(client.log_in())
     hidden = client.get(HOME).hidden
     fields = {**hidden, "to": "BlueLake", "subject": "INFO: Mine", "body": "My long text."}
-    before = served.desk.mailbox.position()
+    before = served.workspace.mailbox.position()
     for token in ("", "x", other.get(HOME).hidden["token"]):
         got = client.post(HOME, {**fields, "token": token})
         assert got.status == HTTPStatus.FORBIDDEN
@@ -272,7 +272,7 @@ def test_forms_of_nobody_or_another_login(served: Inside) -> None:
     assert got.status == HTTPStatus.UNAUTHORIZED
     assert "My long text." in got.text
     assert hidden["token"] not in got.text
-    assert served.desk.mailbox.position() == before
+    assert served.workspace.mailbox.position() == before
 
 
 def test_no_page_can_frame_it(served: Inside) -> None:
@@ -300,7 +300,7 @@ def test_open_redirects(served: Inside, path: str) -> None:
     """After logging in one goes on to an address of ours, or home."""
     assert own_path(path) == "/"
     client = Client(served)
-    secret = renew(served.desk.mailbox, OPERATOR)
+    secret = renew(served.workspace.mailbox, OPERATOR)
     got = client.post("/lab/login", {"secret": secret, "next": path})
     assert got.to in ("/", "/lab")
 
@@ -317,7 +317,7 @@ def test_own_paths() -> None:
 def test_scripts_show_the_secret(served: Inside) -> None:
     """JSON with the header; neither a cookie nor a form's key is needed."""
     client = Client(served)
-    secret = renew(served.desk.mailbox, OPERATOR)
+    secret = renew(served.workspace.mailbox, OPERATOR)
     said = {"to": ["BlueLake"], "subject": "INFO: By a script", "body": "Hello."}
     got = client.send(HOME, said, secret)
     assert got.status == HTTPStatus.OK, got.text
@@ -340,13 +340,13 @@ def test_scripts_show_the_secret(served: Inside) -> None:
 def test_unreadable_bodies(served: Inside, body: bytes) -> None:
     """What cannot be read does nothing, and says so."""
     client = Client(served)
-    secret = renew(served.desk.mailbox, OPERATOR)
-    before = served.desk.mailbox.position()
+    secret = renew(served.workspace.mailbox, OPERATOR)
+    before = served.workspace.mailbox.position()
     headers = {"Content-Type": "application/json", "Brenner-Secret": secret}
     got = client.ask("POST", HOME, body, headers)
     assert got.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
     assert json.loads(got.text)
-    assert served.desk.mailbox.position() == before
+    assert served.workspace.mailbox.position() == before
 
 
 def test_forms_have_limits(served: Inside) -> None:
@@ -359,7 +359,7 @@ def test_forms_have_limits(served: Inside) -> None:
 
 def test_homes_without_secrets() -> None:
     """There the secret of this run opens the lab, and nothing else does."""
-    made = MemoryMailbox(lacks={Ability.SECRETS: "it keeps none"})
+    made = MemoryMailbox(lacks={Capability.SECRETS: "it keeps none"})
     made.register(Profile(OPERATOR))
     own = new_secret()
     with inside(made, settings=LAB._replace(lab_secret=own)) as server:

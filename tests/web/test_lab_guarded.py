@@ -7,7 +7,7 @@ import pytest
 
 from brenner.config import OPERATOR
 from brenner.diagnostics.codes.stores import SERVER_UNREACHABLE
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.protocol.messages import Message
@@ -100,22 +100,22 @@ def test_nothing_of_the_lab_is_kept_on_the_way(client: Client) -> None:
 
 def test_a_form_without_a_key_does_nothing(served: Inside, client: Client) -> None:
     hidden = {name: text for name, text in client.get(REPLY).hidden.items() if name != "once"}
-    before = served.desk.mailbox.position()
+    before = served.workspace.mailbox.position()
     got = client.post(REPLY, {**hidden, **LETTER})
     assert (got.status, "FORM_UNKNOWN" in got.text) == (HTTPStatus.CONFLICT, True)
     assert LETTER["body"] in got.text
-    assert served.desk.mailbox.position() == before
+    assert served.workspace.mailbox.position() == before
 
 
 @pytest.mark.parametrize("body", [b'{"body": "\\ud83d"}', b'{"\\udc80": ""}'])
 def test_half_a_character(served: Inside, client: Client, body: bytes) -> None:
     secret = client.log_in()
     headers = {"Content-Type": "application/json", "Brenner-Secret": secret}
-    before = served.desk.mailbox.position()
+    before = served.workspace.mailbox.position()
     for path in (REPLY, f"{REPLY}/preview", "/lab/start"):
         got = client.ask("POST", path, body, headers)
         assert (got.status, got.document["error"]["id"]) == (400, "FORM_UNREADABLE")
-    assert served.desk.mailbox.position() == before
+    assert served.workspace.mailbox.position() == before
 
 
 def test_scripts_are_told_that_nothing_was_done(client: Client) -> None:
@@ -127,12 +127,12 @@ def test_scripts_are_told_that_nothing_was_done(client: Client) -> None:
 
 def test_a_store_that_is_away_is_not_asked_who_reads(served: Inside, client: Client) -> None:
     """It may hang for long; the login that is remembered is enough to read."""
-    mailbox = served.desk.mailbox
+    mailbox = served.workspace.mailbox
     assert isinstance(mailbox, Counting)
     path = f"/sessions/{THREAD}/thread"
     assert "Log out" in client.get(path).text
     words = {"where": "The store", "reason": "it is away", "advice": "Wait"}
-    lost = Unavailable(SERVER_UNREACHABLE.at(None, **words))
+    lost = UnavailableError(SERVER_UNREACHABLE.at(None, **words))
 
     class Away(Counting):
         def position(self) -> int:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.identity import renew
 from web.browsing import DESKTOP, PHONE, THREAD, Show, Window, window
@@ -41,12 +41,12 @@ def log_in(opened: Window, lab: Show) -> None:
     page.close()
 
 
-def mail_of(mailbox: Mailbox, part: str) -> list[Stored]:
+def mail_of(mailbox: Mailbox, part: str) -> list[StoredMessage]:
     threads = [each.thread_id for each in mailbox.threads() if part in each.thread_id]
     return [stored for thread in threads for stored in mailbox.thread(thread).messages]
 
 
-def contribute(mailbox: Mailbox, sender: str = "RedSky") -> Stored:
+def contribute(mailbox: Mailbox, sender: str = "RedSky") -> StoredMessage:
     to = ("Operator",)
     return mailbox.send(Message(THREAD, sender, to, "DELTA[opus]: A bound", DELTA)).stored
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from brenner.config import OPERATOR
-from brenner.mail.model import Stored, Trust
+from brenner.mail.model import StoredMessage, Trust
 from brenner.protocol.messages import Message
 from brenner.services.identity import renew
 from web.browsing import LAB, PHONE, THREAD, Show, show, window
@@ -36,14 +36,14 @@ def client(served: Show) -> Client:
     return made
 
 
-def asked(served: Show, subject: str) -> Stored:
+def asked(served: Show, subject: str) -> StoredMessage:
     """A question to the operator, who owes an ACK for it."""
     body = "# Question\n\n## Question\nWhich strain?\n\n## Urgency\nSoon\n"
     message = Message(THREAD, "BlueLake", (OPERATOR,), f"QUESTION: {subject}", body)
     return served.mailbox.send(message).stored
 
 
-def last(served: Show) -> Stored:
+def last(served: Show) -> StoredMessage:
     """What was sent last."""
     return served.mailbox.thread(THREAD).messages[-1]
 

@@ -11,13 +11,18 @@ from brenner.config import OPERATOR
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
-from brenner.diagnostics.model import Diagnostic, Refused, Unavailable, Uncertain
+from brenner.diagnostics.model import (
+    Diagnostic,
+    RequestError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Sent
 from brenner.protocol.messages import Message
 from brenner.server.settings import ServeSettings
 from brenner.web.lab import actions as once_module
-from brenner.web.lab.actions import Done, Once
+from brenner.web.lab.actions import Done, IdempotencyKeys
 from brenner.web.request import Form, Page, read_form, read_json
 from serving.running import Inside, inside
 from web.lab_client import Client
@@ -38,10 +43,10 @@ class Frail(MemoryMailbox):
     def send(self, message: Message, **options: object) -> Sent:
         fails, self.fails = self.fails, ""
         if fails == "before":
-            raise Unavailable(_away())
+            raise UnavailableError(_away())
         sent = super().send(message, **options)  # type: ignore[arg-type]
         if fails == "after":
-            raise Uncertain(_lost())
+            raise UnknownOutcomeError(_lost())
         return sent
 
 
@@ -74,7 +79,7 @@ def client(served: Inside) -> Client:
 
 def letters(served: Inside) -> list[int]:
     """The letters that were sent."""
-    stored = served.desk.mailbox.thread(THREAD).messages
+    stored = served.workspace.mailbox.thread(THREAD).messages
     return [each.id for each in stored if each.message.subject == LETTER["subject"]]
 
 
@@ -153,7 +158,7 @@ def test_what_is_wrong_leaves_the_key_good(served: Inside, client: Client) -> No
 
 def test_the_store_is_away(served: Inside, client: Client) -> None:
     """Nothing is sent; the form says so with all that was typed, and works once it is back."""
-    mailbox = served.desk.mailbox
+    mailbox = served.workspace.mailbox
     assert isinstance(mailbox, Frail)
     before = len(letters(served))
     hidden = client.get(REPLY).hidden
@@ -169,7 +174,7 @@ def test_the_store_is_away(served: Inside, client: Client) -> None:
 
 def test_nobody_knows_whether_it_was_sent(served: Inside, client: Client) -> None:
     """The same may be sent again, and is one message; anything else under that key is refused."""
-    mailbox = served.desk.mailbox
+    mailbox = served.workspace.mailbox
     assert isinstance(mailbox, Frail)
     before = len(letters(served))
     hidden = client.get(REPLY).hidden
@@ -207,7 +212,7 @@ def test_scripts_choose_their_key(served: Inside, client: Client) -> None:
 
 def test_what_is_kept_of_a_form() -> None:
     """Errors that did nothing are forgotten; one whose fate is unknown is not."""
-    once = Once()
+    once = IdempotencyKeys()
     key = once.key()
 
     def fails(error: Exception) -> None:
@@ -217,15 +222,15 @@ def test_what_is_kept_of_a_form() -> None:
         with pytest.raises(type(error)):
             once.act(key, "a", do)
 
-    fails(Refused(UNKNOWN_THREAD.at(thread="x", suggestion="")))
-    fails(Unavailable(_away()))
+    fails(RequestError(UNKNOWN_THREAD.at(thread="x", suggestion="")))
+    fails(UnavailableError(_away()))
     assert once.act(key, "b", lambda: PAGE) == PAGE
-    fails(Uncertain(_lost()))
-    with pytest.raises(Refused) as refused:
+    fails(UnknownOutcomeError(_lost()))
+    with pytest.raises(RequestError) as refused:
         once.act(key, "b", lambda: DONE)
     assert refused.value.diagnostic.code is codes.FORM_CHANGED
     assert once.act(key, "a", lambda: PAGE) == PAGE
-    with pytest.raises(Refused):
+    with pytest.raises(RequestError):
         once.act(key, "b", lambda: DONE)
     assert once.act(key, "a", lambda: DONE) == DONE
     assert once.done(key) == DONE
@@ -233,11 +238,11 @@ def test_what_is_kept_of_a_form() -> None:
 
 def test_a_fault_of_the_program_counts_as_unknown() -> None:
     """Nobody knows how far it came."""
-    once = Once()
+    once = IdempotencyKeys()
     key = once.key()
     with pytest.raises(ZeroDivisionError):
         once.act(key, "a", lambda: DONE if 1 // 0 else PAGE)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestError):
         once.act(key, "b", lambda: DONE)
 
 
@@ -246,7 +251,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Those that were only shown go first: with a key that was used nothing is done again.
     """
-    once = Once()
+    once = IdempotencyKeys()
     shown = once.key()
     keys = [once.key() for _ in range(300)]
     whole = Done(is_done=True, says="Sent.", document={"long": "x" * 1000})
@@ -257,14 +262,14 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert once.done(keys[0]).is_done
     for number in range(2_000):
         once.expect(f"of a script {number}")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         once.act(shown, "a", lambda: whole)
     assert refused.value.diagnostic.code is codes.FORM_UNKNOWN
     once.expect(keys[0])
     assert once.act(keys[0], "a", _never) == once.done(keys[0])
     monkeypatch.setattr(once_module, "MOST_DONE", 300)
     once.act("of a script 1999", "a", lambda: whole)
-    with pytest.raises(Refused):
+    with pytest.raises(RequestError):
         once.done(keys[0])
 
 
@@ -274,7 +279,7 @@ def _never() -> Done:
 
 def test_waiting_for_the_first() -> None:
     """Who comes second waits, and acts only where the first has done nothing."""
-    once = Once()
+    once = IdempotencyKeys()
     key, is_begun, may_end = once.key(), threading.Event(), threading.Event()
     acts: list[str] = []
 

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import ACTION, COMPILE
 from brenner.web.request import Page
 from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
@@ -23,7 +23,7 @@ MESSAGE = f"artifact({THREAD}): v1 - "
 
 
 @pytest.fixture
-def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path, settings: Path) -> Iterator[Workspace]:
     """A session with a version, in a repository with one commit."""
     with a_desk(tmp_path / "project") as here:
         start_repository(here.project.folder)
@@ -31,28 +31,28 @@ def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
         yield here
 
 
-def publish(desk: Desk, name: str) -> None:
-    if not desk.mailbox.threads():
-        kickoff(desk)
-    contribute(desk, ANN, add(name))
-    compile_thread(desk, THREAD, CompileOptions())
+def publish(workspace: Workspace, name: str) -> None:
+    if not workspace.mailbox.threads():
+        kickoff(workspace)
+    contribute(workspace, ANN, add(name))
+    compile_thread(workspace, THREAD, CompileOptions())
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk, THREAD)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace, THREAD)
 
 
 def seen(page: Page) -> Json:
     return cast("Json", page.document["preview"])
 
 
-def log(desk: Desk) -> list[str]:
-    return git(desk.project.folder, "log", "--format=%s").splitlines()
+def log(workspace: Workspace) -> list[str]:
+    return git(workspace.project.folder, "log", "--format=%s").splitlines()
 
 
-def file_of(desk: Desk) -> Path:
-    return desk.project.folder / PATH
+def file_of(workspace: Workspace) -> Path:
+    return workspace.project.folder / PATH
 
 
 def test_the_preview_shows_the_file_and_the_commit_and_writes_nothing(operator: Operator) -> None:
@@ -64,12 +64,12 @@ def test_the_preview_shows_the_file_and_the_commit_and_writes_nothing(operator: 
     assert preview["would"].startswith(f"Writes v1 to {PATH} (")
     assert "commits that and nothing else" in preview["would"]
     assert cast("Json", page.document["fields"])["commit"]
-    assert not file_of(operator.desk).exists()
-    assert len(log(operator.desk)) == 1
+    assert not file_of(operator.workspace).exists()
+    assert len(log(operator.workspace)) == 1
 
 
 def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
-    folder = operator.desk.project.folder
+    folder = operator.workspace.project.folder
     (folder / "mine.txt").write_text("mine", "utf-8")
     git(folder, "add", "mine.txt")
     fields = {"version": "1", "commit": "yes"}
@@ -79,13 +79,13 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
     commit = git(folder, "rev-parse", "HEAD").strip()
     assert done.document["commit"] == commit
     assert done.says == (f"Committed: {PATH} holds v1, commit {commit[:10]}; message 4 says so.")
-    assert log(operator.desk)[0].startswith(MESSAGE)
+    assert log(operator.workspace)[0].startswith(MESSAGE)
     shown = git(folder, "show", "--name-only", "--format=", "HEAD").split()
     assert shown == [PATH]
     assert git(folder, "diff", "--cached", "--name-only").split() == ["mine.txt"]
     another = operator.done(ACTION, fields)
     assert another.document["message_id"] == done.document["message_id"] == 4
-    assert len(log(operator.desk)) == 2
+    assert len(log(operator.workspace)) == 2
     after = operator.form(ACTION)
     assert seen(after)["difference"] == ""
     assert seen(after)["would"] == (
@@ -95,7 +95,7 @@ def test_it_is_written_committed_and_said_once(operator: Operator) -> None:
 
 def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
     operator.done(ACTION, {"version": "1"})
-    file = file_of(operator.desk)
+    file = file_of(operator.workspace)
     edited = file.read_text("utf-8").replace("Gradient decides", "Gradients decide")
     file.write_text(edited, "utf-8")
     page = operator.again(ACTION, {"version": "1", "commit": "yes"})
@@ -105,7 +105,7 @@ def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
     assert "+**Claim**: Gradients decide" in "\n".join(preview["details"])
     assert "DELTA[human]" in preview["fault"]["repaired"]
     assert file.read_text("utf-8") == edited
-    assert len(log(operator.desk)) == 1
+    assert len(log(operator.workspace)) == 1
     forced = operator.done(ACTION, {"version": "1", "commit": "yes", "force": "yes"})
     assert forced.is_done
     assert "Gradient decides" in file.read_text("utf-8")
@@ -114,13 +114,13 @@ def test_edits_by_hand_are_in_the_way_and_shown(operator: Operator) -> None:
 def test_without_a_repository_nothing_is_committed_and_nothing_written(
     tmp_path: Path, settings: Path
 ) -> None:
-    with a_desk(tmp_path / "bare") as desk:
-        publish(desk, "Gradient")
-        operator = Operator(desk, THREAD)
+    with a_desk(tmp_path / "bare") as workspace:
+        publish(workspace, "Gradient")
+        operator = Operator(workspace, THREAD)
         page = operator.again(ACTION, {"version": "1", "commit": "yes"})
         assert seen(page)["fault"]["id"] == "NOT_A_REPOSITORY"
         assert seen(page)["would"] == "Nothing will be written: something is in the way."
-        assert not file_of(desk).exists()
+        assert not file_of(workspace).exists()
         assert operator.done(ACTION, {"version": "1"}).document["words"] == "Written"
 
 
@@ -128,11 +128,11 @@ def test_without_git_the_page_says_so(operator: Operator, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", "/nowhere")
     page = operator.again(ACTION, {"version": "1", "commit": "yes"})
     assert seen(page)["fault"]["id"] == "GIT_MISSING"
-    assert not file_of(operator.desk).exists()
+    assert not file_of(operator.workspace).exists()
 
 
 def test_a_hook_that_refuses_leaves_the_file_and_says_how_far_it_came(operator: Operator) -> None:
-    hook = operator.desk.project.folder / ".git" / "hooks" / "pre-commit"
+    hook = operator.workspace.project.folder / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n", "utf-8")
     hook.chmod(0o755)
@@ -147,31 +147,31 @@ def test_a_hook_that_refuses_leaves_the_file_and_says_how_far_it_came(operator: 
 
 
 def test_a_version_that_is_not_the_latest_any_more_is_not_written(operator: Operator) -> None:
-    publish(operator.desk, "Clock")
+    publish(operator.workspace, "Clock")
     page = operator.again(ACTION, {"version": "1"})
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "VERSION_NOT_LATEST"
     assert seen(page)["version"] == 2
-    assert not file_of(operator.desk).exists()
+    assert not file_of(operator.workspace).exists()
 
 
 def test_another_version_of_the_same_number_is_not_written(operator: Operator) -> None:
     """A void version's number is given again; what was shown was the other one."""
     shown = str(seen(operator.form(ACTION))["message_id"])
-    void_version(operator.desk, THREAD, 1, "It was wrong")
-    publish(operator.desk, "Clock")
+    void_version(operator.workspace, THREAD, 1, "It was wrong")
+    publish(operator.workspace, "Clock")
     page = operator.again(ACTION, {"version": "1", "message": shown})
     assert page.status == 409
     assert "another v1 is, message" in cast("Json", page.document["fault"])["message"]
-    assert not file_of(operator.desk).exists()
+    assert not file_of(operator.workspace).exists()
 
 
 def test_only_what_was_seen_is_written_over(operator: Operator) -> None:
     """Somebody edits the file after the preview: her words are shown before they are given up."""
     operator.done(ACTION, {"version": "1"})
-    publish(operator.desk, "Clock")
+    publish(operator.workspace, "Clock")
     shown = operator.preview(ACTION, {"force": "yes"})
-    file = file_of(operator.desk)
+    file = file_of(operator.workspace)
     edited = f"{file.read_text('utf-8')}\nHandwork.\n"
     file.write_text(edited, "utf-8")
     fields = {"version": "2", "force": "yes", "file": str(shown["file"])}
@@ -185,9 +185,9 @@ def test_only_what_was_seen_is_written_over(operator: Operator) -> None:
 def test_a_compile_writes_over_only_what_was_seen(operator: Operator) -> None:
     """The same for a version that is published and kept at once: then nothing is published."""
     operator.done(ACTION, {"version": "1"})
-    contribute(operator.desk, ANN, add("Clock"))
+    contribute(operator.workspace, ANN, add("Clock"))
     shown = operator.preview(COMPILE, {"persist": "yes", "force": "yes"})
-    file = file_of(operator.desk)
+    file = file_of(operator.workspace)
     edited = f"{file.read_text('utf-8')}\nHandwork.\n"
     file.write_text(edited, "utf-8")
     marks = {name: str(shown[name]) for name in ("position", "seen", "file")}
@@ -208,7 +208,7 @@ def test_a_folder_with_a_line_feed_in_its_name(tmp_path: Path, settings: Path) -
 
 def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> None:
     """It is written and committed, but not as the version has it."""
-    hook = operator.desk.project.folder / ".git" / "hooks" / "pre-commit"
+    hook = operator.workspace.project.folder / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\necho more >> {PATH}\ngit add {PATH}\n", "utf-8")
     hook.chmod(0o755)
@@ -218,7 +218,7 @@ def test_a_hook_that_changes_the_file_is_told_rightly(operator: Operator) -> Non
 
 
 def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path) -> None:
-    folder = operator.desk.project.folder
+    folder = operator.workspace.project.folder
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")
     git(folder, "remote", "add", "origin", str(tmp_path / "remote.git"))
     git(folder, "push", "--quiet", "--set-upstream", "origin", "main")
@@ -231,17 +231,17 @@ def test_it_is_pushed_and_the_mail_goes_along(operator: Operator, tmp_path: Path
     assert git(tmp_path / "remote.git", "log", "--format=%s", "main").startswith(MESSAGE)
 
 
-def test_a_session_without_a_version_has_nothing_to_persist(desk: Desk) -> None:
+def test_a_session_without_a_version_has_nothing_to_persist(workspace: Workspace) -> None:
     other = "RS-20260101-nothing-yet"
-    contribute_to = desk.mailbox.thread(THREAD).messages[0].message._replace(thread_id=other)
-    desk.mailbox.send(contribute_to)
-    page = Operator(desk, other).form(ACTION)
+    contribute_to = workspace.mailbox.thread(THREAD).messages[0].message._replace(thread_id=other)
+    workspace.mailbox.send(contribute_to)
+    page = Operator(workspace, other).form(ACTION)
     assert seen(page)["fault"]["id"] == "NO_VERSION_YET"
     assert seen(page)["version"] is None
 
 
 def test_unread_mail_is_named_that_the_version_has_not(operator: Operator) -> None:
-    contribute(operator.desk, ANN, add("Late"), base="v1")
+    contribute(operator.workspace, ANN, add("Late"), base="v1")
     page = operator.form(ACTION)
     assert seen(page)["unread"] == 1
     assert "1 message that no version has read" in operator.html(page)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_UNREACHABLE
-from brenner.diagnostics.model import Refused, Unavailable, Uncertain
+from brenner.diagnostics.model import RequestError, UnavailableError, UnknownOutcomeError
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab import compile as persisting
 from brenner.web.lab import messages, start
 from brenner.web.lab import routes as acting
@@ -70,7 +70,7 @@ def test_the_documentation_has_every_key() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A session with one version, something new to compile, and a question to the operator."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
@@ -86,13 +86,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk, THREAD)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace, THREAD)
 
 
-def state(desk: Desk) -> tuple[int, bool]:
+def state(workspace: Workspace) -> tuple[int, bool]:
     """How much mail there is, and whether anything was persisted."""
-    return desk.mailbox.position(), (desk.project.folder / "artifacts").exists()
+    return workspace.mailbox.position(), (workspace.project.folder / "artifacts").exists()
 
 
 def page_of(answer: Done | Page) -> Page:
@@ -127,14 +127,14 @@ def test_a_dry_run_does_nothing(
     operator: Operator, action: Action, said: Mapping[str, object]
 ) -> None:
     """The same without it does something; so it was the dry run that kept it from that."""
-    before = state(operator.desk)
+    before = state(operator.workspace)
     page = page_of(operator.request(action, {**said, "dry_run": True, "once": "k"}))
     assert page.status == 200, page.document
-    assert state(operator.desk) == before
+    assert state(operator.workspace) == before
     done = operator.request(action, {**said, "dry_run": False, "once": "k"})
     assert isinstance(done, Done), done.document
     assert done.is_done
-    assert state(operator.desk) != before
+    assert state(operator.workspace) != before
 
 
 @pytest.mark.parametrize(("action", "said"), GOOD, ids=lambda each: getattr(each, "name", ""))
@@ -151,10 +151,10 @@ def test_a_dry_run_does_nothing(
 def test_what_nobody_reads_is_refused(
     operator: Operator, action: Action, said: Mapping[str, object], more: Json, code: str
 ) -> None:
-    before = state(operator.desk)
+    before = state(operator.workspace)
     page = page_of(operator.request(action, {**said, **more}))
     assert (page.status, code in found(page)) == (WRONG, True)
-    assert state(operator.desk) == before
+    assert state(operator.workspace) == before
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_guards_and_boxes_that_cannot_be_read(
     operator: Operator, action: Action, said: Mapping[str, object]
 ) -> None:
     """None of them counts as one that is not there."""
-    before = state(operator.desk)
+    before = state(operator.workspace)
     page = page_of(operator.request(action, said))
     known = {"UNKNOWN_ARGUMENT", "WRONG_ARGUMENT_TYPE", "MISSING_ARGUMENT"}
     assert (page.status, bool(known & set(found(page)))) == (WRONG, True)
     assert page.document["valid"] is False
-    assert state(operator.desk) == before
+    assert state(operator.workspace) == before
 
 
 @pytest.mark.parametrize(
@@ -206,11 +206,11 @@ def test_guards_and_boxes_that_cannot_be_read(
     ],
 )
 def test_the_same_in_forms(operator: Operator, action: Action, said: Mapping[str, str]) -> None:
-    before = state(operator.desk)
+    before = state(operator.workspace)
     page = operator.again(action, said)
     assert cast("Json", page.document["fault"])["id"] == "FORM_UNREADABLE"
     assert page.status == CONFLICT
-    assert state(operator.desk) == before
+    assert state(operator.workspace) == before
 
 
 def test_numbers_as_text_are_understood(operator: Operator) -> None:
@@ -231,7 +231,7 @@ def test_numbers_as_text_are_understood(operator: Operator) -> None:
 def test_a_dry_run_minds_the_guard(
     operator: Operator, action: Action, said: Mapping[str, object]
 ) -> None:
-    contribute(operator.desk, ANN, add("Late"), base="v1")
+    contribute(operator.workspace, ANN, add("Late"), base="v1")
     page = page_of(operator.request(action, {**said, "dry_run": True}))
     assert page.status in (WRONG, CONFLICT)
 
@@ -249,7 +249,7 @@ def test_false_says_that_no_ack_is_wanted(operator: Operator) -> None:
     for said, wanted in ((False, False), (True, True), ("no", False)):
         done = operator.request(messages.ACTION, {**LETTER, **question, "ack": said})
         assert isinstance(done, Done), done.document
-        stored = operator.desk.mailbox.thread(THREAD).messages[-1]
+        stored = operator.workspace.mailbox.thread(THREAD).messages[-1]
         assert stored.message.ack_required is wanted
 
 
@@ -275,13 +275,13 @@ def failing(operator: Operator, at: int, error: Exception) -> None:
         if count == at:
             raise error
 
-    mailbox = cast("Mailbox", Meddling(operator.desk.mailbox, fail))
-    operator.site = operator.site._replace(desk=operator.desk._replace(mailbox=mailbox))
+    mailbox = cast("Mailbox", Meddling(operator.workspace.mailbox, fail))
+    operator.site = operator.site._replace(workspace=operator.workspace._replace(mailbox=mailbox))
 
 
-def away() -> Unavailable:
+def away() -> UnavailableError:
     words = {"where": "The store", "reason": "it is away", "advice": "Wait"}
-    return Unavailable(SERVER_UNREACHABLE.at(None, **words))
+    return UnavailableError(SERVER_UNREACHABLE.at(None, **words))
 
 
 @pytest.mark.parametrize(
@@ -291,38 +291,38 @@ def away() -> Unavailable:
 def test_what_is_sent_in_part_is_no_success(
     operator: Operator, action: Action, said: Mapping[str, object]
 ) -> None:
-    before = operator.desk.mailbox.position()
+    before = operator.workspace.mailbox.position()
     failing(operator, 2, away())
     page = page_of(operator.request(action, said))
-    assert operator.desk.mailbox.position() == before + 1
+    assert operator.workspace.mailbox.position() == before + 1
     assert (page.status, "KICKOFF_INCOMPLETE" in found(page)) == (AWAY, True)
     again = operator.request(action, said)
     assert isinstance(again, Done), again.document
-    assert operator.desk.mailbox.position() == before + 2
+    assert operator.workspace.mailbox.position() == before + 2
 
 
 def test_after_an_answer_that_got_lost_the_form_is_good(operator: Operator) -> None:
     """The version was published. The form that comes back is of the thread as it is now; under the
     old key it would be refused each time.
     """
-    mailbox = operator.desk.mailbox
+    mailbox = operator.workspace.mailbox
     send = mailbox.send
 
     class Losing(Meddling):
         def send(self, *arguments: object, **options: object) -> object:
             send(*arguments, **options)  # type: ignore[arg-type]
             words = {"where": "The store", "reason": "it is away", "what": "the message"}
-            raise Uncertain(OUTCOME_UNKNOWN.at(None, **words))
+            raise UnknownOutcomeError(OUTCOME_UNKNOWN.at(None, **words))
 
     sound = operator.site
     key = str(operator.form(COMPILE).document["once"])
     losing = cast("Mailbox", Losing(mailbox, lambda _: None))
-    operator.site = sound._replace(desk=operator.desk._replace(mailbox=losing))
+    operator.site = sound._replace(workspace=operator.workspace._replace(mailbox=losing))
     page = operator.again(COMPILE, {"position": "5"}, key)
     operator.site = sound
     assert (page.status, mailbox.thread(THREAD).position) == (AWAY, 6)
     assert page.document["once"] != key
-    contribute(operator.desk, ANN, add("Late"), base="v2")
+    contribute(operator.workspace, ANN, add("Late"), base="v2")
     page = operator.again(COMPILE, {"position": "6"}, str(page.document["once"]))
     assert cast("Json", page.document["fault"])["id"] != "FORM_CHANGED"
     seen = cast("Json", page.document["preview"])
@@ -353,7 +353,7 @@ def test_the_same_form_keeps_its_key(operator: Operator) -> None:
     ],
 )
 def test_unreadable_objects(body: bytes) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestError) as refused:
         read_json(body)
     assert refused.value.diagnostic.id == "FORM_UNREADABLE"
 
@@ -361,7 +361,7 @@ def test_unreadable_objects(body: bytes) -> None:
 def test_a_form_without_a_key(operator: Operator) -> None:
 
     visit = operator.visit()._replace(form=read_form(b"to=BlueLake&subject=INFO%3A+x&body=y"))
-    page = page_of(acting.acted(messages.ACTION, visit))
+    page = page_of(acting.submit(messages.ACTION, visit))
     assert cast("Json", page.document["fault"])["id"] == "FORM_UNKNOWN"
     assert page.status == CONFLICT
 
@@ -377,5 +377,5 @@ def test_registering_is_tried_too(operator: Operator) -> None:
     }
     page = page_of(operator.request(start.NEXT_ROUND_ACTION, said))
     assert page.status == 200, page.document
-    names = [each.name for each in operator.desk.mailbox.agents()]
+    names = [each.name for each in operator.workspace.mailbox.agents()]
     assert "GreenDog" not in names

@@ -8,7 +8,7 @@ import pytest
 
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab.start import NEXT_ROUND_ACTION as ACTION
 from brenner.web.request import Page
 from operator_desk import SETTINGS
@@ -51,7 +51,7 @@ Cells differ by place.
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A session of two with one version."""
     for name in SETTINGS:
         monkeypatch.delenv(name, raising=False)
@@ -63,12 +63,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk, THREAD)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace, THREAD)
 
 
-def kickoffs(desk: Desk) -> list[tuple[str, ...]]:
-    messages = desk.mailbox.thread(THREAD).messages
+def kickoffs(workspace: Workspace) -> list[tuple[str, ...]]:
+    messages = workspace.mailbox.thread(THREAD).messages
     return [each.message.recipients for each in messages if each.type == "KICKOFF"][1:]
 
 
@@ -89,7 +89,7 @@ def test_the_form_has_who_was_asked_before_and_shows_what_each_would_get(
     assert (started["round"], started["status"]) == (2, "dry_run")
     assert "**Base Artifact**: v1" in started["kickoffs"][0]["body"]
     assert seen(page)["would"] == f"Sends 2 kickoffs in {THREAD}: to {ANN} and {BEA}."
-    assert kickoffs(operator.desk) == []
+    assert kickoffs(operator.workspace) == []
 
 
 def test_a_round_is_begun_once(operator: Operator) -> None:
@@ -100,8 +100,8 @@ def test_a_round_is_begun_once(operator: Operator) -> None:
     assert operator.done(ACTION, fields, key) is done
     again = operator.done(ACTION, fields)
     assert again.says.startswith("Nothing was left to send")
-    assert kickoffs(operator.desk) == [(ANN,), (BEA,)]
-    stored = operator.desk.mailbox.thread(THREAD).messages[-1]
+    assert kickoffs(operator.workspace) == [(ANN,), (BEA,)]
+    stored = operator.workspace.mailbox.thread(THREAD).messages[-1]
     assert "How H1 works" in stored.message.body
 
 
@@ -116,7 +116,7 @@ def test_a_script_that_names_nobody_asks_those_of_the_session(operator: Operator
     ]
     done = operator.request(ACTION, {"agent.1.name": BEA, "agent.1.role": "test_designer"})
     assert not isinstance(done, Page)
-    assert kickoffs(operator.desk) == [(BEA,)]
+    assert kickoffs(operator.workspace) == [(BEA,)]
 
 
 def _seen_fields(page: Page) -> dict[str, str]:
@@ -128,14 +128,14 @@ def _seen_fields(page: Page) -> dict[str, str]:
 def test_what_came_in_after_the_preview_does_not_go_out_unseen(operator: Operator) -> None:
     """A kickoff quotes critiques: one that nobody has looked at is shown first."""
     fields = _seen_fields(operator.form(ACTION))
-    write(operator.desk, BEA, "CRITIQUE: H1", CRITIQUE)
+    write(operator.workspace, BEA, "CRITIQUE: H1", CRITIQUE)
     page = operator.again(ACTION, fields)
     assert page.status == 409
     assert cast("Json", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
-    assert kickoffs(operator.desk) == []
+    assert kickoffs(operator.workspace) == []
     assert "Publish LATEMARK" in seen(page)["started"]["kickoffs"][0]["body"]
     assert operator.done(ACTION, _seen_fields(page)).is_done
-    assert kickoffs(operator.desk) == [(ANN,), (BEA,)]
+    assert kickoffs(operator.workspace) == [(ANN,), (BEA,)]
 
 
 def test_who_types_after_the_preview_sends_what_she_typed(operator: Operator) -> None:
@@ -147,11 +147,11 @@ def test_who_types_after_the_preview_sends_what_she_typed(operator: Operator) ->
 def test_another_version_of_the_same_number_is_shown_first(operator: Operator) -> None:
     """A void version's number is given again."""
     fields = _seen_fields(operator.form(ACTION)) | {"base": "1"}
-    void_version(operator.desk, THREAD, 1, "It was wrong")
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    void_version(operator.workspace, THREAD, 1, "It was wrong")
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     page = operator.again(ACTION, fields)
     assert cast("Json", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
-    assert kickoffs(operator.desk) == []
+    assert kickoffs(operator.workspace) == []
 
 
 def test_one_agent_less_and_another_role(operator: Operator) -> None:
@@ -164,7 +164,7 @@ def test_one_agent_less_and_another_role(operator: Operator) -> None:
 
 
 def test_a_closed_session_has_to_be_reopened(operator: Operator) -> None:
-    compile_thread(operator.desk, THREAD, CompileOptions(close=True))
+    compile_thread(operator.workspace, THREAD, CompileOptions(close=True))
     page = operator.form(ACTION)
     assert violations(page) == [("SESSION_CLOSED", None)]
     assert page.document["preview"] is None
@@ -172,7 +172,7 @@ def test_a_closed_session_has_to_be_reopened(operator: Operator) -> None:
     refused = operator.again(ACTION, fields)
     assert cast("Json", refused.document["fault"])["id"] == "SESSION_CLOSED"
     assert fields_of(refused) == fields
-    assert kickoffs(operator.desk) == []
+    assert kickoffs(operator.workspace) == []
     assert operator.done(ACTION, fields | {"reopen": "yes"}).is_done
 
 
@@ -180,10 +180,10 @@ def test_a_round_that_was_overtaken_is_shown_anew(operator: Operator) -> None:
     page = operator.form(ACTION)
     assert 'name="base" value="1" form="action"' in operator.html(page)
     fields = fields_of(page) | {"base": "1"}
-    contribute(operator.desk, BEA, add("Clock"), base="v1")
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    contribute(operator.workspace, BEA, add("Clock"), base="v1")
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     page = operator.again(ACTION, fields)
     assert cast("Json", page.document["fault"])["id"] == "ROUND_OVERTAKEN"
-    assert kickoffs(operator.desk) == []
+    assert kickoffs(operator.workspace) == []
     assert seen(page)["started"]["round"] == 3
     assert operator.done(ACTION, fields | {"base": "2"}).document["round"] == 3

@@ -9,19 +9,19 @@ from click.testing import CliRunner
 
 from brenner.cli.main import cli
 from brenner.diagnostics.codes.mail import SENT_TO_NOBODY
-from brenner.diagnostics.model import Unavailable
-from brenner.services.workspace import Desk, desk_in
+from brenner.diagnostics.model import UnavailableError
+from brenner.services.workspace import Workspace, workspace_in
 from brenner.web.lab.actions import Done
 from brenner.web.lab.start import ACTION
 from brenner.web.request import Page
-from operator_desk import SETTINGS, desk
+from operator_desk import SETTINGS, workspace
 from session.desks import project_in
 from web.lab_visits import Meddling, Operator, fields_of, violations
 
 if TYPE_CHECKING:
     from brenner.mail.mailbox import Mailbox
 
-__all__ = ["desk"]
+__all__ = ["workspace"]
 
 HYPOTHESES, TESTS, CRITIC = "hypothesis_generator", "test_designer", "adversarial_critic"
 TYPED = {
@@ -50,23 +50,23 @@ program = "gemini-cli"
 """
 
 
-def desk_of(folder: Path) -> Desk:
+def desk_of(folder: Path) -> Workspace:
     """The operator in a project whose file says something of rosters."""
-    return desk_in(project_in(folder), None, create=True)
+    return workspace_in(project_in(folder), None, create=True)
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace)
 
 
-def mail(desk: Desk) -> list[tuple[str, tuple[str, ...]]]:
+def mail(workspace: Workspace) -> list[tuple[str, tuple[str, ...]]]:
     """Every message: its thread and its recipients."""
-    threads = [each.thread_id for each in desk.mailbox.threads()]
+    threads = [each.thread_id for each in workspace.mailbox.threads()]
     return [
         (thread, stored.message.recipients)
         for thread in threads
-        for stored in desk.mailbox.thread(thread).messages
+        for stored in workspace.mailbox.thread(thread).messages
     ]
 
 
@@ -88,8 +88,8 @@ def test_the_form_begins_with_the_roles_of_the_default_preset(operator: Operator
 
 def test_the_form_begins_with_the_roster_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
-    with desk_of(tmp_path) as desk:
-        rows = cast("list[dict[str, str]]", Operator(desk).form(ACTION).document["agents"])
+    with desk_of(tmp_path) as workspace:
+        rows = cast("list[dict[str, str]]", Operator(workspace).form(ACTION).document["agents"])
     assert [(row["name"], row["role"], row["program"]) for row in rows] == [
         ("RedSky", CRITIC, "gemini-cli")
     ]
@@ -117,7 +117,7 @@ def test_buttons_of_the_roster_send_nothing_and_lose_nothing(
         assert kept["roster_name"] == "Default 3-Agent Setup"
         texts.pop("roster_name")
     assert {name: kept.get(name) for name in texts} == texts
-    assert mail(operator.desk) == []
+    assert mail(operator.workspace) == []
 
 
 def test_what_comes_back_is_what_was_typed(operator: Operator) -> None:
@@ -155,7 +155,7 @@ def test_faults_stand_beside_their_fields_and_nothing_is_sent(
     page = operator.again(ACTION, TYPED | changes)
     assert page.status == 422
     assert found in violations(page)
-    assert mail(operator.desk) == []
+    assert mail(operator.workspace) == []
     html = operator.html(page)
     assert html.count(f'<a href="#{found[1]}">') == 1
     assert html.index('id="faults"') < html.index('<form id="action"')
@@ -166,10 +166,10 @@ def test_faults_stand_beside_their_fields_and_nothing_is_sent(
 def test_whoever_names_nobody_does_not_mean_the_whole_project(tmp_path: Path) -> None:
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
     nobody = {name: text for name, text in TYPED.items() if "." not in name}
-    with desk_of(tmp_path) as desk:
-        page = Operator(desk).again(ACTION, nobody)
+    with desk_of(tmp_path) as workspace:
+        page = Operator(workspace).again(ACTION, nobody)
         assert violations(page) == [(SENT_TO_NOBODY.id, "agents")]
-        assert mail(desk) == []
+        assert mail(workspace) == []
 
 
 # The sources of the roster (R20)
@@ -182,8 +182,8 @@ def roles_sent(done: Done) -> dict[str, str]:
 
 def test_a_role_of_the_form_beats_the_project_and_an_empty_one_does_not(tmp_path: Path) -> None:
     (tmp_path / "brenner.toml").write_text(ROSTER, "utf-8")
-    with desk_of(tmp_path) as desk:
-        operator = Operator(desk)
+    with desk_of(tmp_path) as workspace:
+        operator = Operator(workspace)
         beats = operator.preview(ACTION, TYPED)
         leaves = operator.preview(ACTION, TYPED | {"agent.2.role": ""})
     for seen, role, program in ((beats, TESTS, None), (leaves, CRITIC, "gemini-cli")):
@@ -225,8 +225,8 @@ def test_the_preview_is_the_dry_run(operator: Operator) -> None:
         "Sends 2 kickoffs in RS-20261116-cells-know-fate: to BlueLake and RedSky, and registers "
         "BlueLake and RedSky."
     )
-    assert mail(operator.desk) == []
-    assert [agent.name for agent in operator.desk.mailbox.agents()] == ["Operator"]
+    assert mail(operator.workspace) == []
+    assert [agent.name for agent in operator.workspace.mailbox.agents()] == ["Operator"]
     sent = operator.done(ACTION, TYPED)
     kickoffs = cast("list[dict[str, Any]]", sent.document["kickoffs"])
     assert [each["body"] for each in kickoffs] == [each["body"] for each in started["kickoffs"]]
@@ -237,11 +237,11 @@ def test_a_form_is_sent_once(operator: Operator) -> None:
     first = operator.done(ACTION, TYPED, key)
     assert operator.done(ACTION, TYPED, key) is first
     assert first.says == ("Sent 2 kickoffs in RS-20261116-cells-know-fate: to BlueLake and RedSky.")
-    assert len(mail(operator.desk)) == 2
+    assert len(mail(operator.workspace)) == 2
     another = operator.done(ACTION, TYPED)  # as from a second tab
     assert another.says.startswith("Nothing was left to send")
-    assert len(mail(operator.desk)) == 2
-    assert [each.envelope.trust for each in _stored(operator.desk)] == ["verified", "verified"]
+    assert len(mail(operator.workspace)) == 2
+    assert [each.envelope.trust for each in _stored(operator.workspace)] == ["verified", "verified"]
 
 
 def test_who_was_asked_before_and_is_not_in_the_roster_any_more_is_named(
@@ -259,7 +259,7 @@ def test_who_was_asked_before_and_is_not_in_the_roster_any_more_is_named(
     found = operator.preview(ACTION, whole)["violations"]  # type: ignore[assignment]
     assert "LEFT_OUT_OF_ROSTER" not in [each["id"] for each in found]
     assert operator.done(ACTION, whole).document["status"] == "sent"
-    assert len(mail(operator.desk)) == 3
+    assert len(mail(operator.workspace)) == 3
 
 
 def test_a_thread_that_somebody_else_has_taken_meanwhile_is_shown_first(
@@ -272,25 +272,25 @@ def test_a_thread_that_somebody_else_has_taken_meanwhile_is_shown_first(
     operator.done(ACTION, TYPED | {"question": "Do cells know fate?", "thread_id": thread})
     page = operator.again(ACTION, fields)
     assert cast("dict[str, Any]", page.document["fault"])["id"] == "KICKOFFS_OVERTAKEN"
-    assert len(mail(operator.desk)) == 2
+    assert len(mail(operator.workspace)) == 2
     after = cast("dict[str, Any]", page.document["preview"])
     assert after["started"]["thread_id"] == f"{thread}-2"
     again = TYPED | {name: after[name] for name in ("seen", "seen_of")}
     assert operator.done(ACTION, again).document["thread_id"] == f"{thread}-2"
 
 
-def _stored(desk: Desk) -> list[Any]:
-    return list(desk.mailbox.thread("RS-20261116-cells-know-fate").messages)
+def _stored(workspace: Workspace) -> list[Any]:
+    return list(workspace.mailbox.thread("RS-20261116-cells-know-fate").messages)
 
 
 def test_a_kickoff_that_breaks_off_says_who_has_got_it(operator: Operator) -> None:
     def fail_second(count: int) -> None:
         if count == 2:
-            raise Unavailable(SENT_TO_NOBODY.at())
+            raise UnavailableError(SENT_TO_NOBODY.at())
 
-    healthy = operator.desk
+    healthy = operator.workspace
     broken = cast("Mailbox", Meddling(healthy.mailbox, fail_second))
-    operator.site = operator.site._replace(desk=healthy._replace(mailbox=broken))
+    operator.site = operator.site._replace(workspace=healthy._replace(mailbox=broken))
     key = operator.login.once.key()
     page = operator.again(ACTION, TYPED, key)
     partly = cast("dict[str, Any]", page.document["partly"])
@@ -307,10 +307,10 @@ def test_while_the_store_is_away_nothing_typed_is_lost(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object, **__: object) -> None:
-        raise Unavailable(SENT_TO_NOBODY.at())
+        raise UnavailableError(SENT_TO_NOBODY.at())
 
     for name in ("send", "threads", "agents", "thread", "thread_arrivals"):
-        monkeypatch.setattr(type(operator.desk.mailbox), name, away)
+        monkeypatch.setattr(type(operator.workspace.mailbox), name, away)
     page = operator.again(ACTION, TYPED)
     assert page.status == 503
     assert page.document["fault"] is not None
@@ -388,14 +388,14 @@ def test_a_request_with_a_slip_sends_nothing(
     assert answer.status == 422
     assert found in [each["id"] for each in document["violations"]]
     assert (document["status"], document["valid"]) == ("refused", False)
-    assert mail(operator.desk) == []
+    assert mail(operator.workspace) == []
 
 
 def test_a_request_can_be_a_dry_run(operator: Operator) -> None:
     answer = operator.request(ACTION, REQUEST | {"dry_run": True, "once": "a-key"})
     assert isinstance(answer, Page)
     assert (answer.status, answer.document["status"]) == (200, "dry_run")
-    assert mail(operator.desk) == []
+    assert mail(operator.workspace) == []
 
 
 def test_a_preset_gives_its_places_to_the_recipients_of_a_request(operator: Operator) -> None:

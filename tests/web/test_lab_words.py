@@ -8,7 +8,7 @@ import pytest
 
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.lab import compile as compile_forms
 from brenner.web.lab import messages as reply
 from brenner.web.lab import start
@@ -27,7 +27,7 @@ DISABLED = 'aria-disabled="true"'
 
 
 @pytest.fixture
-def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
+def workspace(tmp_path: Path, settings: Path) -> Iterator[Workspace]:
     """A session with v1 and a delta of which one block applies, in a repository."""
     with a_desk(tmp_path / "project") as here:
         start_repository(here.project.folder)
@@ -39,8 +39,8 @@ def desk(tmp_path: Path, settings: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def operator(desk: Desk) -> Operator:
-    return Operator(desk, THREAD)
+def operator(workspace: Workspace) -> Operator:
+    return Operator(workspace, THREAD)
 
 
 def would(operator: Operator, action: Action, **ticked: str) -> str:
@@ -55,19 +55,19 @@ def test_everything_that_will_happen_is_said_before(operator: Operator) -> None:
         f"{PATH}, commits that alone and says so in the thread, in an INFO message. "
         f"1 block will be refused; a message tells {BEA} what is wrong."
     )
-    before = operator.desk.mailbox.position()
+    before = operator.workspace.mailbox.position()
     page = operator.form(compile_forms.COMPLETE)
     fields = {"persist": "yes", "commit": "yes", "notify": "yes"}
     fields["position"] = str(cast("Json", page.document["preview"])["position"])
     operator.done(compile_forms.COMPLETE, fields)
-    sent = operator.desk.mailbox.position() - before
+    sent = operator.workspace.mailbox.position() - before
     assert sent == len(["the version", "the INFO message", "what is wrong"])
 
 
 def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
     page = operator.form(compile_forms.COMPILE)
     assert "nobody" not in operator.html(page)
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     html = operator.html(operator.form(compile_forms.COMPLETE))
     assert "nobody: no new delta is in it" in html
     assert "opus 0" not in html
@@ -75,7 +75,7 @@ def test_nobody_contributed_where_there_is_no_delta(operator: Operator) -> None:
 
 def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
     assert DISABLED not in operator.html(operator.form(compile_forms.COMPILE))
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     page = operator.form(compile_forms.COMPILE)
     assert DISABLED in operator.html(page)
     assert "Preview again" in operator.html(page)
@@ -85,7 +85,7 @@ def test_a_button_that_would_do_nothing_says_so(operator: Operator) -> None:
     ticked = operator.preview(compile_forms.COMPILE, {"persist": "yes"})
     assert ticked["can_act"]  # the file is missing: that is something to do
     assert DISABLED not in operator.html(operator.form(compile_forms.ACTION))
-    (operator.desk.project.folder / "artifacts").write_text("in the way", "utf-8")
+    (operator.workspace.project.folder / "artifacts").write_text("in the way", "utf-8")
     assert DISABLED in operator.html(operator.form(compile_forms.ACTION))
 
 
@@ -93,8 +93,8 @@ def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
     forms = [operator.form(action) for action in (compile_forms.COMPILE, start.NEXT_ROUND_ACTION)]
     assert not any('id="reopen"' in operator.html(page) for page in forms)
     assert 'id="register"' not in operator.html(forms[1])
-    compile_thread(operator.desk, THREAD, CompileOptions(close=True))
-    contribute(operator.desk, ANN, add("Late"), base="v2")
+    compile_thread(operator.workspace, THREAD, CompileOptions(close=True))
+    contribute(operator.workspace, ANN, add("Late"), base="v2")
     for action in (compile_forms.COMPILE, start.NEXT_ROUND_ACTION):
         html = operator.html(operator.form(action))
         assert 'id="reopen"' in html
@@ -103,12 +103,12 @@ def test_boxes_are_offered_where_they_do_something(operator: Operator) -> None:
 
 
 def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     operator.done(compile_forms.ACTION, {"version": "2", "commit": "yes"})
-    file = operator.desk.project.folder / PATH
+    file = operator.workspace.project.folder / PATH
     file.write_text(file.read_text("utf-8").replace("Gradient decides", "Gradients decide"))
     page = operator.form(compile_forms.ACTION)
-    commit = git(operator.desk.project.folder, "rev-parse", "HEAD")[:10]
+    commit = git(operator.workspace.project.folder, "rev-parse", "HEAD")[:10]
     html = operator.html(page)
     assert f"Commit <code>{commit}</code> has v2; the file was edited by hand since" in html
     assert "--force" not in html
@@ -117,7 +117,7 @@ def test_edits_by_hand_can_be_brought_in_from_there(operator: Operator) -> None:
     fields = {"to": ANN, "subject": letter["subject"], "body": letter["body"]}
     assert operator.preview(reply.ACTION, fields)["valid"]
     operator.done(reply.ACTION, fields)
-    compile_thread(operator.desk, THREAD, CompileOptions())
+    compile_thread(operator.workspace, THREAD, CompileOptions())
     assert cast("Json", operator.form(compile_forms.ACTION).document["preview"])["fault"] is None
 
 
@@ -132,7 +132,7 @@ def test_a_form_that_was_changed_after_it_was_sent_is_a_new_one(operator: Operat
     new = str(page.document["once"])
     assert new != key
     operator.done(reply.ACTION, {**fields, "subject": "INFO: Two"}, new)
-    subjects = [each.message.subject for each in operator.desk.mailbox.thread(THREAD).messages]
+    subjects = [each.message.subject for each in operator.workspace.mailbox.thread(THREAD).messages]
     assert subjects[-2:] == ["INFO: One", "INFO: Two"]
 
 
@@ -142,8 +142,8 @@ def test_who_comes_back_to_a_form_comes_to_what_is_wrong(operator: Operator) -> 
     assert "autofocus" not in operator.html(operator.form(reply.ACTION))
 
 
-def test_commands_in_messages_are_no_raw_marks(desk: Desk) -> None:
-    operator = Operator(desk)
+def test_commands_in_messages_are_no_raw_marks(workspace: Workspace) -> None:
+    operator = Operator(workspace)
     page = operator.again(
         start.ACTION, {"agent.1.name": "Red Sky", "agent.1.role": "test_designer"}
     )

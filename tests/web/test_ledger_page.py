@@ -87,7 +87,7 @@ def test_every_block_of_every_version_the_newest_first(scene: Scene) -> None:
 def test_entries_are_those_of_the_command_line(scene: Scene) -> None:
     """`Entry.to_json`, with the version and the trust beside it."""
     shown = {(each["message_id"], each["block"]): each for each in rows(look(scene)[0])}
-    for version in ledgers(scene.desk, THREAD):
+    for version in ledgers(scene.workspace, THREAD):
         for entry in version.entries:
             row = shown[entry.message_id, entry.block]
             expected = entry.to_json()
@@ -115,7 +115,7 @@ def test_a_refused_block_is_told_with_what_was_sent_and_the_fix(scene: Scene) ->
 def test_a_dismissed_one_says_so() -> None:
     scene = played()
     number = rows(look(scene, outcome="refused")[0])[1]["message_id"]
-    dismiss(scene.desk, THREAD, number, 2)
+    dismiss(scene.workspace, THREAD, number, 2)
     settled = rows(look(scene, outcome="refused")[0])[1]["settled"]
     assert settled["how"] == "dismissed"
     assert scene.mailbox.message(settled["message_id"]).message.sender == OPERATOR

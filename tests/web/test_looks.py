@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.compare import SITTING, Look, Moment, is_look, marked, seen
 from brenner.web.request import Redirect
 from brenner.web.views import versions
@@ -21,15 +21,15 @@ MINUTE, SOON = timedelta(minutes=1), timedelta(minutes=29)
 class Browser:
     """The cookie of one browser, as it goes from page to page."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self.cookies: dict[str, str] = {}
         self.now = START
 
     def goes(self, after: timedelta, position: int) -> Look | None:
         """Look at the session some time later; what it had seen before that."""
         self.now += after
-        visit = a_visit(self.desk)._replace(now=self.now, cookies=self.cookies)
+        visit = a_visit(self.workspace)._replace(now=self.now, cookies=self.cookies)
         before = seen(visit)
         cookie = marked(THREAD, self.cookies, Moment(position, self.now))
         self.cookies = {cookie.name: cookie.value}
@@ -37,20 +37,20 @@ class Browser:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return a_session(tmp_path_factory.mktemp("looks"))
 
 
-def positions(desk: Desk) -> Mapping[int, int]:
+def positions(workspace: Workspace) -> Mapping[int, int]:
     """How many messages the store had when each version came in."""
-    session = a_visit(desk).session
+    session = a_visit(workspace).session
     arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
-    return {each.number: arrivals[each.message_id] for each in session.chain.versions}
+    return {each.number: arrivals[each.message_id] for each in session.history.versions}
 
 
-def test_sittings(desk: Desk) -> None:
+def test_sittings(workspace: Workspace) -> None:
     """Reading on does not make what is new old; coming back later does."""
-    at, browser = positions(desk), Browser(desk)
+    at, browser = positions(workspace), Browser(workspace)
     assert browser.goes(MINUTE, at[1]) is None
     assert browser.goes(SOON, at[1]) == Look(1, START + MINUTE)
     assert browser.goes(SOON, at[2]) == Look(1, START + MINUTE)
@@ -61,10 +61,10 @@ def test_sittings(desk: Desk) -> None:
     assert browser.goes(SITTING + MINUTE, at[3]) == Look(3, end + SITTING + MINUTE + 2 * SOON)
 
 
-def test_a_look_before_the_first_version(desk: Desk) -> None:
+def test_a_look_before_the_first_version(workspace: Workspace) -> None:
     """It counts as one at nothing."""
-    browser = Browser(desk)
-    browser.goes(MINUTE, positions(desk)[1] - 1)
+    browser = Browser(workspace)
+    browser.goes(MINUTE, positions(workspace)[1] - 1)
     assert browser.goes(SITTING + MINUTE, 99) == Look(0, START + MINUTE)
 
 
@@ -75,13 +75,13 @@ def test_a_look_before_the_first_version(desk: Desk) -> None:
         *("1.99999999999.1.99999999999", "9" * 400, "1.2.3.4; Path=/", "\u0661.2.3.4", "1.2.3.4\n"),
     ],
 )
-def test_what_we_did_not_write_is_nothing(desk: Desk, value: str) -> None:
+def test_what_we_did_not_write_is_nothing(workspace: Workspace, value: str) -> None:
     """Nobody can bring a page down with a cookie, nor be told of a look in the future."""
-    assert seen(a_visit(desk, cookie=value)) is None
+    assert seen(a_visit(workspace, cookie=value)) is None
     assert marked(THREAD, {"look": value}, Moment(1, START)).value.startswith("1.")
 
 
-def test_the_cookie_is_the_session_s(desk: Desk) -> None:
+def test_the_cookie_is_the_session_s(workspace: Workspace) -> None:
     """Another session has its own, and none grows."""
     cookie = marked(THREAD, {}, Moment(7, START))
     assert cookie.path == f"/sessions/{THREAD}"
@@ -89,40 +89,40 @@ def test_the_cookie_is_the_session_s(desk: Desk) -> None:
     assert cookie.value == f"7.{seconds}.7.{seconds}"
 
 
-def test_in_words(desk: Desk) -> None:
+def test_in_words(workspace: Workspace) -> None:
     """How many items changed, and the way there; or that nothing did."""
-    at = positions(desk)
+    at = positions(workspace)
     old = f"{at[1]}.{int(START.timestamp())}.{at[1]}.{int(START.timestamp())}"
-    document, page = shown(versions.page, a_visit(desk, cookie=old))
+    document, page = shown(versions.page, a_visit(workspace, cookie=old))
     assert (document["look"]["version"], document["look"]["changed"]) == (1, 2)
     assert "2 items have changed" in page
     assert f'href="{document["look"]["link"]}"' in page
-    document, page = shown(versions.diff_page, a_visit(desk, cookie=old, since="look"))
+    document, page = shown(versions.diff_page, a_visit(workspace, cookie=old, since="look"))
     assert (document["from"], document["to"]) == (1, 3)
     assert "Since you looked" in page
     new = old.replace(f"{at[1]}.", f"{at[3]}.")
-    assert "nothing has changed." in shown(versions.page, a_visit(desk, cookie=new))[1]
-    assert shown(versions.page, a_visit(desk))[0]["look"] is None
-    _, page = shown(versions.diff_page, a_visit(desk, since="look"))
+    assert "nothing has changed." in shown(versions.page, a_visit(workspace, cookie=new))[1]
+    assert shown(versions.page, a_visit(workspace))[0]["look"] is None
+    _, page = shown(versions.diff_page, a_visit(workspace, since="look"))
     assert "has not looked at the session before" in page
 
 
-def test_a_version_is_marked_as_seen(desk: Desk) -> None:
+def test_a_version_is_marked_as_seen(workspace: Workspace) -> None:
     """Within a sitting; what came in after that version is still new."""
-    at = positions(desk)
+    at = positions(workspace)
     old = f"{at[1]}.{int(START.timestamp())}.{at[1]}.{int(START.timestamp())}"
-    of_diff = shown(versions.diff_page, a_visit(desk, cookie=old, since="look"))[1]
-    for page in (shown(versions.page, a_visit(desk, cookie=old))[1], of_diff):
+    of_diff = shown(versions.diff_page, a_visit(workspace, cookie=old, since="look"))[1]
+    for page in (shown(versions.page, a_visit(workspace, cookie=old))[1], of_diff):
         assert f'href="/sessions/{THREAD}/versions?seen=3">Mark as seen</a>' in page
     for number, changed in ((3, 0), (2, 1)):
-        answer = versions.page(a_visit(desk, cookie=old, seen=str(number)))
+        answer = versions.page(a_visit(workspace, cookie=old, seen=str(number)))
         assert isinstance(answer, Redirect)
         assert answer.to == f"/sessions/{THREAD}/versions"
         (cookie,) = answer.cookies
-        document, page = shown(versions.page, a_visit(desk, cookie=cookie.value))
+        document, page = shown(versions.page, a_visit(workspace, cookie=cookie.value))
         assert (document["look"]["version"], document["look"]["changed"]) == (number, changed)
         assert ("Mark as seen" in page) == bool(changed)
-    assert versions.page(a_visit(desk, seen="9")) == Redirect(f"/sessions/{THREAD}/versions")
+    assert versions.page(a_visit(workspace, seen="9")) == Redirect(f"/sessions/{THREAD}/versions")
 
 
 def test_who_is_led_there_looks() -> None:

@@ -73,7 +73,7 @@ def test_dismissed_blocks(scene: Scene) -> None:
     """The operator has let one be, and the page says where."""
     number = scene.delta(ANN, added("One"), REFUSED)
     scene.compile()
-    dismiss(scene.desk, THREAD, number, 2, "Enough")
+    dismiss(scene.workspace, THREAD, number, 2, "Enough")
     document, page = look(scene, round="1")
     settled = message(document, number)["blocks"][1]["settled"]
     assert settled["how"] == "dismissed"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import Ability
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, delivered_json
 from brenner.protocol.messages import parse_message_file
@@ -115,7 +115,7 @@ def test_copies_and_imports(scene: Scene) -> None:
 
 def test_without_read_marks() -> None:
     """Where the home cannot tell, the page says so."""
-    scene = Scene(MemoryMailbox(lacks={Ability.READ_MARKS: "it keeps no such marks"}))
+    scene = Scene(MemoryMailbox(lacks={Capability.READ_MARKS: "it keeps no such marks"}))
     number = scene.send(ANN, "INFO: x")
     assert "Who has read it is not shown: it keeps no such marks" in look(scene, number)[1]
 
@@ -136,7 +136,7 @@ def test_enormous() -> None:
 def test_unknown(scene: Scene) -> None:
     """A number that nobody has is refused, as a page and as a text."""
     for function in (thread.message_page, thread.raw):
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(RequestError) as refused:
             scene.answer(function, {"message": "99"}, {})
         assert refused.value.diagnostic.id == "UNKNOWN_MESSAGE"
 

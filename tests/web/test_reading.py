@@ -8,84 +8,93 @@ from pathlib import Path
 import pytest
 
 from brenner.artifact.merge.draft import Node
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.services.sessions import load_status
 from brenner.services.version_store import ledgers
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web import sessions
-from brenner.web.sessions import AWhile, Few, Place, Reading, once, place_of, read_place, worked_out
+from brenner.web.sessions import (
+    LRUCache,
+    Place,
+    SessionRepository,
+    TTLCache,
+    cached_property,
+    get_or_compute,
+    place_of,
+    read_place,
+)
 from mail.letters import letter
 from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 from session.watched import acknowledge, contribute, write
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     """A session of two agents, with its kickoff."""
     project = project_in(tmp_path)
     mailbox = MemoryMailbox()
     for name in (project.operator, ANN, BEA):
         mailbox.register(Profile(name))
-    desk = Desk(mailbox, project, project.operator)
-    write(desk, project.operator, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
-    return desk
+    workspace = Workspace(mailbox, project, project.operator)
+    write(workspace, project.operator, (ANN, BEA), "KICKOFF: Cell fate", KICKOFF)
+    return workspace
 
 
-def steps(desk: Desk) -> Iterator[None]:
+def steps(workspace: Workspace) -> Iterator[None]:
     """A session, message by message and by several at once."""
     for name in (ANN, BEA):
-        acknowledge(desk, name, 1)
+        acknowledge(workspace, name, 1)
         yield
-    contribute(desk, ANN, add("Gradient"), edit("H9", claim="No"))
-    contribute(desk, BEA, add("Lineage"))
+    contribute(workspace, ANN, add("Gradient"), edit("H9", claim="No"))
+    contribute(workspace, BEA, add("Lineage"))
     yield
-    compile_thread(desk, THREAD, CompileOptions())
+    compile_thread(workspace, THREAD, CompileOptions())
     yield
-    write(desk, ANN, (desk.project.operator,), "INFO: By the way", "# Info\n\nText.\n")
+    write(workspace, ANN, (workspace.project.operator,), "INFO: By the way", "# Info\n\nText.\n")
     yield
-    contribute(desk, BEA, edit("H1", claim="Another claim"))
-    compile_thread(desk, THREAD, CompileOptions())
+    contribute(workspace, BEA, edit("H1", claim="Another claim"))
+    compile_thread(workspace, THREAD, CompileOptions())
     yield
-    void_version(desk, THREAD, 2, "It was wrong")
+    void_version(workspace, THREAD, 2, "It was wrong")
     yield
-    contribute(desk, ANN, add("Clock"))
+    contribute(workspace, ANN, add("Clock"))
     yield
-    compile_thread(desk, THREAD, CompileOptions())
+    compile_thread(workspace, THREAD, CompileOptions())
     yield
 
 
-def test_what_is_kept_is_what_is_worked_out_anew(desk: Desk) -> None:
+def test_what_is_kept_is_what_is_worked_out_anew(workspace: Workspace) -> None:
     """After every step: status, chain, versions and ledgers."""
-    reading = Reading(desk)
-    for _ in steps(desk):
-        session, fresh = reading.session(THREAD), load_status(desk, THREAD)
+    reading = SessionRepository(workspace)
+    for _ in steps(workspace):
+        session, fresh = reading.session(THREAD), load_status(workspace, THREAD)
         assert session.status == fresh.status
         assert session.messages == fresh.messages
-        assert session.chain == fresh.chain
-        assert session.stored == desk.mailbox.thread(THREAD).messages
-        assert tuple(session.ledgers.values()) == ledgers(desk, THREAD)
-        again = Reading(desk).session(THREAD)
+        assert session.history == fresh.history
+        assert session.stored == workspace.mailbox.thread(THREAD).messages
+        assert tuple(session.ledgers.values()) == ledgers(workspace, THREAD)
+        again = SessionRepository(workspace).session(THREAD)
         assert session.latest == again.latest
         assert session.lint == again.lint
         assert session.text == again.text
 
 
-def test_nothing_is_worked_out_twice(desk: Desk) -> None:
+def test_nothing_is_worked_out_twice(workspace: Workspace) -> None:
     """With the same mail it is the same session; another thread's mail changes nothing of it."""
-    reading = Reading(desk)
+    reading = SessionRepository(workspace)
     first = reading.session(THREAD)
     assert reading.session(THREAD) is first
-    desk.mailbox.send(letter(to=(BEA,), thread="COORD-elsewhere"))
+    workspace.mailbox.send(letter(to=(BEA,), thread="COORD-elsewhere"))
     assert reading.session(THREAD) is first
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
     second = reading.session(THREAD)
     found = second.ledgers, second.latest
-    write(desk, ANN, (desk.project.operator,), "INFO: More", "# Info\n\nText.\n")
+    write(workspace, ANN, (workspace.project.operator,), "INFO: More", "# Info\n\nText.\n")
     third = reading.session(THREAD)
     assert third is not second
     assert (third.ledgers, third.latest) == found
@@ -94,62 +103,64 @@ def test_nothing_is_worked_out_twice(desk: Desk) -> None:
 
 
 def test_a_long_session_is_ready_before_anybody_looks(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that was heard of last; a short one waits until somebody asks."""
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
-    reading = Reading(desk)
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
+    reading = SessionRepository(workspace)
     reading.begin().join(30)
     assert THREAD not in reading.kept
     monkeypatch.setattr(sessions, "_LONG", 2)
     reading.begin().join(30)
     session = reading.session(THREAD)
     assert session.of_versions.has_ledgers
-    assert tuple(session.ledgers.values()) == ledgers(desk, THREAD)
+    assert tuple(session.ledgers.values()) == ledgers(workspace, THREAD)
 
 
-def test_one_visit_sees_one_moment(desk: Desk) -> None:
+def test_one_visit_sees_one_moment(workspace: Workspace) -> None:
     """Whatever comes in while a page is made."""
-    reading = Reading(desk)
-    visit = reading.at(place_of(desk.mailbox))
+    reading = SessionRepository(workspace)
+    visit = reading.at(place_of(workspace.mailbox))
     first = visit.session(THREAD)
-    acknowledge(desk, ANN, 1)
+    acknowledge(workspace, ANN, 1)
     assert reading.session(THREAD).position == first.position + 1
     assert visit.session(THREAD) is first
     late = reading.at(Place(1))  # it began earlier, and may see more
     assert late.session(THREAD).position >= 1
 
 
-def test_an_unknown_session_is_refused_and_leaves_nothing(desk: Desk) -> None:
-    reading = Reading(desk)
+def test_an_unknown_session_is_refused_and_leaves_nothing(workspace: Workspace) -> None:
+    reading = SessionRepository(workspace)
     for number in range(300):
-        with pytest.raises(Refused):
+        with pytest.raises(RequestError):
             reading.session(f"RS-20250101-unknown-{number}")
     assert "RS-20250101-unknown-1" not in reading.kept
-    write(desk, ANN, (BEA,), "INFO: x", "# Info\n")
+    write(workspace, ANN, (BEA,), "INFO: x", "# Info\n")
     assert reading.session(THREAD).position == 2
 
 
-def test_only_some_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_some_stay(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that were looked at last, by their messages."""
     monkeypatch.setattr(sessions, "MOST_MESSAGES", 5)
-    reading = Reading(desk)
+    reading = SessionRepository(workspace)
     names = [f"RS-20250101-a{number}" for number in range(6)]
     for name in names:
         for _ in range(2):
-            desk.mailbox.send(letter(to=(BEA,), thread=name))
+            workspace.mailbox.send(letter(to=(BEA,), thread=name))
         reading.session(name)
     assert [name in reading.kept for name in names] == [False] * 4 + [True] * 2
 
 
-def test_older_versions_do_not_pile_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_versions_do_not_pile_up(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those that were looked at last stay; whoever has one keeps it."""
     monkeypatch.setattr(sessions, "MOST_VERSIONS", 2)
     for name in ("Gradient", "Lineage", "Clock"):
-        contribute(desk, ANN, add(name))
-        compile_thread(desk, THREAD, CompileOptions())
-    session = Reading(desk).session(THREAD)
+        contribute(workspace, ANN, add(name))
+        compile_thread(workspace, THREAD, CompileOptions())
+    session = SessionRepository(workspace).session(THREAD)
     first, second = session.version(1), session.version(2)
     assert session.version(1) is first
     third = session.version(3)
@@ -159,7 +170,7 @@ def test_older_versions_do_not_pile_up(desk: Desk, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_version_that_is_not_there_takes_no_place() -> None:
-    few: Few[int] = Few(2)
+    few: LRUCache[int] = LRUCache(2)
     assert [few.get(name, lambda: 1) for name in "ab"] == [1, 1]
     for name in range(9):
         with pytest.raises(ZeroDivisionError):
@@ -169,14 +180,14 @@ def test_a_version_that_is_not_there_takes_no_place() -> None:
     assert few.get("b", lambda: 3) != 3
 
 
-def test_one_works_it_out_and_others_wait(desk: Desk) -> None:
+def test_one_works_it_out_and_others_wait(workspace: Workspace) -> None:
     """Many threads at once, while mail comes in: nobody sees a session of the wrong length."""
-    reading = Reading(desk)
+    reading = SessionRepository(workspace)
     wrong: list[str] = []
 
     def look(_: int) -> None:
         for _ in range(15):
-            least = desk.mailbox.thread(THREAD, limit=1).position
+            least = workspace.mailbox.thread(THREAD, limit=1).position
             session = reading.session(THREAD)
             if not least <= session.position == len(session.stored) == len(session.messages):
                 wrong.append(f"{least} {session.position} {len(session.stored)}")
@@ -184,24 +195,24 @@ def test_one_works_it_out_and_others_wait(desk: Desk) -> None:
     with ThreadPoolExecutor(8) as pool:
         looking = [pool.submit(look, number) for number in range(8)]
         for _ in range(20):
-            write(desk, ANN, (BEA,), "INFO: More", "# Info\n\nText.\n")
+            write(workspace, ANN, (BEA,), "INFO: More", "# Info\n\nText.\n")
         for each in looking:
             each.result()
     assert wrong == []
 
 
-def test_another_store_in_its_place(desk: Desk) -> None:
+def test_another_store_in_its_place(workspace: Workspace) -> None:
     """What was kept of the one before is not shown."""
-    reading = Reading(desk)
-    write(desk, ANN, (BEA,), "INFO: Of the first", "# Info\n")
+    reading = SessionRepository(workspace)
+    write(workspace, ANN, (BEA,), "INFO: Of the first", "# Info\n")
     assert reading.session(THREAD).position == 2
     other = MemoryMailbox()
-    for name in (desk.project.operator, ANN, BEA):
+    for name in (workspace.project.operator, ANN, BEA):
         other.register(Profile(name))
-    there = desk._replace(mailbox=other)
+    there = workspace._replace(mailbox=other)
     for text in ("one", "two", "three"):
         write(there, BEA, (ANN,), f"INFO: {text}", "# Info\n")
-        vars(desk.mailbox).update(vars(other))
+        vars(workspace.mailbox).update(vars(other))
         assert reading.session(THREAD).stored[0].message.subject == "INFO: one"
 
 
@@ -214,13 +225,13 @@ def test_worked_out_by_one() -> None:
     hold = threading.Event()
 
     class Things:
-        @worked_out
+        @cached_property
         def slow(self) -> str:
             calls.append("slow")
             hold.wait(30)
             return "slow"
 
-        @worked_out
+        @cached_property
         def quick(self) -> str:
             calls.append("quick")
             return "quick"
@@ -237,9 +248,9 @@ def test_worked_out_by_one() -> None:
 def test_what_fails_is_tried_again() -> None:
     made: dict[object, object] = {}
     with pytest.raises(ZeroDivisionError):
-        once(made, "it", lambda: 1 // 0)
+        get_or_compute(made, "it", lambda: 1 // 0)
     assert made == {}
-    assert once(made, "it", lambda: 1) == 1
+    assert get_or_compute(made, "it", lambda: 1) == 1
     assert made == {"it": 1}
 
 
@@ -251,7 +262,7 @@ def test_what_is_thrown_away_meanwhile_is_had_all_the_same() -> None:
             super().__setitem__(name, value)
             self.clear()
 
-    assert once(Emptied(), "it", lambda: 1) == 1
+    assert get_or_compute(Emptied(), "it", lambda: 1) == 1
 
 
 # Places
@@ -268,17 +279,17 @@ def test_what_is_no_place(text: str) -> None:
 
 
 def test_what_refers_to_what_is_worked_out_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until there is mail; and files, which nobody tells us of, are read again after a while."""
-    reading = Reading(desk)
+    reading = SessionRepository(workspace)
     first = reading.references()
     assert reading.references() is first
-    contribute(desk, ANN, add("Gradient"))
-    compile_thread(desk, THREAD, CompileOptions())
+    contribute(workspace, ANN, add("Gradient"))
+    compile_thread(workspace, THREAD, CompileOptions())
     second = reading.references()
     assert not first.has(Node(THREAD, "H1"))
     assert second.has(Node(THREAD, "H1"))
     assert reading.references() is second
-    monkeypatch.setattr(AWhile, "seconds", 0)
+    monkeypatch.setattr(TTLCache, "seconds", 0)
     assert reading.references() is not second

@@ -7,24 +7,24 @@ from types import MappingProxyType
 import pytest
 
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.mcp.server import Places
 from brenner.server.app import tell_place
 from brenner.web import app as routes
-from brenner.web.request import Answer, Visit
+from brenner.web.request import Answer, RequestContext
 from serving.running import Inside, Reply, inside
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 SECRET = "the secret of BlueLake"  # noqa: S105  (made up)
 
 
-def _fails(_visit: Visit) -> Answer:
+def _fails(_visit: RequestContext) -> Answer:
     raise RuntimeError(SECRET)
 
 
-def _is_away(_visit: Visit) -> Answer:
-    raise Unavailable(STORE_UNUSABLE.at(path="mail.sqlite3", reason="it is <b>gone</b>"))
+def _is_away(_visit: RequestContext) -> Answer:
+    raise UnavailableError(STORE_UNUSABLE.at(path="mail.sqlite3", reason="it is <b>gone</b>"))
 
 
 @pytest.fixture

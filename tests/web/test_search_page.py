@@ -17,9 +17,9 @@ from brenner.mail.search import Query, excerpt, marked, parse_query, words_of
 from brenner.protocol.messages import Message
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Page, Visit
+from brenner.web.request import Page, RequestContext
 from brenner.web.views import thread as search
 from strategies import any_text
 
@@ -27,19 +27,19 @@ ANN, THREAD = "BlueLake", "RS-20251230-cell-fate"
 NOW = datetime.now(UTC)
 
 
-def a_desk(*subjects_and_bodies: tuple[str, str]) -> Desk:
+def a_desk(*subjects_and_bodies: tuple[str, str]) -> Workspace:
     """A project with these messages, from an agent to the operator."""
     mailbox = MemoryMailbox()
     for name in (OPERATOR, ANN):
         mailbox.register(Profile(name))
     for subject, body in subjects_and_bodies:
         mailbox.send(Message(THREAD, ANN, (OPERATOR,), subject, body))
-    return Desk(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
+    return Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
 
 
-def look(desk: Desk, **asked: str) -> tuple[dict[str, Any], str, int]:
+def look(workspace: Workspace, **asked: str) -> tuple[dict[str, Any], str, int]:
     """The document of the page, the page, and its status."""
-    visit = Visit(site_of(desk, ServeSettings()), "/search", NOW, asked=asked)
+    visit = RequestContext(site_of(workspace, ServeSettings()), "/search", NOW, asked=asked)
     page = search.search_page(visit)
     assert isinstance(page, Page)
     return dict(page.document), html(page, visit), page.status
@@ -47,12 +47,12 @@ def look(desk: Desk, **asked: str) -> tuple[dict[str, Any], str, int]:
 
 def test_found() -> None:
     """The latest first, with type, thread, sender, and the words marked where they stand."""
-    desk = a_desk(
+    workspace = a_desk(
         ("INFO: Nothing", "No word of it.\n"),
         ("DELTA[opus]: A Gradient", "The état of it.\n"),
         ("Hello", "Far away:\nthe steep gradient <script>\n"),
     )
-    document, page, status = look(desk, q="gradient")
+    document, page, status = look(workspace, q="gradient")
     assert status == 200
     assert [each["id"] for each in document["messages"]] == [3, 2]
     assert "body" not in document["messages"][0]
@@ -66,11 +66,11 @@ def test_found() -> None:
 
 def test_pages() -> None:
     """`next` leads through all of them, each once, to an end."""
-    desk = a_desk(*((f"INFO: {number}", "gradient\n") for number in range(120)))
+    workspace = a_desk(*((f"INFO: {number}", "gradient\n") for number in range(120)))
     seen: list[int] = []
     asked = {"q": "gradient type:INFO"}
     for _ in range(3):
-        document, page, _ = look(desk, **asked)
+        document, page, _ = look(workspace, **asked)
         seen += [each["id"] for each in document["messages"]]
         if document["next"]:
             assert unescape(page).count(f'href="{document["next"]}"') == 1
@@ -107,14 +107,14 @@ def test_before_a_message_that_is_not_there() -> None:
 
 def test_the_inbox_is_the_operators() -> None:
     """What asks about an inbox asks about hers, and the page says so."""
-    desk = a_desk(("QUESTION: Which?", "gradient\n"), ("INFO: One", "gradient\n"))
-    desk.mailbox.mark(OPERATOR, [2], is_read=True)
-    document, page, _ = look(desk, q="is:unread")
+    workspace = a_desk(("QUESTION: Which?", "gradient\n"), ("INFO: One", "gradient\n"))
+    workspace.mailbox.mark(OPERATOR, [2], is_read=True)
+    document, page, _ = look(workspace, q="is:unread")
     assert [each["id"] for each in document["messages"]] == [1]
     assert document["asks_operator"]
     assert f"ask about the inbox of {OPERATOR}" in page
-    assert [each["id"] for each in look(desk, q="needs:ack")[0]["messages"]] == [1]
-    assert not look(desk, q="gradient")[0]["asks_operator"]
+    assert [each["id"] for each in look(workspace, q="needs:ack")[0]["messages"]] == [1]
+    assert not look(workspace, q="gradient")[0]["asks_operator"]
 
 
 def test_an_operator_whom_nobody_knows_yet() -> None:
@@ -123,11 +123,11 @@ def test_an_operator_whom_nobody_knows_yet() -> None:
     for name in (ANN, "RedSky"):
         mailbox.register(Profile(name))
     mailbox.send(Message(THREAD, ANN, ("RedSky",), "INFO: One", "gradient\n"))
-    desk = Desk(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
-    document, page, status = look(desk, q="is:unread gradient")
+    workspace = Workspace(mailbox, Project(Path("/group/cell-fate")), OPERATOR)
+    document, page, status = look(workspace, q="is:unread gradient")
     assert (status, document["messages"]) == (200, [])
     assert f"Nothing matches in the inbox of {OPERATOR}" in page
-    assert len(look(desk, q="gradient")[0]["messages"]) == 1
+    assert len(look(workspace, q="gradient")[0]["messages"]) == 1
 
 
 @pytest.mark.parametrize("asked", [{}, {"q": ""}, {"q": "  "}])

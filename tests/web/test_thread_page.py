@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brenner.config import OPERATOR
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Trust
 from brenner.services.compile import CompileOptions
@@ -138,8 +138,8 @@ def test_deep_tree(scene: Scene) -> None:
     assert "depth-4" in page
     assert "depth-5" not in page
     stored = scene.mailbox.message(last)
-    chain = [stored._replace(id=each, reply_to=each - 1) for each in range(1, 3_000)]
-    assert [depth for _, depth in as_tree(chain)] == list(range(2_999))
+    history = [stored._replace(id=each, reply_to=each - 1) for each in range(1, 3_000)]
+    assert [depth for _, depth in as_tree(history)] == list(range(2_999))
 
 
 def test_circles_are_no_trees(scene: Scene) -> None:
@@ -196,7 +196,7 @@ def test_deliveries(scene: Scene) -> None:
 
 def test_without_read_marks() -> None:
     """What is not known is not said."""
-    scene = Scene(MemoryMailbox(lacks={Ability.READ_MARKS: "it keeps no such marks"}))
+    scene = Scene(MemoryMailbox(lacks={Capability.READ_MARKS: "it keeps no such marks"}))
     scene.kickoff(ANN)
     scene.send(ANN, "INFO: Something")
     document, page = look(scene)
@@ -254,7 +254,7 @@ def test_after_the_end_there_is_no_further_round() -> None:
     scene.delta(ANN, added("Gradient"))
     scene.compile()
     scene.now += MINUTE
-    scene.desk.compile(THREAD, CompileOptions(close=True))
+    scene.workspace.compile(THREAD, CompileOptions(close=True))
     scene.send(OPERATOR, "INFO: v2 persisted", to=(ANN,))
     document, page = look(scene)
     assert [each["round"] for each in document["rounds"]["near"]] == [1, 2]
@@ -275,12 +275,12 @@ def test_the_first_version_may_have_any_number() -> None:
     other.kickoff(ANN)
     other.delta(ANN, added("Gradient"))
     other.compile()
-    theirs = load_version(other.desk, Target(THREAD)).text.replace("version: 1", "version: 2")
+    theirs = load_version(other.workspace, Target(THREAD)).text.replace("version: 1", "version: 2")
     scene = Scene()
     scene.kickoff(ANN)
     body = f"# Compiled\n\n## Full Artifact\n\n~~~~markdown\n{theirs}~~~~\n"
     scene.send(BEA, "COMPILED: v2 theirs", body)
-    adopt_thread(scene.desk, THREAD)
+    adopt_thread(scene.workspace, THREAD)
     document, page = look(scene)
     [adopted] = [each for each in document["messages"] if each["version"]]
     assert (adopted["version"], adopted["before"]) == (3, 0)

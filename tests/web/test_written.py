@@ -11,7 +11,16 @@ import pytest
 
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.web import cache, links
-from brenner.web.cache import LIFE, MOST_KEY, Asked, Key, LastGood, Text, Written, takes_packed
+from brenner.web.cache import (
+    LIFE,
+    MOST_KEY,
+    Asked,
+    Key,
+    LastGoodCache,
+    PageCache,
+    Text,
+    takes_packed,
+)
 from brenner.web.request import Page
 from brenner.web.sessions import Absence, Place
 from mail.letters import letter
@@ -38,7 +47,7 @@ class Clock:
 )
 def test_it_has_all_mail_that_there_was(asked: Place, is_there: bool) -> None:
     """And is of the same store."""
-    kept = Written()
+    kept = PageCache()
     text = Text.of("A page.", "text/html")
     kept.keep(ROOT, HERE, text)
     assert (kept.find(ROOT, asked) is text) is is_there
@@ -47,7 +56,7 @@ def test_it_has_all_mail_that_there_was(asked: Place, is_there: bool) -> None:
 
 def test_it_does_not_last() -> None:
     clock = Clock()
-    kept = Written(clock)
+    kept = PageCache(clock)
     kept.keep(ROOT, HERE, Text.of("A page.", "text/html"))
     clock.now += LIFE - 0.01
     assert kept.find(ROOT, HERE)
@@ -58,7 +67,7 @@ def test_it_does_not_last() -> None:
 def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
     """What has more mail is for who began a moment ago, also where it is kept for a minute."""
     clock = Clock()
-    kept = Written(clock, life=60)
+    kept = PageCache(clock, life=60)
     kept.keep(ROOT, HERE, Text.of("A file.", "text/html"))
     assert kept.find(ROOT, Place(11, "bb"))
     clock.now += LIFE
@@ -69,7 +78,7 @@ def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MOST_BYTES", 25_000)
     clock = Clock()
-    kept = Written(clock)
+    kept = PageCache(clock)
     names = ("one", "two", "three")
     for name in names:
         kept.keep(Key(name), HERE, Text.of("x" * 10_000, "text/html"))
@@ -83,7 +92,7 @@ def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pages under long addresses, and very many of them; one that is too long is not kept."""
     monkeypatch.setattr(cache, "_MOST_BYTES", 100_000)
-    kept, text = Written(Clock()), Text.of("x", "text/html")
+    kept, text = PageCache(Clock()), Text.of("x", "text/html")
     for number in range(100):
         kept.keep(Key(f"/search?x={number}" + "y" * 1_900), HERE, text)
     assert 5 < len(kept) < 25
@@ -102,7 +111,7 @@ GONE = Absence(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", 
 def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """By their addresses and titles as well, and by their number."""
     now, page = GONE.since, Page("x.html", "y" * 1_000, {"a": 1})
-    kept = LastGood(most_bytes=100_000)
+    kept = LastGoodCache(most_bytes=100_000)
     for number in range(100):
         kept.keep(Asked(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
     assert 2 < len(kept) < 15
@@ -117,7 +126,7 @@ def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_last_good_page_of_others_is_not_a_guests() -> None:
-    kept, page = LastGood(), Page("x.html", "A page", {"a": 1})
+    kept, page = LastGoodCache(), Page("x.html", "A page", {"a": 1})
     kept.keep(Asked("/"), page, GONE.since, HERE)
     assert kept.find(Asked("/"), GONE)
     assert kept.find(Asked("/", frozenset({THREAD})), GONE) is None
@@ -125,7 +134,7 @@ def test_the_last_good_page_of_others_is_not_a_guests() -> None:
 
 def test_one_writes_at_a_time() -> None:
     """Those who want something else do not wait, and nothing is left behind."""
-    kept, told = Written(), list[str]()
+    kept, told = PageCache(), list[str]()
 
     async def write(key: str, name: str) -> None:
         async with kept.turn(Key(key)):

@@ -10,9 +10,9 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.server.app import site_of
 from brenner.server.settings import ServeSettings
 from brenner.services.compile import CompileOptions, compile_thread
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
-from brenner.web.request import Answer, Page, PageFunction, Visit
+from brenner.web.request import Answer, Page, PageFunction, RequestContext
 from mail_shell import store_of
 from session import session_mail as mail
 from session.desks import ANN, BEA, THREAD, add, contribute, edit, write
@@ -31,35 +31,42 @@ def kill(target: str) -> dict[str, object]:
     }
 
 
-def a_session(folder: Path) -> Desk:
+def a_session(folder: Path) -> Workspace:
     """The desk of a project with that session."""
     store_of(folder).parent.mkdir(parents=True)
-    desk = Desk(SqliteMailbox.create(store_of(folder)), find_project(str(folder), {}), OPERATOR)
-    mail.introduce(desk.mailbox)
-    mail.ask(desk.mailbox, THREAD, "What tells a cell where it is?")
+    workspace = Workspace(
+        SqliteMailbox.create(store_of(folder)), find_project(str(folder), {}), OPERATOR
+    )
+    mail.introduce(workspace.mailbox)
+    mail.ask(workspace.mailbox, THREAD, "What tells a cell where it is?")
     claim = "The gradient of one substance decides"
-    contribute(desk, ANN, add("Gradient", claim=claim), add(HOSTILE), add("Clock"))
-    contribute(desk, BEA, edit("H77", claim="Nobody knows that one"))
-    compiled(desk)
-    contribute(desk, ANN, edit("H1", claim="The gradient of two substances decides"))
-    compiled(desk)
-    contribute(desk, BEA, kill("H3"))
-    compiled(desk)
-    write(desk, OPERATOR, "COMPILED: v9 by hand", "# Compiled\n\nNothing of ours.\n")
-    return desk
+    contribute(workspace, ANN, add("Gradient", claim=claim), add(HOSTILE), add("Clock"))
+    contribute(workspace, BEA, edit("H77", claim="Nobody knows that one"))
+    compiled(workspace)
+    contribute(workspace, ANN, edit("H1", claim="The gradient of two substances decides"))
+    compiled(workspace)
+    contribute(workspace, BEA, kill("H3"))
+    compiled(workspace)
+    write(workspace, OPERATOR, "COMPILED: v9 by hand", "# Compiled\n\nNothing of ours.\n")
+    return workspace
 
 
-def compiled(desk: Desk) -> None:
+def compiled(workspace: Workspace) -> None:
     """The next version."""
-    compile_thread(desk, THREAD, CompileOptions())
+    compile_thread(workspace, THREAD, CompileOptions())
 
 
 def a_visit(
-    desk: Desk, path: str = "", *, cookie: str = "", later: timedelta = timedelta(), **asked: str
-) -> Visit:
+    workspace: Workspace,
+    path: str = "",
+    *,
+    cookie: str = "",
+    later: timedelta = timedelta(),
+    **asked: str,
+) -> RequestContext:
     """Somebody who asks for a page of the session; `from_` stands for `from`."""
-    return Visit(
-        site_of(desk, ServeSettings()),
+    return RequestContext(
+        site_of(workspace, ServeSettings()),
         path or f"/sessions/{THREAD}",
         datetime.now(UTC) + later,
         MappingProxyType({"thread": THREAD, "form": path.rpartition("/")[2]}),
@@ -68,7 +75,7 @@ def a_visit(
     )
 
 
-def shown(function: PageFunction, visit: Visit) -> tuple[dict[str, Any], str]:
+def shown(function: PageFunction, visit: RequestContext) -> tuple[dict[str, Any], str]:
     """The document of a page, and the page."""
     page: Answer = function(visit)
     assert isinstance(page, Page)

@@ -37,7 +37,7 @@ from brenner.protocol.delta.schema import (
     Operation,
     Section,
 )
-from brenner.text import visible
+from brenner.text import escape_control
 
 
 class Kind(StrEnum):
@@ -332,8 +332,8 @@ def same_words(count: int) -> str:
 def _name(change: ItemChange) -> str:
     """Its ID; where a file gives it none, its title."""
     if change.id:
-        return visible(change.id, MOST_CHARACTERS)
-    title = visible(change.title, MOST_CHARACTERS)
+        return escape_control(change.id, MOST_CHARACTERS)
+    title = escape_control(change.title, MOST_CHARACTERS)
     return f"“{title}”" if title else "an item without an ID"
 
 
@@ -360,7 +360,7 @@ _CLAUSES: tuple[tuple[Kind, str, Callable[[ItemChange], str]], ...] = (
 def _fields(fields: Iterable[FieldChange]) -> str:
     """The names of the fields, each once; of predictions, the hypotheses."""
     names = dict.fromkeys(_field(change) for change in fields)
-    return _listed([visible(name, MOST_CHARACTERS) for name in names], MOST_FIELDS, ", ")
+    return _listed([escape_control(name, MOST_CHARACTERS) for name in names], MOST_FIELDS, ", ")
 
 
 def _field(change: FieldChange) -> str:

@@ -49,7 +49,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID, MENTION, NAME_IN_DISCRIMINATES
-from brenner.text import visible
+from brenner.text import escape_control
 
 # How the page of an artifact looks: one style sheet, and the policy that lets nothing else in.
 
@@ -196,7 +196,7 @@ def spelled_out(text: str) -> str:
     return "".join(
         each
         if each.isprintable() or each in _JOINERS or category(each) == _BLANK
-        else visible(each)
+        else escape_control(each)
         for each in text
     )
 

@@ -44,9 +44,9 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.delta.validate import Problem, validate
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.message_types import DELTA
-from brenner.protocol.messages import Message, Posted, render_message_file
+from brenner.protocol.messages import Message, PostedMessage, render_message_file
 from brenner.protocol.subjects import compose_subject
-from brenner.text import visible
+from brenner.text import escape_control
 
 # Whether an artifact has the changes that were made to another one by hand.
 #
@@ -214,7 +214,7 @@ RATIONALE = "Edited by hand in the artifact's file"
 ADD, EDIT, KILL = Operation
 
 
-class Wish(NamedTuple):
+class EditOperation(NamedTuple):
     """A delta, or one field of an EDIT, with all IDs as the file has them."""
 
     operation: Operation
@@ -225,15 +225,15 @@ class Wish(NamedTuple):
     is_new: bool = False  # the item that is to be killed is one that is to be added
 
 
-def wishes(version: Artifact, edited: Artifact, found: Diff) -> list[Wish]:
+def wishes(version: Artifact, edited: Artifact, found: Diff) -> list[EditOperation]:
     """All of them, in the order in which they are to be granted.
 
     EDITs come before the KILLs that would refuse them. A row is killed before the hypotheses that
     are, so that its cells stay; and items are added last, when there is room for them.
     """
-    edits: list[Wish] = []
-    kills: list[Wish] = []
-    adds: list[Wish] = []
+    edits: list[EditOperation] = []
+    kills: list[EditOperation] = []
+    adds: list[EditOperation] = []
     before, after = _first_items(version), _first_items(edited)
     # In their cells a row has N/A, or gets it while it is active, whatever is written there.
     fixed = _killed_hypotheses(version)
@@ -244,7 +244,9 @@ def wishes(version: Artifact, edited: Artifact, found: Diff) -> list[Wish]:
         if change.occurrence > 1 or Kind.REMOVED in change.kinds:
             continue
         item = after[where]
-        kill = Wish(KILL, section, item.id, {"reason": item.killed.reason if item.killed else ""})
+        kill = EditOperation(
+            KILL, section, item.id, {"reason": item.killed.reason if item.killed else ""}
+        )
         if Kind.ADDED in change.kinds:
             adds.append(_add(section, item))
             adds += [kill._replace(is_new=True)] if item.killed else []
@@ -261,22 +263,22 @@ def _first_items(artifact: Artifact) -> dict[tuple[str, str], Item]:
     return {(section.id, item.id): item for section, item in reversed([*artifact.all_items()])}
 
 
-def _add(section: Section, item: Item) -> Wish:
+def _add(section: Section, item: Item) -> EditOperation:
     values = {name: plain(item.fields[name]) for name in section.fields if name in item.fields}
-    return Wish(ADD, section, item.id, values)
+    return EditOperation(ADD, section, item.id, values)
 
 
 def _killed_hypotheses(artifact: Artifact) -> set[str]:
     return {item.id for item in artifact.sections[HYPOTHESIS_SLATE.id] if item.killed}
 
 
-def _edits(section: Section, old: Item, new: Item, fixed: set[str]) -> Iterator[Wish]:
+def _edits(section: Section, old: Item, new: Item, fixed: set[str]) -> Iterator[EditOperation]:
     for name, field in section.fields.items():
         before, after = old.fields.get(name), new.fields.get(name)
         if before != after:
             payload = _payload(field, before, after, fixed if section is PREDICTIONS_TABLE else ())
             if payload:
-                yield Wish(EDIT, section, new.id, payload, name)
+                yield EditOperation(EDIT, section, new.id, payload, name)
 
 
 def _payload(
@@ -302,13 +304,13 @@ def _payload(
 # Whether it can be granted
 
 
-def known_ids(version: Artifact, wanted: Iterable[Wish]) -> set[str]:
+def known_ids(version: Artifact, wanted: Iterable[EditOperation]) -> set[str]:
     """The IDs that a wish may name: of items that are there, and of those that are to be added."""
     there = {item.id for section, item in version.all_items() if is_numbered(section, item.id)}
     return there | {w.item_id for w in wanted if w.operation is ADD and is_numbered(*w[1:3])}
 
 
-def objection(wish: Wish, known: set[str], thread_id: str) -> str:
+def objection(wish: EditOperation, known: set[str], thread_id: str) -> str:
     """Why no delta can do it, in words; nothing where one can. `known` are the IDs it may name."""
     target = None if wish.operation is ADD else wish.item_id
     value = {
@@ -322,11 +324,11 @@ def objection(wish: Wish, known: set[str], thread_id: str) -> str:
     if delta is None:
         return _reason(wish, problems)
     named = [] if wish.is_new else [each.written for each in mentions(delta, thread_id)]
-    unknown = [visible(each) for each in dict.fromkeys(named) if each not in known]
+    unknown = [escape_control(each) for each in dict.fromkeys(named) if each not in known]
     return f"it names `{unknown[0]}`, which is not in the artifact." if unknown else ""
 
 
-def _reason(wish: Wish, problems: list[Problem]) -> str:
+def _reason(wish: EditOperation, problems: list[Problem]) -> str:
     """What is wrong with it, in the words of one who has edited a file."""
     if wish.operation is KILL and is_numbered(wish.section, wish.item_id):
         return "it gives no reason."
@@ -342,20 +344,20 @@ class Granted(NamedTuple):
     """A delta, and the wishes that it grants."""
 
     delta: Delta
-    wishes: tuple[Wish, ...]
+    wishes: tuple[EditOperation, ...]
 
 
-def granted(wanted: Iterable[Wish], version: Artifact) -> list[Granted]:
+def to_deltas(wanted: Iterable[EditOperation], version: Artifact) -> list[Granted]:
     """The deltas of a message, in order; the fields of an item in one EDIT."""
     numbers = _numbers(wanted, version)
-    by_item: dict[tuple[object, ...], list[Wish]] = {}
+    by_item: dict[tuple[object, ...], list[EditOperation]] = {}
     for wish in wanted:
         by_item.setdefault((wish.operation, wish.section.id, wish.item_id), []).append(wish)
     thread_id = version.metadata.session_id or ""
     return [Granted(_delta(each, numbers, thread_id), tuple(each)) for each in by_item.values()]
 
 
-def _numbers(wanted: Iterable[Wish], version: Artifact) -> Numbers:
+def _numbers(wanted: Iterable[EditOperation], version: Artifact) -> Numbers:
     """The number of every item that is to be added, as one who goes by the version counts on."""
     counts = {section.prefix: _highest(version, section) for section in ITEM_SECTIONS}
     numbers: dict[tuple[str, str], str] = {}
@@ -372,7 +374,7 @@ def _highest(version: Artifact, section: Section) -> int:
     return max((order_of(each)[0] for each in ids), default=0)
 
 
-def _delta(parts: list[Wish], numbers: Numbers, thread_id: str) -> Delta:
+def _delta(parts: list[EditOperation], numbers: Numbers, thread_id: str) -> Delta:
     first = parts[0]
     number = numbers.get((first.section.id, first.item_id), "")
     target = _name(number) if first.is_new else first.item_id
@@ -523,14 +525,14 @@ class _Trial(NamedTuple):
     objections: Mapping[tuple[str, str, str], str]
 
 
-def _try(wanted: list[Wish], version: Artifact) -> _Trial:
+def _try(wanted: list[EditOperation], version: Artifact) -> _Trial:
     """Grant what can be granted. Whatever is refused may take others with it, so it is repeated."""
     objections: dict[tuple[str, str, str], str] = {}
     sound, others = _parted(version)
     while True:
         _object(wanted, version, objections)
         wanted = [wish for wish in wanted if _place(wish) not in objections]
-        ready = granted(wanted, version)
+        ready = to_deltas(wanted, version)
         result = _merged([each.delta for each in ready], sound)
         refused = [entry for entry in result.ledger if entry.state is Outcome.REFUSED]
         if not refused:
@@ -554,7 +556,7 @@ def _is_dependent(entry: Entry) -> bool:
     return all(found.code is DEPENDS_ON_REFUSED for found in _errors(entry))
 
 
-def _place(wish: Wish) -> tuple[str, str, str]:
+def _place(wish: EditOperation) -> tuple[str, str, str]:
     what = {Operation.ADD: "", Operation.KILL: KILLED}.get(wish.operation, wish.field)
     return (wish.section.id, wish.item_id, what)
 
@@ -563,7 +565,7 @@ _NOT_ADDED = "it cannot be added."
 
 
 def _object(
-    wanted: list[Wish], version: Artifact, objections: dict[tuple[str, str, str], str]
+    wanted: list[EditOperation], version: Artifact, objections: dict[tuple[str, str, str], str]
 ) -> None:
     """Note what no delta can do, and what depends on that."""
     thread_id = version.metadata.session_id or ""
@@ -602,7 +604,7 @@ def _merged(deltas: list[Delta], version: Artifact) -> Merge:
     number, thread_id = metadata.version or 0, metadata.session_id or ""
     state = adopted_state(thread_id, version, _PUBLISHED, 1)
     message = Message(thread_id, _ROLE, (_ROLE,), _subject(number), _body(deltas, number))
-    return merge(state, [Posted(2, _PUBLISHED + timedelta(days=1), message)])
+    return merge(state, [PostedMessage(2, _PUBLISHED + timedelta(days=1), message)])
 
 
 # In words
@@ -616,11 +618,13 @@ def _told(
     words = []
     for item, field in missing:
         if item is None:
-            name = visible(field.field if field else "")
+            name = escape_control(field.field if field else "")
             words.append(f"`{name}` in the front matter: it is written when a version is compiled.")
         elif (item.section, item.id) in moved:
-            old = visible(moved[item.section, item.id])
-            words.append(f"{old} is called {visible(item.id)}: the ID of an item never changes.")
+            old = escape_control(moved[item.section, item.id])
+            words.append(
+                f"{old} is called {escape_control(item.id)}: the ID of an item never changes."
+            )
         elif Kind.REMOVED not in item.kinds or item.id not in moved.values():
             name = field.path[0] if field else ""
             words.append(_told_item(item, name, objections.get((item.section, item.id, name), "")))
@@ -636,7 +640,7 @@ _REASONS = {
 
 
 def _told_item(change: ItemChange, field: str, objection: str) -> str:
-    name = visible(change.id) or f"“{visible(change.title)}”"
+    name = escape_control(change.id) or f"“{escape_control(change.title)}”"
     never = _never(change, field)
     if never:
         return f"{name} {never}"
@@ -662,4 +666,6 @@ def _never(change: ItemChange, field: str) -> str:
 
 
 def _numbered(item_id: str, number: str) -> str:
-    return f"{visible(item_id)} will be {number}: numbers are given when a version is compiled."
+    return (
+        f"{escape_control(item_id)} will be {number}: numbers are given when a version is compiled."
+    )

@@ -51,7 +51,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import counted, nearest, perhaps
+from brenner.text import closest, counted, did_you_mean
 
 if TYPE_CHECKING:
     from brenner.artifact.format import Place
@@ -178,8 +178,8 @@ class Walk:
             self._move(None)
             self._title(text, line)
         else:
-            near = nearest(text, [known.heading for known in LAYOUT])
-            words = {"heading": f"{'#' * level} {text}", "suggestion": perhaps(near)}
+            near = closest(text, [known.heading for known in LAYOUT])
+            words = {"heading": f"{'#' * level} {text}", "suggestion": did_you_mean(near)}
             self._move(None, unknown=self._notes.add(codes.UNKNOWN_SECTION, line, **words))
 
     def _title(self, text: str, line: int) -> None:

@@ -45,7 +45,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 
 class Entry(NamedTuple):
@@ -407,7 +407,7 @@ def unknown_label(
     known = list(layout.labels.values())
     words = {"label": label, "heading": f"## {layout.heading}"}
     labels = ", ".join(f"`{each}`" for each in known)
-    suggestion = perhaps(nearest(label, known))
+    suggestion = did_you_mean(closest(label, known))
     return notes.add(
         codes.UNKNOWN_LABEL, line, item_id, labels=labels, suggestion=suggestion, **words
     )

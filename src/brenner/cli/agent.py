@@ -11,14 +11,14 @@ import click
 from brenner.cli.options import Command, Commands, Settings, common_options, examples, group_options
 from brenner.cli.output import note_done, write_json
 from brenner.cli.serve import serve_url
-from brenner.cli.terminal import advise, say
+from brenner.cli.terminal import print_hint, print_message
 from brenner.cli.workspace import FINE as SECRET_FINE
-from brenner.cli.workspace import desk_to_try, is_trial, real_desk
+from brenner.cli.workspace import is_trial, real_workspace, trial_workspace
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes.serving import SECRET_GIVEN
 from brenner.diagnostics.codes.stores import HOME_CANNOT
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import Ability
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import Capability
 from brenner.mail.rules import name_refusal
 from brenner.services.doctor.common import is_here
 from brenner.services.identity import (
@@ -37,7 +37,7 @@ from brenner.services.identity import (
 )
 from brenner.services.init_project import is_set_up
 from brenner.services.spawn_agents import store_of_panes
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 
 COMMANDS = {
     "config": Command("brenner.cli.agent", "config", "Print what a client's settings need."),
@@ -119,7 +119,7 @@ def _check_name(name: str | None, project: Project) -> None:
     """Whether an agent can register under it; under the operator's no agent can."""
     found = name_refusal(name, ()) if name else None
     if found:
-        raise Refused(found)
+        raise RequestError(found)
     if name and name.casefold() == project.operator.casefold():
         message = (
             f"{name} is the operator; no agent registers as that. Give it a name of its own: `--as "
@@ -166,16 +166,16 @@ def _check_text(text: str) -> None:
 def _write(snippet: Snippet, connection: Connection, actor: str | None) -> None:
     """The snippet alone goes out; all around it is for people."""
     err = sys.stderr
-    say(f"This belongs into `{snippet.file}`, beside what is there:", err)
+    print_message(f"This belongs into `{snippet.file}`, beside what is there:", err)
     err.flush()
     sys.stdout.write(snippet.text)
     sys.stdout.flush()
-    say("The client's own command for it:", err)
-    advise(f"`{snippet.typed}`", err)
+    print_message("The client's own command for it:", err)
+    print_hint(f"`{snippet.typed}`", err)
     for note in (*snippet.notes, *_variables(connection).values()):
-        advise(note, err)
-    say("Tell the agent:", err)
-    advise(first_words(actor), err)
+        print_hint(note, err)
+    print_message("Tell the agent:", err)
+    print_hint(first_words(actor), err)
 
 
 def _variables(connection: Connection) -> dict[str, str]:
@@ -228,12 +228,12 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
     without, and for agents that were given a name and are to be given its secret. It is printed
     once, alone on the standard output, and kept nowhere: the store has a digest.
     """
-    with desk_to_try(settings) as here:
+    with trial_workspace(settings) as here:
         _check(here, settings.actor, name)
         if not is_trial(here):
             given = _given(here, name, is_new=new)
     if is_trial(here):
-        with real_desk(here) as here:
+        with real_workspace(here) as here:
             given = _given(here, name, is_new=new)
     note_done()
     if settings.as_json:
@@ -241,8 +241,8 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
         return SECRET_FINE
     sys.stdout.write(f"{given}\n")
     sys.stdout.flush()
-    say(f"That is the secret of {name}. It is shown this once.", sys.stderr)
-    advise(
+    print_message(f"That is the secret of {name}. It is shown this once.", sys.stderr)
+    print_hint(
         f"Keep it in {SECRET}, or in a file that only you may read (mode 600), never in one that "
         "git takes.",
         sys.stderr,
@@ -250,7 +250,7 @@ def secret(settings: Settings, *, name: str, new: bool) -> int:
     return SECRET_FINE
 
 
-def _check(here: Desk, actor: str | None, name: str) -> None:
+def _check(here: Workspace, actor: str | None, name: str) -> None:
     """Whether the name can have one, and the one who asks may give it.
 
     Who has the store has everything in it. But an agent that tries is not to end up with another
@@ -260,13 +260,13 @@ def _check(here: Desk, actor: str | None, name: str) -> None:
         message = f"{actor} acts here (--as, AGENT_NAME); only the operator gives others a secret."
         raise click.UsageError(message)
     here.mailbox.agent(name)
-    reason = here.mailbox.lacks.get(Ability.SECRETS)
+    reason = here.mailbox.lacks.get(Capability.SECRETS)
     if reason is not None:
-        raise Refused(HOME_CANNOT.at(ability=Ability.SECRETS, reason=reason))
+        raise RequestError(HOME_CANNOT.at(ability=Capability.SECRETS, reason=reason))
 
 
-def _given(here: Desk, name: str, *, is_new: bool) -> str:
+def _given(here: Workspace, name: str, *, is_new: bool) -> str:
     found = renew(here.mailbox, name) if is_new else claim(here.mailbox, name)
     if found is None:
-        raise Refused(SECRET_GIVEN.at(name=name))
+        raise RequestError(SECRET_GIVEN.at(name=name))
     return found

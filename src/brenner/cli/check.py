@@ -11,7 +11,7 @@ from brenner.cli.output import counted, styled, write_diagnostics, write_json
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.validate import Report, check_message
-from brenner.text import visible
+from brenner.text import escape_control
 
 _UNREADABLE = {codes.UNREADABLE_INPUT.id, codes.NOT_UTF8.id}
 FINE, CONTENT, UNREADABLE = 0, 1, 2
@@ -125,13 +125,13 @@ def _write_report(checked: _Checked) -> None:
     deltas = [f"{blocks} delta block{'s' * (blocks != 1)}"] if blocks else []
     details = ", ".join([*([report.type] if report.type else []), *deltas])
     about = f" ({details})" if details else ""
-    out.write(f"{visible(checked.shown)}: {verdict}: {counted(report.summary)}{about}\n")
+    out.write(f"{escape_control(checked.shown)}: {verdict}: {counted(report.summary)}{about}\n")
     if report.corrected is not None:
         from shlex import quote
 
         care = "; read it before you send it" if report.valid else ""
         separator = "-- " if checked.name.startswith("-") and checked.name != "-" else ""
-        command = f"brenner check --fix {separator}{quote(visible(checked.name))}"
+        command = f"brenner check --fix {separator}{quote(escape_control(checked.name))}"
         out.write(f"  `{command}` prints it corrected{care}.\n")
     elif checked.text and not report.valid:
         out.write("  There is no certain correction: at least one error needs its author.\n")
@@ -142,13 +142,15 @@ def _write_fix(checked: _Checked) -> int:
     err, report = sys.stderr, checked.report
     write_diagnostics(report.violations, checked.shown, err)
     if report.corrected is not None:
-        err.write(f"{visible(checked.shown)}: corrected; what was printed is valid\n")
+        err.write(f"{escape_control(checked.shown)}: corrected; what was printed is valid\n")
         sys.stdout.write(report.corrected)
     elif report.valid:
-        err.write(f"{visible(checked.shown)}: valid; there is nothing to correct\n")
+        err.write(f"{escape_control(checked.shown)}: valid; there is nothing to correct\n")
         sys.stdout.write(checked.text)
     else:
-        err.write(f"{visible(checked.shown)}: not corrected: at least one error needs its author\n")
+        err.write(
+            f"{escape_control(checked.shown)}: not corrected: at least one error needs its author\n"
+        )
         return checked.exit_code
     return FINE
 
@@ -156,7 +158,7 @@ def _write_fix(checked: _Checked) -> int:
 def _write_reply(checked: _Checked, sender: str) -> int:
     """The Validation Error reply as a message file, where there is somebody to tell."""
     if checked.report.valid:
-        sys.stderr.write(f"{visible(checked.shown)}: valid; there is nothing to reply\n")
+        sys.stderr.write(f"{escape_control(checked.shown)}: valid; there is nothing to reply\n")
         return FINE
     reply = checked.reply(sender)
     if reply is None:

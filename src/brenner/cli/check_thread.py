@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, styled, write_diagnostics, write_json
-from brenner.cli.workspace import CONTENT, FINE, desk
+from brenner.cli.workspace import CONTENT, FINE, workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.validate import Report
 from brenner.services.blame import CheckedMessage, check_thread
-from brenner.text import visible
+from brenner.text import escape_control
 
 
 def check(settings: Settings, thread_id: str) -> int:
     """Check the thread and say what was found; the exit code."""
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         checked = check_thread(here.mailbox, thread_id, here.project.operator)
     whole = _together([each.report for each in checked])
     if settings.as_json:
@@ -57,6 +57,6 @@ def _write(thread_id: str, checked: Sequence[CheckedMessage], whole: Summary) ->
         verdict = styled("valid", out, fg="green", bold=True)
     count = len(checked)
     messages = f"{count} message{'s' * (count != 1)}"
-    out.write(f"{visible(thread_id)}: {verdict}: {counted(whole)} ({messages})\n")
+    out.write(f"{escape_control(thread_id)}: {verdict}: {counted(whole)} ({messages})\n")
     if whole.errors:
         out.write("  Mail never changes: its author sends the block or the message again.\n")

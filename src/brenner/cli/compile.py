@@ -17,21 +17,21 @@ from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
-    Piece,
-    advise,
+    Span,
     agent_piece,
     fold,
     joined,
-    say,
+    print_hint,
+    print_message,
     thread_argument,
 )
-from brenner.cli.workspace import desk, exit_code, indented, write_error
+from brenner.cli.workspace import exit_code, indented, workspace_of, write_error
 from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_REFERENCED_SESSION
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.diagnostics.truncate import how_many, of_message
 from brenner.services.compile import (
-    Compiled,
     CompileOptions,
+    CompileResult,
     Status,
     compile_thread,
     compiled_json,
@@ -41,7 +41,7 @@ from brenner.services.compile import (
 )
 from brenner.services.persist import PersistOptions
 from brenner.session.compiled_message import third_alternative
-from brenner.text import visible
+from brenner.text import escape_control
 
 # The options of the commands that publish a version: `compile` and `session complete`.
 
@@ -112,7 +112,7 @@ _QUIET = {
 ALWAYS = {"thread_id": None, "status": None, "version": None, "message_id": None}
 
 
-def report(done: Compiled, *, as_json: bool) -> int:
+def report(done: CompileResult, *, as_json: bool) -> int:
     """Show it; the exit code."""
     if as_json:
         write_json(compiled_json(done))
@@ -127,49 +127,49 @@ def report(done: Compiled, *, as_json: bool) -> int:
 # For people
 
 
-def _write(done: Compiled) -> None:
+def _write(done: CompileResult) -> None:
     out = sys.stdout
     for found in done.notes:
         write_diagnostics([found], _place(found), sys.stderr)
-    say(what_happened(done))
+    print_message(what_happened(done))
     if done.status is not Status.NOTHING:
         out.writelines(_facts(done, out))
     _write_problems(done, out)
     _write_persisted(done)
     for sent in done.notified:
         to, about = joined(sent.stored.message.recipients), sent.stored.reply_to
-        say(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
+        print_message(f"Told {to} what is wrong with message {about}, in message {sent.stored.id}.")
     if done.failed:
         write_error(done.failed)  # what it says to do comes last
     else:
-        advise(_what_next(done))
+        print_hint(_what_next(done))
 
 
-def _facts(done: Compiled, out: TextIO) -> Iterator[str]:
+def _facts(done: CompileResult, out: TextIO) -> Iterator[str]:
     """What changed, who contributed, how many blocks, what the linter says."""
     for label, pieces in (
-        ("Changes", [Piece(summary(done.diff))]),
+        ("Changes", [Span(summary(done.diff))]),
         ("Contributors", _contributors(done)),
-        ("Blocks", [Piece(_blocks(done.ledger))]),
-        ("Linter", [Piece(_linter(done))]),
-        ("Conflicts", [Piece(_conflicts(done))] if done.conflicts else []),
-        ("Unverified", [Piece(_unverified(done), ATTENTION)] if done.unverified else []),
-        ("Unread", [Piece(f"{done.left} messages, for the next version")] if done.left else []),
+        ("Blocks", [Span(_blocks(done.ledger))]),
+        ("Linter", [Span(_linter(done))]),
+        ("Conflicts", [Span(_conflicts(done))] if done.conflicts else []),
+        ("Unverified", [Span(_unverified(done), ATTENTION)] if done.unverified else []),
+        ("Unread", [Span(f"{done.left} messages, for the next version")] if done.left else []),
     ):
         if pieces:
-            yield fold([Piece(f"  {label:<14}", QUIET)], pieces, " " * 16, out)
+            yield fold([Span(f"  {label:<14}", QUIET)], pieces, " " * 16, out)
 
 
-def _contributors(done: Compiled) -> list[Piece]:
-    pieces: list[Piece] = []
+def _contributors(done: CompileResult) -> list[Span]:
+    pieces: list[Span] = []
     for each in done.contributors:
         if not each.deltas:
             continue
         more = ", …" * (len(each.items) > _MOST_ITEMS)
         items = f" ({', '.join(each.items[:_MOST_ITEMS])}{more})"
         said = f" {each.deltas}{items if each.items else ''}"
-        pieces += [Piece(", ")] if pieces else []
-        pieces += [agent_piece(each.agent), Piece(said)]
+        pieces += [Span(", ")] if pieces else []
+        pieces += [agent_piece(each.agent), Span(said)]
     return pieces
 
 
@@ -178,45 +178,47 @@ def _blocks(ledger: tuple[Entry, ...]) -> str:
     return ", ".join(f"{found[state.value]} {state.value}" for state in Outcome)
 
 
-def _linter(done: Compiled) -> str:
+def _linter(done: CompileResult) -> str:
     status = done.artifact.metadata.status
     alternative = third_alternative(done.artifact)
     return f"{counted(done.lint.summary)}; status {status}; third alternative: {alternative}"
 
 
-def _conflicts(done: Compiled) -> str:
+def _conflicts(done: CompileResult) -> str:
     named = [f"{conflict.item_id}.{conflict.field}" for conflict in done.conflicts]
     more = f" and {len(named) - _MOST_CONFLICTS} more" if len(named) > _MOST_CONFLICTS else ""
     return ", ".join(named[:_MOST_CONFLICTS]) + more
 
 
-def _unverified(done: Compiled) -> str:
+def _unverified(done: CompileResult) -> str:
     """What of the version anybody may have sent."""
     whose = "its sender is" if len(done.unverified) == 1 else "their senders are"
     return f"{some_ids(done.unverified)}: {whose} not known for certain"
 
 
-def _write_problems(done: Compiled, out: TextIO) -> None:
+def _write_problems(done: CompileResult, out: TextIO) -> None:
     """Refused blocks with their fixes, then what else is to be said; the worst first."""
     refused = refused_in(done)
     if refused:
-        out.write(fold([], [Piece(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
+        out.write(fold([], [Span(f"Refused blocks ({len(refused)}):", ATTENTION)], "", out))
     room = _MOST_READY
     for entry in refused[:_MOST_REFUSED]:
-        whose = f"{visible(entry.agent)}, block {entry.block}: "
+        whose = f"{escape_control(entry.agent)}, block {entry.block}: "
         named = [each._replace(message=whose + each.message) for each in entry.diagnostics]
         room -= _write_found(named, f"message {entry.message_id}", out, room)
     if len(refused) > _MOST_REFUSED:
-        say(f"{len(refused) - _MOST_REFUSED:,} more refused blocks: {_lists_all(done)}.", out)
+        print_message(
+            f"{len(refused) - _MOST_REFUSED:,} more refused blocks: {_lists_all(done)}.", out
+        )
     if done.not_contributed:
         count = how_many(done.not_contributed)
-        out.write(fold([], [Piece(f"Not contributed ({count}):", STRONG)], "", out))
+        out.write(fold([], [Span(f"Not contributed ({count}):", STRONG)], "", out))
     for found in done.not_contributed[:_MOST_REFUSED]:
         _write_found([found], _place(found), out)
     more = how_many(done.not_contributed[_MOST_REFUSED:])
     if more:
         command = f"brenner check {shlex.quote(f'--thread={done.thread_id}')}"
-        say(f"{more:,} more: `{command}` checks every message.", out)
+        print_message(f"{more:,} more: `{command}` checks every message.", out)
     if done.status is Status.REFUSED:
         _write_found(done.lint.violations, f"v{done.version}", out)
     others = [
@@ -232,7 +234,7 @@ def _write_problems(done: Compiled, out: TextIO) -> None:
     _write_unresolved(done)
 
 
-def _lists_all(done: Compiled) -> str:
+def _lists_all(done: CompileResult) -> str:
     """The command that lists every refused block; what no version has read is in no ledger."""
     thread = thread_argument(done.thread_id)
     if done.status is Status.PUBLISHED:
@@ -240,7 +242,7 @@ def _lists_all(done: Compiled) -> str:
     return f"`brenner compile --dry-run --json {thread}` lists them all"
 
 
-def _write_unresolved(done: Compiled) -> None:
+def _write_unresolved(done: CompileResult) -> None:
     """References that lead nowhere yet: told at every compile, so of many only the first ones."""
     found = [each for each in done.warnings if each.code in _UNRESOLVED]
     for each in found[:_MOST_UNRESOLVED]:
@@ -248,7 +250,9 @@ def _write_unresolved(done: Compiled) -> None:
     more = len(found) - _MOST_UNRESOLVED
     if more > 0:
         shows_all = f"`brenner refs check {thread_argument(done.thread_id)}`"
-        say(f"{more} more references lead nowhere yet: {shows_all} lists them all.", sys.stderr)
+        print_message(
+            f"{more} more references lead nowhere yet: {shows_all} lists them all.", sys.stderr
+        )
 
 
 def _is_quiet(found: Diagnostic) -> bool:
@@ -279,16 +283,16 @@ def _place(found: Diagnostic) -> str:
     return f"message {found.message_id}" if found.message_id else "brenner"
 
 
-def _write_persisted(done: Compiled) -> None:
+def _write_persisted(done: CompileResult) -> None:
     persisted = done.persisted
     if persisted is None:
         return
     for found in persisted.notes:
         write_diagnostics([found], "brenner", sys.stderr)
-    say(persisted_words(persisted))
+    print_message(persisted_words(persisted))
 
 
-def _what_next(done: Compiled) -> str:
+def _what_next(done: CompileResult) -> str:
     thread = thread_argument(done.thread_id)
     if done.status is Status.REFUSED:
         return "Mend what is listed, or repeat the command without `--strict`."
@@ -328,7 +332,7 @@ def command(settings: Settings, thread: str, options: CompileOptions) -> int:
     was published because of --strict, or a version of the thread does not rebuild; 3: git or the
     store failed.
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         done = compile_thread(here, thread, options)
     if not options.dry_run:
         note_done()

@@ -17,13 +17,13 @@ import click
 from brenner.cli.main import run
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_json
-from brenner.cli.terminal import QUIET, STRONG, Piece, fold, say
+from brenner.cli.terminal import QUIET, STRONG, Span, fold, print_message
 from brenner.cli.workspace import write_failure
 from brenner.diagnostics.codes.stores import NO_SUCH_PROJECT
-from brenner.diagnostics.model import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.persist import git as git_process
 from brenner.services.demo import STEPS, Step, When, note
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.demo import Found
@@ -79,7 +79,7 @@ def _place(name: str | None) -> "tuple[Path, Found]":
     try:
         place = Path(mkdtemp(prefix="brenner-demo-") if name is None else name).resolve()
         if place.exists() and not place.is_dir():
-            message = f"`{visible(name or '')}` is not a folder."
+            message = f"`{escape_control(name or '')}` is not a folder."
             raise click.UsageError(message)
         found = look(place)
         if found.state in (State.FINISHED, State.OTHER):
@@ -88,7 +88,7 @@ def _place(name: str | None) -> "tuple[Path, Found]":
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "that is not a folder's name").lower()
         path = name or "a temporary folder"
-        raise Refused(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
+        raise RequestError(NO_SUCH_PROJECT.at(path=path, reason=reason)) from None
     return place, found
 
 
@@ -98,7 +98,7 @@ def _refuse(name: str, *, is_finished: bool) -> None:
         if is_finished
         else "is not empty"
     )
-    message = f"`{visible(name)}` {about}. Give the demo a new folder, or none at all."
+    message = f"`{escape_control(name)}` {about}. Give the demo a new folder, or none at all."
     raise click.UsageError(message)
 
 
@@ -136,10 +136,10 @@ def _opening(stage: "Stage", found: "Found") -> Iterator[str]:
             "A project: a folder with a source text, and in outbox/ the messages that three agents "
             "are going to send. Each command that you see is run, and you see what it says."
         )
-    yield fold([Piece("-- ", STRONG)], [Piece(said, STRONG)], "   ", out)
+    yield fold([Span("-- ", STRONG)], [Span(said, STRONG)], "   ", out)
     if stage.put_away:
         about = f"{', '.join(stage.put_away)}: set in your environment, and not used here."
-        yield fold([Piece("-- ", STRONG)], [Piece(about, STRONG)], "   ", out)
+        yield fold([Span("-- ", STRONG)], [Span(about, STRONG)], "   ", out)
     yield f"$ cd {_typed(stage.folder)}\n"
 
 
@@ -148,7 +148,7 @@ def _write_end(stage: "Stage", played: "list[Played]") -> None:
 
     last = played[-1]
     if not last.is_right:
-        say(
+        print_message(
             f"Step {last.number} of {len(STEPS)} did not end as it should: exit code {last.code} "
             f"instead of {last.step.code}. `brenner demo {_typed(stage.folder)}` tries it again, "
             "and goes on.",
@@ -164,8 +164,8 @@ def _try_next(stage: "Stage") -> Iterator[str]:
     out = sys.stdout
     yield "\n"
     if not stage.has_git:
-        yield fold([], [Piece("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
-    yield fold([], [Piece("Every step ended as it should. The folder stays. Try next:")], "", out)
+        yield fold([], [Span("GIT IS NOT INSTALLED: nothing was committed.", STRONG)], "", out)
+    yield fold([], [Span("Every step ended as it should. The folder stays. Try next:")], "", out)
     yield f"  cd {_typed(stage.folder)}\n"
     if which("brenner") is None:
         yield f"  {_made_known()}\n"
@@ -173,7 +173,7 @@ def _try_next(stage: "Stage") -> Iterator[str]:
         yield f"  unset {' '.join(stage.put_away)}\n"
     for command, about in TRY_NEXT:
         yield f"  {command}\n"
-        yield fold([Piece("      ")], [Piece(about, QUIET)], "      ", out)
+        yield fold([Span("      ")], [Span(about, QUIET)], "      ", out)
 
 
 def _made_known() -> str:
@@ -186,7 +186,7 @@ def _made_known() -> str:
 
 def _typed(path: Path) -> str:
     """A path as one types it."""
-    return quote(visible(str(path), len(str(path)) + 1))
+    return quote(escape_control(str(path), len(str(path)) + 1))
 
 
 # Where the demo is played: each step run as if it had been typed in the folder.
@@ -264,7 +264,7 @@ class Stage:
                 seen.flush()
             code = self._run(step) if step.command else 0
             if code and not self.is_silent:
-                seen.write(fold([], [Piece(f"(exit code {code})", QUIET)], "", seen))
+                seen.write(fold([], [Span(f"(exit code {code})", QUIET)], "", seen))
             seen.flush()
         return Played(number, step, code, kept.getvalue())
 
@@ -323,6 +323,6 @@ def _surroundings(folder: Path) -> Iterator[None]:
 def _announcement(step: Step, out: TextIO) -> Iterator[str]:
     """What is about to happen, and what one would type."""
     if step.says:
-        yield "\n" + fold([Piece("-- ", STRONG)], [Piece(step.says, STRONG)], "   ", out)
+        yield "\n" + fold([Span("-- ", STRONG)], [Span(step.says, STRONG)], "   ", out)
     if step.typed:
         yield f"$ {step.typed}\n"

@@ -12,7 +12,7 @@ import click
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import write_json
 from brenner.cli.serve import serve_url
-from brenner.cli.terminal import Piece, Style, fold
+from brenner.cli.terminal import Span, Style, fold
 from brenner.config import look_at_project
 from brenner.services.doctor.checks import examine, is_fine
 from brenner.services.doctor.common import OK, PROBLEM, WARNING, Check, Status
@@ -85,15 +85,15 @@ def _write(check: Check) -> None:
     """One check, as soon as it is there."""
     out = sys.stdout
     start = [
-        Piece(f"{check.status:<{_STATUS_COLUMNS}}", _STYLES[check.status]),
-        Piece(f"{check.name.replace('_', ' '):<{_NAME_COLUMNS}}"),
+        Span(f"{check.status:<{_STATUS_COLUMNS}}", _STYLES[check.status]),
+        Span(f"{check.name.replace('_', ' '):<{_NAME_COLUMNS}}"),
     ]
-    text = [Piece(check.detail)]
+    text = [Span(check.detail)]
     if check.id:
-        text = [Piece(check.id, _STYLES[check.status]), Piece("  "), *text]
+        text = [Span(check.id, _STYLES[check.status]), Span("  "), *text]
     out.write(fold(start, text, _REST, out))
     if check.fix:
-        out.write(fold([Piece(f"{_REST}→ ")], [Piece(check.fix)], f"{_REST}  ", out))
+        out.write(fold([Span(f"{_REST}→ ")], [Span(check.fix)], f"{_REST}  ", out))
     out.flush()
 
 
@@ -105,7 +105,7 @@ def _write_verdict(checks: list[Check]) -> None:
     words = [grouped(count, status) for status, count in counts.items() if count]
     worst = next((status for status, count in counts.items() if count), OK)
     verdict = ", ".join(words) or "everything is all right"
-    out.write(fold([], [Piece(f"{verdict[:1].upper()}{verdict[1:]}.", _STYLES[worst])], "", out))
+    out.write(fold([], [Span(f"{verdict[:1].upper()}{verdict[1:]}.", _STYLES[worst])], "", out))
 
 
 def _to_json(check: Check) -> dict[str, object]:

@@ -9,7 +9,7 @@ from brenner.cli.output import failure, folded, styled, width_of, write_diagnost
 from brenner.diagnostics.catalogue import CHAPTERS, find_code, nearest_code
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Code
-from brenner.text import template_text, visible_lines
+from brenner.text import escape_control_lines, template_text
 
 _PLAIN_WIDTH = 80
 _UNKNOWN = 2
@@ -67,7 +67,7 @@ def _write(code: Code) -> None:
 
 
 def _indented(text: str) -> str:
-    lines = visible_lines(text.rstrip("\n")).split("\n")
+    lines = escape_control_lines(text.rstrip("\n")).split("\n")
     return "".join(f"    {line}".rstrip() + "\n" for line in lines)
 
 

@@ -9,10 +9,10 @@ import click
 
 from brenner.cli.options import Settings, common_options
 from brenner.cli.output import note_done, write_diagnostics, write_json
-from brenner.cli.terminal import Piece, fold
+from brenner.cli.terminal import Span, fold
 from brenner.cli.workspace import place_of
 from brenner.config import SETTINGS_FILE, Project, find_project
-from brenner.diagnostics.model import Refused, Summary
+from brenner.diagnostics.model import RequestError, Summary
 from brenner.mail.open import SqliteStore, store_of
 from brenner.mail.rules import name_refusal
 from brenner.services.init_project import VARIABLE, Initialised, StoreSetting, init_project
@@ -42,7 +42,7 @@ def command(settings: Settings, operator: str | None) -> int:
         write_diagnostics([found], place_of(found.id), sys.stderr)
     out = sys.stdout
     for line in filter(None, (_did(done), _remembered(done), _next(done))):
-        out.write(fold([], [Piece(line)], "", out))
+        out.write(fold([], [Span(line)], "", out))
     if done.hint:
         write_diagnostics([done.hint], "brenner", sys.stderr)
     return FINE
@@ -57,7 +57,7 @@ def _check_operator(project: Project, operator: str | None) -> None:
     if is_there and operator is not None and operator != project.operator:
         found = name_refusal(operator, ())
         if found:
-            raise Refused(found)
+            raise RequestError(found)
         message = (
             f"{project.folder / SETTINGS_FILE} is there already and is not overwritten. "
             f'Write `operator = "{operator}"` into it, then run `brenner init`.'

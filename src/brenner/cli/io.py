@@ -11,7 +11,7 @@ import click
 
 from brenner.cli.options import Settings, most_message_bytes
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic, Unavailable
+from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.limits import MOST_BODY_BYTES, MOST_SENT_KIB_AT_LEAST
 
 
@@ -43,7 +43,7 @@ def write_whole(name: str, portions: Iterable[bytes], *, replace: bool) -> int:
     except (OSError, ValueError) as error:
         told = getattr(error, "strerror", None) or "that is not a file's name"
         found = codes.OUTPUT_CLOSED.at(reason=f"{name}: {told.lower()}")
-        raise Unavailable(found) from None
+        raise UnavailableError(found) from None
     finally:
         _remove(temporary)
     return size

@@ -7,8 +7,8 @@ import click
 
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_diagnostics
-from brenner.cli.terminal import say
-from brenner.cli.workspace import desk
+from brenner.cli.terminal import print_message
+from brenner.cli.workspace import workspace_of
 from brenner.config import find_project
 from brenner.services.identity import SECRET
 from brenner.services.init_project import new_mailbox
@@ -34,16 +34,16 @@ def command(settings: Settings, *, strict_identity: bool) -> int:
     finishes what is under way. Exit code 3: the store is unavailable, or answers were lost.
     """
     found = new_mailbox(find_project(settings.project, os.environ, settings.store))
-    with desk(settings._replace(actor=None), create=True) as here:
+    with workspace_of(settings._replace(actor=None), create=True) as here:
         write_diagnostics(found, "brenner", sys.stderr)
-        from brenner.mcp.server import Brain, build  # takes most of a second
+        from brenner.mcp.server import ServerState, build  # takes most of a second
         from brenner.mcp.stdio import serve
         from brenner.mcp.tool import Bindings, Fetched
 
         secret = os.environ.get(SECRET) or None
-        brain = Brain(here, Bindings(), Fetched(), is_strict=strict_identity, secret=secret)
+        brain = ServerState(here, Bindings(), Fetched(), is_strict=strict_identity, secret=secret)
         if sys.stdin is not None and sys.stdin.isatty():
-            say(_BY_HAND, sys.stderr)
+            print_message(_BY_HAND, sys.stderr)
         note_done()
         ended = serve(build(brain))
     if ended.lost is not None:

@@ -10,7 +10,7 @@ import click
 
 from brenner.diagnostics.model import BrennerError
 from brenner.limits import MOST_NUMBER_DIGITS
-from brenner.text import nearest, visible
+from brenner.text import closest, escape_control
 
 _OPTIONS = (
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document, nothing else."),
@@ -32,7 +32,7 @@ class Number(click.types.IntParamType):
         is_plain = said.isascii() and said.isdigit() and len(said) <= MOST_NUMBER_DIGITS
         if not is_plain or int(said) < self.least:
             least = f", {self.least} or more" if self.least else ""
-            message = f"`{visible(said)}` is not a number in the digits 0 to 9{least}."
+            message = f"`{escape_control(said)}` is not a number in the digits 0 to 9{least}."
             self.fail(message, param, ctx)
         return int(said)
 
@@ -172,7 +172,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.table and not args[0].startswith("-"):
-            near = nearest(args[0], self.table)
+            near = closest(args[0], self.table)
             hint = f" Did you mean `{near}`?" if near else ""
             ctx.fail(f"There is no command `{args[0]}`.{hint}")
         return super().resolve_command(ctx, args)

@@ -10,7 +10,7 @@ from typing import Any, Self, TextIO
 import click
 
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
-from brenner.text import visible
+from brenner.text import escape_control
 
 _COLOURS = {Severity.ERROR: "magenta", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDEST = 140
@@ -78,7 +78,7 @@ def width_of(stream: TextIO) -> int:
 
 def write_diagnostics(found: Iterable[Diagnostic], name: str, stream: TextIO) -> None:
     """`file:line  severity CODE  what  → fix`, worst first; folded where there is a terminal."""
-    shown_name = visible(name)
+    shown_name = escape_control(name)
     for diagnostic in sorted(found, key=worst_first):
         place = f"{shown_name}:{diagnostic.line}" if diagnostic.line else shown_name
         severity = styled(

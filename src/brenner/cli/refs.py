@@ -23,21 +23,21 @@ from brenner.cli.terminal import (
     PLAIN,
     STYLE_OF_TYPE,
     UNLIMITED,
-    Piece,
+    Span,
     Style,
     advice,
-    advise,
     agent_piece,
     columns,
     fold,
     lines_of,
     pager_option,
-    say,
+    print_hint,
+    print_message,
     sentence,
     shown_line,
     write_lines,
 )
-from brenner.cli.workspace import CONTENT, FINE, desk
+from brenner.cli.workspace import CONTENT, FINE, workspace_of
 from brenner.diagnostics.model import Summary, worst_first
 from brenner.protocol.delta.schema import RELATIONS
 from brenner.services.genealogy import Followed
@@ -66,7 +66,7 @@ from brenner.session.genealogy import (
 from brenner.session.model import Phase
 from brenner.session.references import Edge, Leads, ReferenceGraph
 from brenner.session.status_text import PHASE_WORDS
-from brenner.text import grouped, visible
+from brenner.text import escape_control, grouped
 
 COMMANDS = {
     "check": Command("brenner.cli.refs", "check", "List what leads nowhere or in a circle."),
@@ -102,7 +102,7 @@ def check(settings: Settings, threads: tuple[str, ...]) -> int:
 
     Exit code 0: no circle; 1: references go in a circle.
     """
-    with desk(settings) as here, Progress() as progress:
+    with workspace_of(settings) as here, Progress() as progress:
         checked = check_references(here, threads, progress)
     if settings.as_json:
         write_json(_document(checked))
@@ -155,9 +155,9 @@ def _write(checked: CheckedReferences) -> None:
         for each in found.violations:
             write_diagnostics([each], f"{found.session} {each.item or ''}".rstrip(), out)
     write_diagnostics(checked.problems, "brenner", out)
-    say(_verdict(checked))
+    print_message(_verdict(checked))
     if not checked.references:
-        advise(
+        print_hint(
             "A delta says in `references` which item of which session its own comes from; "
             "`brenner explain UNKNOWN_REFERENCE` shows one."
         )
@@ -207,23 +207,23 @@ class Margin(NamedTuple):
 def row_lines(row: Row, direction: Direction, describe: Describe, out: TextIO) -> Iterator[str]:
     """A row of a tree: an item in full, or only its name and where it is shown."""
     margin = _margin(row)
-    words = visible(relation_words(row.relations, direction))
-    relation = [Piece(f"{ARROWS[direction]} ", DIM), Piece(f"{words} ")]
+    words = escape_control(relation_words(row.relations, direction))
+    relation = [Span(f"{ARROWS[direction]} ", DIM), Span(f"{words} ")]
     if row.shown is Shown.MORE:
         words = f"… and {row.left_out} more; `--json` lists them all"
-        yield from _folded(margin, [Piece(words, DIM)], out)
+        yield from _folded(margin, [Span(words, DIM)], out)
     elif row.shown is Shown.PART:
         yield "\n"
-        pieces = [Piece(f"[{row.part}] ", BOLD), *name_pieces(row.node, BOLD)]
-        yield from _folded(Margin(), [*pieces, Piece(", from above", DIM)], out)
+        pieces = [Span(f"[{row.part}] ", BOLD), *name_pieces(row.node, BOLD)]
+        yield from _folded(Margin(), [*pieces, Span(", from above", DIM)], out)
     elif row.shown is Shown.IN_FULL:
         yield from item_lines(describe(row.node), relation, margin, out)
         if row.part:
             words = f"goes on below, at [{row.part}]"
-            yield from _folded(Margin(margin.under, margin.under), [Piece(words, BOLD)], out)
+            yield from _folded(Margin(margin.under, margin.under), [Span(words, BOLD)], out)
     else:
         where = "see above" if row.shown is Shown.ABOVE else "see below"
-        pieces = [*relation, *name_pieces(row.node, PLAIN), Piece(f"  ({where})", DIM)]
+        pieces = [*relation, *name_pieces(row.node, PLAIN), Span(f"  ({where})", DIM)]
         yield from _folded(margin, pieces, out)
 
 
@@ -236,24 +236,24 @@ def _margin(row: Row) -> Margin:
 
 
 def item_lines(
-    known: Described, before: Sequence[Piece], margin: Margin, out: TextIO
+    known: Described, before: Sequence[Span], margin: Margin, out: TextIO
 ) -> Iterator[str]:
     """An item in full. Its title stands beside its name where there is room for it."""
     is_killed = known.fate is Fate.KILLED
     name = [*before, *name_pieces(known.node, BOLD)]
-    title = Piece(one_line(known.title), STRUCK if is_killed else PLAIN)
+    title = Span(one_line(known.title), STRUCK if is_killed else PLAIN)
     under = Margin(margin.under, margin.under)
     taken = columns(margin.first + _GAP) + sum(columns(each.text) for each in name)
     room = (width_of(out) or UNLIMITED) - taken
     if known.title and room >= min(columns(title.text), _ROOM_FOR_TITLE):
-        yield from _folded(margin, [*name, Piece(_GAP), title], out)
+        yield from _folded(margin, [*name, Span(_GAP), title], out)
     else:
         yield from _folded(margin, name, out)
         if known.title:
             yield from _folded(under, [title], out)
     if known.fate in _UNKNOWN:
         word, why = _UNKNOWN[known.fate]
-        yield from _folded(under, [Piece(word, _NOTICE), Piece(f" {why}", DIM)], out)
+        yield from _folded(under, [Span(word, _NOTICE), Span(f" {why}", DIM)], out)
         return
     yield from _folded(under, _proposal_pieces(known), out)
     if known.kill:
@@ -268,58 +268,58 @@ def root_lines(known: Described, out: TextIO, *, is_seen: bool) -> Iterator[str]
     short = known._replace(node=known.node._replace(session=""))
     yield "\n"
     if is_seen:
-        title = Piece(one_line(known.title), STRUCK if known.kill else PLAIN)
-        mark = [Piece(f"{_GAP}{_KILLED}", ATTENTION)] if known.kill else []
+        title = Span(one_line(known.title), STRUCK if known.kill else PLAIN)
+        mark = [Span(f"{_GAP}{_KILLED}", ATTENTION)] if known.kill else []
         name = name_pieces(short.node, BOLD)
-        pieces = [*name, Piece(_GAP), title, *mark, Piece("  (see above)", DIM)]
+        pieces = [*name, Span(_GAP), title, *mark, Span("  (see above)", DIM)]
         yield from _folded(Margin(under=_DOWN), pieces, out)
     else:
         yield from item_lines(short, [], Margin(under=_DOWN), out)
 
 
-def name_pieces(node: Node, style: Style) -> list[Piece]:
+def name_pieces(node: Node, style: Style) -> list[Span]:
     """An item as one names it; its ID is never parted from its session."""
     name = f"{node.session} {node.item}".lstrip()
-    return [Piece(visible(name, len(name) + 1), style, is_solid=True)]
+    return [Span(escape_control(name, len(name) + 1), style, is_solid=True)]
 
 
 def one_line(text: str) -> str:
     """A text of several lines on one, whole."""
     joined = " ".join(text.split())
-    return visible(joined, len(joined) + 1)
+    return escape_control(joined, len(joined) + 1)
 
 
-def _proposal_pieces(known: Described) -> list[Piece]:
+def _proposal_pieces(known: Described) -> list[Span]:
     """`hypothesis by BlueLake, 2026-01-05, message 4, in v1`."""
     what = SECTION_WORDS.get(known.section or "", "item")
     proposal: Proposal | None = known.proposal
     if proposal is None:
-        return [Piece(f"{what}; who proposed it is not known here", DIM)]
+        return [Span(f"{what}; who proposed it is not known here", DIM)]
     when = f", {proposal.at:%Y-%m-%d}" if proposal.at else ""
     return [
-        Piece(f"{what} by ", DIM),
+        Span(f"{what} by ", DIM),
         agent_piece(proposal.agent),
-        Piece(f"{when}, message {proposal.message_id}, in v{proposal.version}", DIM),
+        Span(f"{when}, message {proposal.message_id}, in v{proposal.version}", DIM),
     ]
 
 
-def _kill_pieces(kill: Kill) -> list[Piece]:
+def _kill_pieces(kill: Kill) -> list[Span]:
     """The mark in words, who and when quiet, the reason at full strength."""
     where = f" in v{kill.version}" if kill.version else ""
-    when = f", {visible(kill.at[:_DAY])}" if kill.at else ""
-    by = [Piece(" by ", DIM), agent_piece(kill.agent)] if kill.agent else []
+    when = f", {escape_control(kill.at[:_DAY])}" if kill.at else ""
+    by = [Span(" by ", DIM), agent_piece(kill.agent)] if kill.agent else []
     return [
-        Piece(_KILLED, ATTENTION),
-        Piece(where, DIM),
+        Span(_KILLED, ATTENTION),
+        Span(where, DIM),
         *by,
-        Piece(f"{when}: ", DIM),
-        Piece(one_line(kill.reason) if kill.reason.strip() else "no reason is given"),
+        Span(f"{when}: ", DIM),
+        Span(one_line(kill.reason) if kill.reason.strip() else "no reason is given"),
     ]
 
 
-def _folded(margin: Margin, pieces: Sequence[Piece], out: TextIO) -> Iterator[str]:
+def _folded(margin: Margin, pieces: Sequence[Span], out: TextIO) -> Iterator[str]:
     """The pieces in lines, the tree before them quiet."""
-    laid_out = lines_of([Piece(margin.first)], pieces, margin.under, width_of(out) or UNLIMITED)
+    laid_out = lines_of([Span(margin.first)], pieces, margin.under, width_of(out) or UNLIMITED)
     for line in laid_out:
         quiet = [line[0]._replace(style=DIM), *line[1:]] if line else []
         yield f"{shown_line(quiet, out)}\n"
@@ -355,7 +355,7 @@ def lines(followed: Followed, out: TextIO) -> Iterator[str]:
         yield from _firsts(followed, out)
     for reach in found.reaches:
         yield "\n"
-        yield fold([], [Piece(_TITLES[reach.direction], BOLD)], "", out)
+        yield fold([], [Span(_TITLES[reach.direction], BOLD)], "", out)
         yield from _tree(followed, reach.direction, out)
         if reach.left_out:
             yield _left_out(reach.left_out, out)
@@ -375,21 +375,21 @@ def _head(followed: Followed, out: TextIO) -> Iterator[str]:
     [target] = found.starts
     yield from item_lines(followed.sessions.item(target), [], Margin(under=_INDENT), out)
     for first in followed.firsts():
-        yield fold([Piece(_INDENT)], [Piece(_whole(first_sentence(first)))], _INDENT, out)
+        yield fold([Span(_INDENT)], [Span(_whole(first_sentence(first)))], _INDENT, out)
 
 
 def _session_head(facts: SessionFacts, found: Genealogy, out: TextIO) -> Iterator[str]:
-    name = Piece(_whole(found.session), BOLD, is_solid=True)
-    yield fold([], [name, Piece(f"  {_state(facts)}", DIM)], _INDENT, out)
+    name = Span(_whole(found.session), BOLD, is_solid=True)
+    yield fold([], [name, Span(f"  {_state(facts)}", DIM)], _INDENT, out)
     if facts.question:
-        yield fold([Piece(_INDENT)], [Piece(one_line(facts.question))], _INDENT, out)
+        yield fold([Span(_INDENT)], [Span(one_line(facts.question))], _INDENT, out)
 
 
 def _state(facts: SessionFacts) -> str:
     """`v2, in critique`; what is only known from elsewhere than the mail is said."""
     if facts.source is None:
         return "unknown session"
-    state = PHASE_WORDS[Phase(facts.phase)] if facts.phase else visible(facts.status or "")
+    state = PHASE_WORDS[Phase(facts.phase)] if facts.phase else escape_control(facts.status or "")
     version = f"v{facts.version}" if facts.version else "no version yet"
     return ", ".join(filter(None, [version, state, _SOURCES.get(facts.source)]))
 
@@ -413,7 +413,7 @@ def _no_references(found: Genealogy, out: TextIO) -> Iterator[str]:
 
 def _whole(text: str) -> str:
     """A text that may be long, on one line."""
-    return visible(text, len(text) + 1)
+    return escape_control(text, len(text) + 1)
 
 
 # Between sessions
@@ -426,16 +426,16 @@ def _sessions(followed: Followed, out: TextIO) -> Iterator[str]:
     for each in between(found.edges):
         sums.setdefault(each.origin, []).append(each)
     yield "\n"
-    yield fold([], [Piece("Sessions", BOLD)], "", out)
+    yield fold([], [Span("Sessions", BOLD)], "", out)
     widest = min(_MOST_NAME, max(len(each) for each in found.sessions))
     for session in found.sessions:
         state = _state(followed.sessions.facts(session))
         name = f"{_whole(session):<{widest}}  "
-        yield fold([Piece(_INDENT)], [Piece(name, is_solid=True), Piece(state, DIM)], _INDENT, out)
+        yield fold([Span(_INDENT)], [Span(name, is_solid=True), Span(state, DIM)], _INDENT, out)
         for each in sums.get(session, ()):
-            words = [Piece(f"{_UP} ", DIM), Piece(f"{_whole(counted_words(each.relations))} ")]
-            target = Piece(_whole(each.target), is_solid=True)
-            yield fold([Piece(_INDENT * 2)], [*words, target], _INDENT * 3, out)
+            words = [Span(f"{_UP} ", DIM), Span(f"{_whole(counted_words(each.relations))} ")]
+            target = Span(_whole(each.target), is_solid=True)
+            yield fold([Span(_INDENT * 2)], [*words, target], _INDENT * 3, out)
 
 
 def _firsts(followed: Followed, out: TextIO) -> Iterator[str]:
@@ -443,10 +443,10 @@ def _firsts(followed: Followed, out: TextIO) -> Iterator[str]:
     if not firsts:
         return
     yield "\n"
-    yield fold([], [Piece("First proposed by", BOLD)], "", out)
+    yield fold([], [Span("First proposed by", BOLD)], "", out)
     for first in firsts:
-        start = [Piece(_INDENT), Piece(f"{first.item.item:<3} ", BOLD)]
-        yield fold(start, [Piece(_whole(first_words(first)))], _INDENT * 3, out)
+        start = [Span(_INDENT), Span(f"{first.item.item:<3} ", BOLD)]
+        yield fold(start, [Span(_whole(first_words(first)))], _INDENT * 3, out)
 
 
 # The trees
@@ -456,7 +456,7 @@ def _tree(followed: Followed, direction: Direction, out: TextIO) -> Iterator[str
     found, graph = followed.genealogy, followed.graph
     reach = found.ancestors if direction is Direction.ANCESTORS else found.descendants
     if reach is None or not reach.edges:
-        yield fold([Piece(_INDENT)], [Piece(_NONE[direction], DIM)], _INDENT, out)
+        yield fold([Span(_INDENT)], [Span(_NONE[direction], DIM)], _INDENT, out)
         return
     following = graph.out_of if direction is Direction.ANCESTORS else graph.into
     roots = [node for node in found.starts if following(node)]
@@ -481,10 +481,10 @@ def _left_out(count: int, out: TextIO) -> str:
 
 def _circle(circle: Sequence[Edge], out: TextIO) -> Iterator[str]:
     """That items come from one another: told as a sentence, marked as what needs somebody."""
-    pieces = [Piece("A circle: ", ATTENTION), *name_pieces(circle[0].origin, PLAIN)]
+    pieces = [Span("A circle: ", ATTENTION), *name_pieces(circle[0].origin, PLAIN)]
     for edge in circle:
         words = relation_words([edge.relation], Direction.ANCESTORS)
-        pieces += [Piece(f" {words} ", DIM), *name_pieces(edge.target, PLAIN)]
+        pieces += [Span(f" {words} ", DIM), *name_pieces(edge.target, PLAIN)]
     yield fold([], pieces, _INDENT, out)
     yield advice("`brenner explain CIRCLE_OF_REFERENCES` says how one is taken apart.", out)
 
@@ -537,12 +537,12 @@ def graph(settings: Settings, thread: str, item: str | None, **options: "bool | 
         raise click.UsageError(message)
     from brenner.cli.artifact.common import thread_of
     from brenner.cli.output import Progress
-    from brenner.cli.workspace import desk
+    from brenner.cli.workspace import workspace_of
     from brenner.services.genealogy import Asked, follow
 
     ways = _directions(ancestors=options["ancestors"], descendants=options["descendants"])
     asked = Asked(thread_of(thread), item, ways, options["depth"])
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         with Progress() as progress:
             followed = follow(here, asked, progress)
             if settings.as_json or options["as_mermaid"]:  # a tree is written as it is looked up
@@ -588,7 +588,7 @@ def _write_mermaid(followed: "Followed") -> None:
     text = mermaid(followed.genealogy, followed.sessions.item)
     sys.stdout.write(text)
     if len(followed.genealogy.edges) > MOST_EDGES or len(text) > MOST_CHARACTERS:
-        say(
+        print_message(
             f"Mermaid draws at most {MOST_EDGES} references and {MOST_CHARACTERS:,} characters "
             "unless its maxEdges and maxTextSize say otherwise; `--depth` makes the chart smaller.",
             sys.stderr,

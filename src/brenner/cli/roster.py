@@ -13,7 +13,7 @@ from brenner.cli.mail.show import labelled
 from brenner.cli.options import Command, Commands, Settings, common_options, examples, group_options
 from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
 from brenner.cli.table import Column, Row, table
-from brenner.cli.terminal import QUIET, STRONG, Piece, advice, agent_piece, fold, joined, sentence
+from brenner.cli.terminal import QUIET, STRONG, Span, advice, agent_piece, fold, joined, sentence
 from brenner.cli.workspace import REFUSED, USAGE, place_of
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import sessions as codes
@@ -28,7 +28,7 @@ from brenner.services.rosters import (
     list_presets,
     resolve_roster,
 )
-from brenner.text import visible
+from brenner.text import escape_control
 
 COMMANDS = {
     "show": Command("brenner.cli.roster", "show", "Say who has which role, and where from."),
@@ -114,7 +114,7 @@ def write_verdict(name: str, found: Sequence[Diagnostic]) -> None:
     out, summary = sys.stdout, Summary.of(found)
     word, colour = ("not valid", "magenta") if summary.errors else ("valid", "green")
     shown = styled(word, out, fg=colour, bold=True)
-    out.write(f"{visible(name)}: {shown}: {counted(summary)}\n")
+    out.write(f"{escape_control(name)}: {shown}: {counted(summary)}\n")
 
 
 def without_ticks(label: str) -> str:
@@ -164,10 +164,10 @@ def _lines(listed: tuple[ListedPreset, ...]) -> Iterator[str]:
     for each in listed:
         preset = each.preset
         about = without_ticks(each.label) + "; the default" * each.is_default
-        named = [Piece(_whole(preset.name)), Piece(f"  ({about})", QUIET)]
-        yield fold([Piece(preset.id, STRONG), Piece("  ")], named, _INDENT, out)
+        named = [Span(_whole(preset.name)), Span(f"  ({about})", QUIET)]
+        yield fold([Span(preset.id, STRONG), Span("  ")], named, _INDENT, out)
         if preset.description:
-            yield fold([Piece(_INDENT)], [Piece(_whole(preset.description))], _INDENT, out)
+            yield fold([Span(_INDENT)], [Span(_whole(preset.description))], _INDENT, out)
     yield "\n"
     yield from table(_COLUMNS, [row for each in listed for row in _rows(each)], out)
 
@@ -177,12 +177,12 @@ def _rows(listed: ListedPreset) -> Iterator[Row]:
     preset = listed.preset
     for number, place in enumerate(preset.entries):
         named = preset.placeholder_names[number : number + 1] or ("--to NAME",)
-        others = [[Piece(text or "")] for text in (*named, place.role, place.program, place.model)]
-        yield Row(([Piece(preset.id if number == 0 else "")], *others))
+        others = [[Span(text or "")] for text in (*named, place.role, place.program, place.model)]
+        yield Row(([Span(preset.id if number == 0 else "")], *others))
 
 
 def _whole(text: str) -> str:
-    return visible(text, len(text) + 1)
+    return escape_control(text, len(text) + 1)
 
 
 # The options with which a command is told who does what.
@@ -261,13 +261,17 @@ def _paired(names: Sequence[str], roles: Sequence[str]) -> tuple[tuple[str, str 
             _refuse(said, "it stands before any --to", context)
         to, before = paired[-1]
         if before is not None:
-            _refuse(said, f"--to {visible(to)} has the role {visible(before)} already", context)
+            _refuse(
+                said,
+                f"--to {escape_control(to)} has the role {escape_control(before)} already",
+                context,
+            )
         paired[-1] = (to, said)
     return tuple(paired)
 
 
 def _refuse(role: str, reason: str, context: click.Context) -> NoReturn:
-    message = f"--role {visible(role)} belongs to no --to NAME: {reason}."
+    message = f"--role {escape_control(role)} belongs to no --to NAME: {reason}."
     raise click.UsageError(message, context)
 
 
@@ -346,11 +350,11 @@ def _show_lines(resolved: Resolved) -> Iterator[str]:
     yield from table(_SHOW_COLUMNS, rows, out)
     for entry in entries:
         if entry.notes is not None:
-            start = [Piece("  "), agent_piece(entry.agent_name), Piece(": ")]
-            yield fold(start, [Piece(_show_whole(entry.notes))], "    ", out)
+            start = [Span("  "), agent_piece(entry.agent_name), Span(": ")]
+            yield fold(start, [Span(_show_whole(entry.notes))], "    ", out)
 
 
-def _header(resolved: Resolved) -> list[tuple[str, list[Piece]]]:
+def _header(resolved: Resolved) -> list[tuple[str, list[Span]]]:
     """Mode, name and time, each with where it is from; the recipients, where not all are."""
     roster = resolved.roster
     said: tuple[tuple[str, str, str | None], ...] = (
@@ -359,33 +363,33 @@ def _header(resolved: Resolved) -> list[tuple[str, list[Piece]]]:
         ("Created", "created_at", roster.created_at),
     )
     fields = [
-        (label, [Piece(_show_whole(text)), _from(resolved.header.get(field))])
+        (label, [Span(_show_whole(text)), _from(resolved.header.get(field))])
         for label, field, text in said
         if text is not None
     ]
     if set(resolved.recipients) != set(roster.names):
-        fields.append(("Recipients", [Piece(joined(resolved.recipients))]))
+        fields.append(("Recipients", [Span(joined(resolved.recipients))]))
     return fields
 
 
-def _from(origin: Origin | None) -> Piece:
-    return Piece(f"  ({without_ticks(origin.label) if origin else 'the default'})", QUIET)
+def _from(origin: Origin | None) -> Span:
+    return Span(f"  ({without_ticks(origin.label) if origin else 'the default'})", QUIET)
 
 
 def _row(entry: RosterEntry, origin: Origin) -> Row:
-    others = [[Piece(text or "")] for text in (entry.role, entry.program, entry.model)]
-    source = [Piece(without_ticks(origin.label), QUIET)]
+    others = [[Span(text or "")] for text in (entry.role, entry.program, entry.model)]
+    source = [Span(without_ticks(origin.label), QUIET)]
     return Row(([agent_piece(entry.agent_name)], *others, source))
 
 
 def _free_row(place: PresetEntry, preset: str) -> Row:
-    others = [[Piece(text or "")] for text in (place.role, place.program, place.model)]
-    return Row(([Piece("--to NAME", QUIET)], *others, [Piece(f"preset {preset}", QUIET)]))
+    others = [[Span(text or "")] for text in (place.role, place.program, place.model)]
+    return Row(([Span("--to NAME", QUIET)], *others, [Span(f"preset {preset}", QUIET)]))
 
 
 def _show_whole(text: str) -> str:
     """Somebody's text on one line."""
-    return visible(text, len(text) + 1)
+    return escape_control(text, len(text) + 1)
 
 
 # `brenner roster validate`: whether a roster can be used.

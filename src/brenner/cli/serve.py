@@ -15,12 +15,12 @@ import click
 
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_diagnostics
-from brenner.cli.terminal import advise, say
-from brenner.cli.workspace import desk
+from brenner.cli.terminal import print_hint, print_message
+from brenner.cli.workspace import workspace_of
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.model import Diagnostic, Refused
-from brenner.mail.mailbox import Ability
+from brenner.diagnostics.model import Diagnostic, RequestError
+from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
 from brenner.server.app import ends_before_it_serves
 from brenner.server.settings import (
@@ -37,8 +37,8 @@ from brenner.server.settings import (
 )
 from brenner.services.identity import TOKEN, new_secret, operator_digest
 from brenner.services.init_project import new_mailbox
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 from brenner.web.links import LAB
 
 _OPEN = "Agents without a secret are let in, and what they send is marked unverified."
@@ -100,14 +100,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     token = read_token(token_file, os.environ)
     place = find(host, port)
     if token.value is None and not place.is_loopback:
-        raise Refused(codes.TOKEN_NEEDED.at(host=place.shown))
+        raise RequestError(codes.TOKEN_NEEDED.at(host=place.shown))
     is_strict = strict_identity or not place.is_loopback
     project = find_project(settings.project, os.environ, settings.store)
     if is_strict:
         _check_secrets(project, "--strict-identity" if strict_identity else place.shown)
     listening, place = listen(place)
     served = ServeSettings(*place.address, token.value, is_strict, hosts, is_lab=is_lab)
-    if is_lab and Ability.SECRETS in store_of(project).lacks:
+    if is_lab and Capability.SECRETS in store_of(project).lacks:
         served = served._replace(lab_secret=new_secret())
     with listening, ends_before_it_serves():
         ready = _Ready(project, served, place, (*token.warnings, *new_mailbox(project)))
@@ -115,7 +115,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
 
 
 def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
-    with desk(settings._replace(actor=None), create=True) as here:
+    with workspace_of(settings._replace(actor=None), create=True) as here:
         with _uncollected():
             from brenner.server.app import serve  # takes about a second
 
@@ -127,7 +127,7 @@ def _serve(settings: Settings, ready: "_Ready", listening: socket) -> int:
         return serve(here, ready.served, listening, tell)
 
 
-def _has_secret(here: Desk) -> bool:
+def _has_secret(here: Workspace) -> bool:
     return operator_digest(here.mailbox, here.project.operator) is not None
 
 
@@ -145,10 +145,10 @@ def _uncollected() -> Iterator[None]:
 def _check_secrets(project: Project, because: str) -> None:
     """Strict identity where nobody can have a secret would keep everybody out."""
     store = store_of(project)
-    reason = store.lacks.get(Ability.SECRETS)
+    reason = store.lacks.get(Capability.SECRETS)
     if reason is not None:
         found = codes.STRICT_NEEDS_SECRETS.at(because=because, store=store.shown, reason=reason)
-        raise Refused(found)
+        raise RequestError(found)
 
 
 class _Ready(NamedTuple):
@@ -183,18 +183,23 @@ class _Ready(NamedTuple):
 
     def tell(self) -> None:
         """For people."""
-        folder, store = visible(str(self.project.folder)), visible(store_of(self.project).shown)
-        say(f"Serving {folder} at {self.address} for browsers, at {self.address}/mcp for agents.")
-        advise(f"Mail: {store}.")
+        folder, store = (
+            escape_control(str(self.project.folder)),
+            escape_control(store_of(self.project).shown),
+        )
+        print_message(
+            f"Serving {folder} at {self.address} for browsers, at {self.address}/mcp for agents."
+        )
+        print_hint(f"Mail: {store}.")
         identity = _STRICT if self.served.is_strict else _OPEN
         token = "" if self.served.token is None else " Every request needs the token."
-        advise(f"{identity}{token}")
+        print_hint(f"{identity}{token}")
         way = way_of(self.served)
-        advise(f"`{way.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it.")
+        print_hint(f"`{way.command()}` connects an agent ({', '.join(CLIENTS)}). Ctrl-C ends it.")
         if way.remark:
-            advise(way.remark)
+            print_hint(way.remark)
         for sentence in self._about_lab():
-            advise(sentence)
+            print_hint(sentence)
         sys.stdout.flush()
 
     @property
@@ -216,7 +221,7 @@ class _Ready(NamedTuple):
         """How the operator gets in."""
         if not self.served.is_lab:
             return
-        operator = visible(self.project.operator)
+        operator = escape_control(self.project.operator)
         if self.served.lab_secret:
             yield f"Lab: {self._lab}. This home keeps no secrets. For this run, shown this once:"
             yield self.served.lab_secret
@@ -264,7 +269,7 @@ def _fault(url: str) -> str | None:
     except ValueError:
         return "its host or port cannot be read"
     if parts.scheme not in _SCHEMES or not parts.hostname:
-        return f"`{visible(url)}` does not begin with `http://` or `https://` and a host"
+        return f"`{escape_control(url)}` does not begin with `http://` or `https://` and a host"
     if "@" in parts.netloc:
         return f"a name or token does not belong into it but into {TOKEN}"
     if parts.query or parts.fragment:

@@ -16,23 +16,23 @@ from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
-    Piece,
+    Span,
     agent_piece,
     columns,
     sentence,
     shown_line,
     subject_pieces,
 )
-from brenner.mail.model import Importance, Stored, Trust
+from brenner.mail.model import Importance, StoredMessage, Trust
 from brenner.protocol.messages import ago, exact
-from brenner.text import visible
+from brenner.text import escape_control
 
 GAP = "  "
 _CUT = "…"
 # Marks that take no room of their own can stand on one letter without end
 _MOST_LETTERS_PER_COLUMN = 4
 
-Cell = Sequence[Piece]
+Cell = Sequence[Span]
 
 
 class Column(NamedTuple):
@@ -60,12 +60,12 @@ def table(heads: Sequence[Column], rows: Sequence[Row], stream: TextIO) -> Itera
     shown = [number for number, head in enumerate(heads) if not width or head.shown_from <= width]
     kept = [heads[number] for number in shown]
     body = [[_safe(row.cells[number], width) for number in shown] for row in rows]
-    titles: list[Cell] = [[Piece(head.title, QUIET)] for head in kept]
+    titles: list[Cell] = [[Span(head.title, QUIET)] for head in kept]
     sizes = _sizes(kept, [titles, *body], width)
     yield _line(kept, titles, sizes, stream)
     total = sum(sizes) + len(GAP) * (len(sizes) - 1)
     total = min(total, width) if width else total
-    yield shown_line([Piece("─" * total, QUIET)], stream) + "\n"
+    yield shown_line([Span("─" * total, QUIET)], stream) + "\n"
     for cells, row in zip(body, rows, strict=True):
         yield _line(kept, cells, sizes, stream)
         for below in row.below:
@@ -73,11 +73,11 @@ def table(heads: Sequence[Column], rows: Sequence[Row], stream: TextIO) -> Itera
             yield shown_line(cut(safe, width) if width else safe, stream) + "\n"
 
 
-def cut(cell: Cell, width: int) -> list[Piece]:
+def cut(cell: Cell, width: int) -> list[Span]:
     """As much of a cell as fits; its last column says that there is more."""
     if sum(columns(piece.text) for piece in cell) <= width:
         return list(cell)
-    kept: list[Piece] = []
+    kept: list[Span] = []
     room = width - columns(_CUT)
     for piece in cell:
         end = _end(piece.text, room)
@@ -97,10 +97,13 @@ def _end(text: str, room: int) -> int:
     return len(text)
 
 
-def _safe(cell: Cell, width: int) -> list[Piece]:
+def _safe(cell: Cell, width: int) -> list[Span]:
     """Nothing in it is obeyed, nor endless where it is looked at."""
     most = width * _MOST_LETTERS_PER_COLUMN
-    return [piece._replace(text=visible(piece.text, most or len(piece.text) + 1)) for piece in cell]
+    return [
+        piece._replace(text=escape_control(piece.text, most or len(piece.text) + 1))
+        for piece in cell
+    ]
 
 
 def _sizes(heads: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
@@ -122,18 +125,18 @@ def _sizes(heads: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) 
 
 
 def _line(heads: Sequence[Column], cells: Sequence[Cell], sizes: list[int], stream: TextIO) -> str:
-    pieces: list[Piece] = []
+    pieces: list[Span] = []
     for head, cell, size in zip(heads, cells, sizes, strict=True):
         fitting = cut(cell, size)
-        blank = Piece(" " * (size - sum(columns(piece.text) for piece in fitting)))
+        blank = Span(" " * (size - sum(columns(piece.text) for piece in fitting)))
         pieces += [blank, *fitting] if head.is_right else [*fitting, blank]
-        pieces.append(Piece(GAP))
+        pieces.append(Span(GAP))
     width = width_of(stream)
     whole = _without_end(pieces)
     return shown_line(cut(whole, width) if width else whole, stream) + "\n"
 
 
-def _without_end(pieces: list[Piece]) -> list[Piece]:
+def _without_end(pieces: list[Span]) -> list[Span]:
     """The pieces without the blanks that end the line."""
     while pieces and not pieces[-1].text.strip(" "):
         pieces.pop()
@@ -149,23 +152,23 @@ _MOST_IDS = 8
 _PRESSING = (Importance.HIGH, Importance.URGENT)
 
 
-def trust_pieces(stored: Stored) -> list[Piece]:
+def trust_pieces(stored: StoredMessage) -> list[Span]:
     """`unverified`, which stands out, or `verified`."""
     trust = stored.envelope.trust
     if trust is Trust.UNVERIFIED:
-        return [Piece(trust, ATTENTION)]
-    return [Piece(trust, QUIET)] if trust is Trust.VERIFIED else []
+        return [Span(trust, ATTENTION)]
+    return [Span(trust, QUIET)] if trust is Trust.VERIFIED else []
 
 
-def importance_pieces(stored: Stored) -> list[Piece]:
+def importance_pieces(stored: StoredMessage) -> list[Span]:
     """`urgent`, `high` or `low`."""
     importance = stored.envelope.importance
     if importance is Importance.NORMAL:
         return []
-    return [Piece(importance, ATTENTION if importance in _PRESSING else QUIET)]
+    return [Span(importance, ATTENTION if importance in _PRESSING else QUIET)]
 
 
-def is_unverified(stored: Stored) -> bool:
+def is_unverified(stored: StoredMessage) -> bool:
     """Whether anybody may have sent it."""
     return stored.envelope.trust is Trust.UNVERIFIED
 
@@ -207,29 +210,29 @@ before_option = click.option(
 )
 
 
-def row(stored: Stored, marks: str = "", below: Iterable[Cell] = ()) -> Row:
+def row(stored: StoredMessage, marks: str = "", below: Iterable[Cell] = ()) -> Row:
     """One message. How urgent it is stands before the subject; `standing_marks` says more."""
     message = stored.message
-    importance = [piece for each in importance_pieces(stored) for piece in (each, Piece(" "))]
+    importance = [piece for each in importance_pieces(stored) for piece in (each, Span(" "))]
     cells = (
         mark_cell(marks),
-        [Piece(str(stored.id))],
+        [Span(str(stored.id))],
         [agent_piece(message.sender)],
         [*importance, *subject_pieces(message.subject)],
-        [Piece(message.thread_id)],
-        [Piece(when(stored.at, sys.stdout), QUIET)],
+        [Span(message.thread_id)],
+        [Span(when(stored.at, sys.stdout), QUIET)],
     )
     return Row(cells, tuple(below))
 
 
-def standing_marks(stored: Stored) -> str:
+def standing_marks(stored: StoredMessage) -> str:
     """What a row marks of a message, whoever looks at it."""
     return UNVERIFIED * is_unverified(stored)
 
 
 def mark_cell(marks: str) -> Cell:
     """The marks, each in its style; the legend has the words."""
-    return [Piece(mark, STRONG if mark == UNREAD else ATTENTION) for mark in marks]
+    return [Span(mark, STRONG if mark == UNREAD else ATTENTION) for mark in marks]
 
 
 def when(at: datetime, out: TextIO) -> str:

@@ -13,7 +13,7 @@ import click
 from brenner.cli.output import styled, width_of
 from brenner.protocol.message_types import TYPES, ColourRole
 from brenner.protocol.subjects import parse_subject
-from brenner.text import as_option, joined, thread_argument, visible, visible_lines
+from brenner.text import as_option, escape_control, escape_control_lines, joined, thread_argument
 
 Style = Mapping[str, object]
 PLAIN: Style = MappingProxyType({})
@@ -22,7 +22,7 @@ _MOST_AT_START = 60
 _WORDS_AND_BLANKS = re.compile(r" +|[^ ]+")
 
 
-class Piece(NamedTuple):
+class Span(NamedTuple):
     """A stretch of text in one style. A line feed in it begins a new line."""
 
     text: str
@@ -30,31 +30,31 @@ class Piece(NamedTuple):
     is_solid: bool = False  # never folded: its blanks are what it is about
 
 
-def fold(start: Iterable[Piece], pieces: Iterable[Piece], rest: str, stream: TextIO) -> str:
+def fold(start: Iterable[Span], pieces: Iterable[Span], rest: str, stream: TextIO) -> str:
     """The pieces as lines for a stream: folded and in colour where it is a terminal."""
     laid_out = lines_of(start, pieces, rest, width_of(stream) or UNLIMITED)
     return "".join(f"{shown_line(line, stream)}\n" for line in laid_out)
 
 
 def lines_of(
-    start: Iterable[Piece], pieces: Iterable[Piece], rest: str, width: int
-) -> list[list[Piece]]:
+    start: Iterable[Span], pieces: Iterable[Span], rest: str, width: int
+) -> list[list[Span]]:
     """The pieces one after the other; `start` stands before the first line, `rest` before others.
 
     What stands at the start is never folded, and cut where it is very long.
     """
     lines = _Lines(width, rest)
-    lines.begin(Piece(visible(piece.text, _MOST_AT_START), piece.style) for piece in start)
+    lines.begin(Span(escape_control(piece.text, _MOST_AT_START), piece.style) for piece in start)
     for piece in pieces:
         for number, text in enumerate(piece.text.split("\n")):
             if number:
                 lines.end()
-            safe = visible(text, len(text) + 1)
+            safe = escape_control(text, len(text) + 1)
             if piece.is_solid or width == UNLIMITED:
-                lines.take(Piece(safe, piece.style), is_blank=False)
+                lines.take(Span(safe, piece.style), is_blank=False)
                 continue
             for part in _WORDS_AND_BLANKS.findall(safe):
-                lines.take(Piece(part, piece.style), is_blank=part.startswith(" "))
+                lines.take(Span(part, piece.style), is_blank=part.startswith(" "))
     lines.end()
     return lines.done
 
@@ -76,18 +76,18 @@ class _Lines:
 
     def __init__(self, width: int, rest: str) -> None:
         self.width, self.rest = width, rest
-        self.done: list[list[Piece]] = []
-        self.line: list[Piece] = []
+        self.done: list[list[Span]] = []
+        self.line: list[Span] = []
         self.column = 0
-        self.gap: list[Piece] = []
-        self.word: list[Piece] = []
+        self.gap: list[Span] = []
+        self.word: list[Span] = []
         self.is_begun = False
 
-    def begin(self, start: Iterable[Piece]) -> None:
+    def begin(self, start: Iterable[Span]) -> None:
         self.line = list(start)
         self.column = sum(columns(piece.text) for piece in self.line)
 
-    def take(self, piece: Piece, *, is_blank: bool) -> None:
+    def take(self, piece: Span, *, is_blank: bool) -> None:
         if not is_blank:
             self.word.append(piece)
             return
@@ -101,7 +101,7 @@ class _Lines:
 
     def _break(self) -> None:
         self.done.append(self.line)
-        self.begin([Piece(self.rest)])
+        self.begin([Span(self.rest)])
         self.gap, self.is_begun = [], False
 
     def _place(self) -> None:
@@ -116,7 +116,7 @@ class _Lines:
             self._add(piece)
         self.gap, self.word, self.is_begun = [], [], True
 
-    def _add(self, piece: Piece) -> None:
+    def _add(self, piece: Span) -> None:
         """A word that is wider than a line goes on in the next one."""
         text, start = piece.text, 0
         size = columns(text)
@@ -145,7 +145,7 @@ def _end_of(text: str, start: int, room: int) -> int:
     return len(text)
 
 
-def shown_line(line: list[Piece], stream: TextIO) -> str:
+def shown_line(line: list[Span], stream: TextIO) -> str:
     """A line with its styles, neighbours of one style together, no blanks at its end."""
     parts = []
     for style, pieces in groupby(line, key=lambda piece: piece.style):
@@ -178,24 +178,24 @@ STYLE_OF_TYPE: dict[str, Style] = {row.name: _STYLES[row.colour] for row in TYPE
 _TINTS = (30, 31, 62, 97, 130, 132)
 
 
-def subject_pieces(subject: str) -> tuple[Piece, ...]:
+def subject_pieces(subject: str) -> tuple[Span, ...]:
     """A subject with its type's word in the role's style; a quiet one is quiet all through.
 
     It is one line, whatever somebody has imported.
     """
-    subject = visible(subject, len(subject) + 1)
+    subject = escape_control(subject, len(subject) + 1)
     parsed = parse_subject(subject)
     if parsed is None:
-        return (Piece(subject),)
+        return (Span(subject),)
     style = STYLE_OF_TYPE[parsed.type]
     word, rest = parsed.prefix, subject[len(parsed.prefix) :]
-    return (Piece(word, style), Piece(rest, QUIET if style is QUIET else PLAIN))
+    return (Span(word, style), Span(rest, QUIET if style is QUIET else PLAIN))
 
 
-def agent_piece(name: str) -> Piece:
+def agent_piece(name: str) -> Span:
     """An agent's name in the tint that is always hers."""
     tint = _TINTS[crc32(name.encode(errors="replace")) % len(_TINTS)]
-    return Piece(visible(name), MappingProxyType({"fg": tint}))
+    return Span(escape_control(name), MappingProxyType({"fg": tint}))
 
 
 # What is longer than the screen goes through the reader's pager; what is exact, out unchanged.
@@ -223,7 +223,7 @@ def write_lines(lines: Iterable[str], *, pager: bool = True) -> None:
 
 def write_exact(text: str, out: TextIO) -> None:
     """Every byte as it is into a pipe or a file; in a terminal nothing of it is obeyed."""
-    out.write(visible_lines(text) if out.isatty() else text)
+    out.write(escape_control_lines(text) if out.isatty() else text)
 
 
 def _is_watched(out: TextIO) -> bool:
@@ -241,11 +241,11 @@ pager_option = click.option(
 
 __all__ = [
     "advice",
-    "advise",
     "as_option",
     "joined",
     "pieces",
-    "say",
+    "print_hint",
+    "print_message",
     "sentence",
     "thread_argument",
 ]
@@ -258,28 +258,28 @@ def sentence(text: str, out: TextIO) -> str:
 
 def advice(text: str, out: TextIO) -> str:
     """What to do next, or what else there is to know."""
-    return fold([Piece("  ")], pieces(text), "  ", out)
+    return fold([Span("  ")], pieces(text), "  ", out)
 
 
-def pieces(text: str, style: Style = PLAIN) -> list[Piece]:
+def pieces(text: str, style: Style = PLAIN) -> list[Span]:
     """The text, in which a command between backticks is never folded: one copies it whole."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick that stands for itself
-        return [Piece(text, style)]
+        return [Span(text, style)]
     return [
-        Piece(f"`{part}`", style, is_solid=True) if is_code else Piece(part, style)
+        Span(f"`{part}`", style, is_solid=True) if is_code else Span(part, style)
         for part, is_code in zip(parts, cycle((False, True)), strict=False)
         if part
     ]
 
 
-def say(text: str, out: TextIO | None = None) -> None:
+def print_message(text: str, out: TextIO | None = None) -> None:
     """Write what was done or found, to the standard output unless said otherwise."""
     out = out or sys.stdout
     out.write(sentence(text, out))
 
 
-def advise(text: str, out: TextIO | None = None) -> None:
+def print_hint(text: str, out: TextIO | None = None) -> None:
     """Write what to do next."""
     out = out or sys.stdout
     out.write(advice(text, out))

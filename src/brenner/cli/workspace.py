@@ -9,17 +9,17 @@ import click
 
 from brenner.cli.options import Settings
 from brenner.cli.output import failure, write_diagnostics, write_json
-from brenner.cli.terminal import say
+from brenner.cli.terminal import print_message
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.serving import TOKEN_NEEDED, UNUSABLE_TOKEN
 from brenner.diagnostics.codes.sessions import MALFORMED_ROSTER
-from brenner.diagnostics.model import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.model import Profile
 from brenner.mail.open import AgentMailStore, PostgresStore, store_of
 from brenner.services.init_project import about_operator, check_folder
-from brenner.services.workspace import Desk, desk_in
-from brenner.text import visible
+from brenner.services.workspace import Workspace, workspace_in
+from brenner.text import escape_control
 
 # How a command ends that could not do its work: the words, and the exit code.
 
@@ -70,12 +70,12 @@ def _shown(text: str, margin: str = "") -> str:
 
 
 def _line(line: str) -> str:
-    return "\t".join(visible(part, len(part) + 1) for part in line.split("\t"))
+    return "\t".join(escape_control(part, len(part) + 1) for part in line.split("\t"))
 
 
 def exit_code(error: BrennerError) -> int:
     """1 for a refusal, 2 for wrong usage, 3 for a world that is broken."""
-    if isinstance(error, Unavailable):
+    if isinstance(error, UnavailableError):
         return UNAVAILABLE
     return USAGE if error.diagnostic.id in _USAGE else REFUSED
 
@@ -88,17 +88,17 @@ def place_of(code_id: str) -> str:
 FINE, CONTENT, UNREADABLE = 0, 1, 2
 
 
-def desk(settings: Settings, *, create: bool = False) -> Desk:
+def workspace_of(settings: Settings, *, create: bool = False) -> Workspace:
     """The desk for one command; what is odd in the project's settings is told."""
     here = _sit_down(_project(settings), settings.actor, create=create)
     store = store_of(here.project)
     if isinstance(store, PostgresStore | AgentMailStore) and is_trial(here):
         # A file that is missing is seen in its folder; a slip in an address is seen nowhere.
-        _note(f"There is no mail in {visible(store.shown)} yet.", settings)
+        _note(f"There is no mail in {escape_control(store.shown)} yet.", settings)
     return here
 
 
-def desk_to_try(settings: Settings, *, needs_operator: bool = True) -> Desk:
+def trial_workspace(settings: Settings, *, needs_operator: bool = True) -> Workspace:
     """The desk for a command that writes unless it is refused.
 
     Where there is no store yet, it is one in memory, so that a refusal leaves nothing behind; what
@@ -113,29 +113,29 @@ def desk_to_try(settings: Settings, *, needs_operator: bool = True) -> Desk:
     return here
 
 
-def desk_without_mail(settings: Settings) -> Desk:
+def desk_without_mail(settings: Settings) -> Workspace:
     """The desk of who reads files only: it needs no store, and asks no server (companion 4)."""
     from brenner.mail.memory import MemoryMailbox
 
     project = _project(settings)
-    return Desk(MemoryMailbox(), project, settings.actor or project.operator)
+    return Workspace(MemoryMailbox(), project, settings.actor or project.operator)
 
 
-def is_trial(here: Desk) -> bool:
+def is_trial(here: Workspace) -> bool:
     """Whether nothing that is done there stays."""
     from brenner.mail.memory import MemoryMailbox  # only who writes asks
 
     return isinstance(here.mailbox, MemoryMailbox)
 
 
-def real_desk(here: Desk, *, needs_operator: bool = True) -> Desk:
+def real_workspace(here: Workspace, *, needs_operator: bool = True) -> Workspace:
     """The same desk where what is done stays."""
     return _sit_down(here.project, here.actor, create=True, needs_operator=needs_operator)
 
 
 def _note(words: str, settings: Settings) -> None:
     if not settings.as_json:
-        say(words, sys.stderr)
+        print_message(words, sys.stderr)
 
 
 def _project(settings: Settings) -> Project:
@@ -148,10 +148,10 @@ def _project(settings: Settings) -> Project:
 
 def _sit_down(
     project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
-) -> Desk:
+) -> Workspace:
     check_folder(store_of(project))
     with _about_operator():
-        return desk_in(project, actor, create=create, needs_operator=needs_operator)
+        return workspace_in(project, actor, create=create, needs_operator=needs_operator)
 
 
 @contextmanager
@@ -159,5 +159,5 @@ def _about_operator() -> Iterator[None]:
     """A name that is refused while a desk is made ready is the operator's."""
     try:
         yield
-    except Refused as refused:
-        raise Refused(about_operator(refused.diagnostic)) from None
+    except RequestError as refused:
+        raise RequestError(about_operator(refused.diagnostic)) from None

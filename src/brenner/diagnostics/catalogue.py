@@ -17,7 +17,7 @@ from brenner.diagnostics.codes import (
     web,
 )
 from brenner.diagnostics.model import Code
-from brenner.text import nearest
+from brenner.text import closest
 
 # In the order in which a message goes through the program: file, thread, body, block, mail, …
 CHAPTERS: dict[str, tuple[Code, ...]] = {
@@ -85,7 +85,7 @@ def nearest_code(written: str) -> str | None:
     wanted = written.strip().upper()
     number = re.fullmatch(r"([A-Z]+)[-_ ]?0*([0-9]{1,3})", wanted)
     padded = f"{number[1]}-{int(number[2]):03}" if number else ""
-    return padded if padded in CATALOGUE else nearest(wanted, CATALOGUE)
+    return padded if padded in CATALOGUE else closest(wanted, CATALOGUE)
 
 
 _FOLDED = {code_id.replace("-", "_"): code for code_id, code in CATALOGUE.items()}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal, NamedTuple, Self
 
-from brenner.text import visible
+from brenner.text import escape_control
 
 
 class Severity(StrEnum):
@@ -53,7 +53,7 @@ class Code(NamedTuple):
 
     def at(self, line: int | None = None, **words: str | int) -> "Diagnostic":
         """An occurrence of this code; `words` fill the places in its message and fix."""
-        shown = {name: visible(str(word)) for name, word in words.items()}
+        shown = {name: escape_control(str(word)) for name, word in words.items()}
         message, fix = self.message.format_map(shown), self.fix.format_map(shown)
         meant = getattr(words.get("suggestion"), "meant", None)
         return Diagnostic(self, message, fix, line, self.also, suggestion=meant)
@@ -175,17 +175,17 @@ class BrennerError(Exception):
         return ()
 
 
-class Refused(BrennerError):
+class RequestError(BrennerError):
     """The request contradicts what is stored: an unknown name, a thread that has moved."""
 
 
-class Altered(Refused):
+class AlteredError(RequestError):
     """A server stored a message otherwise than it was sent; it is there, and stays."""
 
 
-class Unavailable(BrennerError):
+class UnavailableError(BrennerError):
     """Something outside cannot be used now."""
 
 
-class Uncertain(Unavailable):
+class UnknownOutcomeError(UnavailableError):
     """A server was lost after it was asked to store something, and cannot be asked any more."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from brenner.integrations.programs import NTM, TMUX, Ran, find, run
 from brenner.protocol.thread_ids import cross_reference, is_valid
-from brenner.text import visible
+from brenner.text import escape_control
 
 _SECONDS = 10
 _BETWEEN = "|"
@@ -315,7 +315,7 @@ def obstacle(pane: Pane, commands: Collection[str] = ()) -> str:
         return ONLY_SHELL
     if pane.is_ours or any(runs(programs, each) for each in commands):
         return ""
-    name = visible(name_of(programs), _MOST_NAME)
+    name = escape_control(name_of(programs), _MOST_NAME)
     return f"`{name}` runs in its window, which is not its program"
 
 

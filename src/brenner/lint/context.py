@@ -18,7 +18,7 @@ from brenner.diagnostics.model import Code, Diagnostic
 from brenner.markdown.blocks import Kind, blocks
 from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, RESEARCH_THREAD, SECTIONS, Section
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import visible
+from brenner.text import escape_control
 
 # The source text of a project: which section numbers exist in it (companion, Anchors).
 
@@ -243,7 +243,7 @@ def _innermost(lines: Mapping[Place, int], place: Place) -> int | None:
 
 def called(item: Item) -> str:
     """The ID of an item, or, where it has none, what people call it."""
-    return item.id or visible(item.title, _MOST_OF_A_TITLE) or "an item without an ID"
+    return item.id or escape_control(item.title, _MOST_OF_A_TITLE) or "an item without an ID"
 
 
 def is_well_formed(section: Section, item_id: str) -> bool:

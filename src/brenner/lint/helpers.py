@@ -13,7 +13,7 @@ from brenner.protocol.delta.parse import render_delta
 from brenner.protocol.delta.schema import Delta, Operation, Section
 from brenner.protocol.delta.validate import ascends, is_blank, validate
 from brenner.protocol.grammar import ANCHOR, CITED_SECTIONS, MOJIBAKE_SECTION_SIGN
-from brenner.text import surely
+from brenner.text import closest_certain
 
 # Anchors one by one: whether they are well formed, what was meant, which sections they cite.
 
@@ -242,5 +242,5 @@ def not_a_choice(on: Context, code: Code, section: Section) -> Iterator[Diagnost
             continue
         reason = f"it is `{status}`" if status else "it is missing"
         found = on.of_item(code, item, "status", reason=reason)
-        meant = surely(status, choices) if status else None
+        meant = closest_certain(status, choices) if status else None
         yield from with_edit([found], on, section, item, {"status": meant} if meant else None)

@@ -31,7 +31,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.grammar import NAME_IN_DISCRIMINATES
-from brenner.text import perhaps
+from brenner.text import did_you_mean
 
 _SECTION = HYPOTHESIS_SLATE
 _TEXTS = ("claim", "mechanism", "how_this_could_be_true")
@@ -83,7 +83,7 @@ def well_formed_anchors(on: Context) -> Iterator[Diagnostic]:
         for anchor in item.listed("anchors"):
             reason = what_is_wrong(anchor)
             if reason:
-                suggestion = perhaps(suggested(anchor))
+                suggestion = did_you_mean(suggested(anchor))
                 words = {"section": section.id, "value": anchor, "reason": reason}
                 words["suggestion"] = suggestion
                 found.append(on.of_item(codes.WH_002, item, "anchors", **words))

@@ -21,7 +21,7 @@ from brenner.protocol.delta.schema import (
 from brenner.protocol.delta.validate import is_blank
 from brenner.protocol.grammar import ISO_TIME, ITEM_ID
 from brenner.protocol.thread_ids import check_thread_id
-from brenner.text import perhaps
+from brenner.text import did_you_mean
 
 STATUSES = ("draft", "active", "closed")
 _DAY = 10  # the characters of 2025-12-30
@@ -93,7 +93,7 @@ def thread_id(on: Context) -> Iterator[Diagnostic]:
         return
     for wrong in check_thread_id(str(written)):
         if wrong.severity is ERROR:
-            suggestion = perhaps(wrong.suggestion)
+            suggestion = did_you_mean(wrong.suggestion)
             words = {"reason": wrong.message, "suggestion": suggestion}
             found = on.of_metadata(codes.IM_001, "session_id", **words)
             yield found._replace(also=(*found.also, wrong.id))

@@ -17,25 +17,25 @@ from typing import Protocol, Self
 from brenner.mail.model import (
     PLAIN,
     Agent,
-    Debt,
     Delivery,
     Envelope,
     InboxFilter,
     InboxPage,
+    PendingAck,
     Profile,
     Record,
     Registered,
     Released,
     Reservation,
-    Reserved,
+    ReservationRequest,
+    ReservationResult,
     Restored,
     SearchPage,
     Sent,
     Since,
-    Stored,
+    StoredMessage,
     ThreadPage,
     ThreadSummary,
-    Wish,
 )
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
@@ -43,7 +43,7 @@ from brenner.protocol.messages import Message
 # What not every home of the mail can do. Each home says what it lacks, and why.
 
 
-class Ability(StrEnum):
+class Capability(StrEnum):
     """Something that a home may lack; the words are for people."""
 
     # Of two sends on the same condition one is refused, whoever is quicker.
@@ -74,7 +74,7 @@ class Ability(StrEnum):
     ANY_TEXT = "any text"
 
 
-Lacks = Mapping[Ability, str]
+Lacks = Mapping[Capability, str]
 NOTHING_LACKS: Lacks = MappingProxyType({})
 
 
@@ -151,7 +151,7 @@ class Mailbox(Protocol):
 
     # Reading; none of it changes what is unread
 
-    def message(self, message_id: int) -> Stored:
+    def message(self, message_id: int) -> StoredMessage:
         """The message of that id."""
         ...
 
@@ -174,7 +174,7 @@ class Mailbox(Protocol):
         """
         ...
 
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         """The messages of a thread that came in after so many of the store, in that order."""
         ...
 
@@ -211,7 +211,9 @@ class Mailbox(Protocol):
         """
         ...
 
-    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+    def debts(
+        self, debtor: str | None = None, thread_id: str | None = None
+    ) -> tuple[PendingAck, ...]:
         """Who owes an ACK for what, the oldest first."""
         ...
 
@@ -223,7 +225,7 @@ class Mailbox(Protocol):
 
     # Files that agents are at work on
 
-    def reserve(self, name: str, wish: Wish) -> Reserved:
+    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
         """Reserve files. It is advice: who comes second is told, and gets them all the same."""
         ...
 
@@ -243,7 +245,7 @@ class Mailbox(Protocol):
         """How many messages there are in all; the `arrival` of the latest."""
         ...
 
-    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
         """The messages that came in after so many, in the order in which they came."""
         ...
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Self
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail import reservations as reserving
 from brenner.mail import rules
 from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS, Lacks
@@ -20,26 +20,26 @@ from brenner.mail.model import (
     PLAIN,
     Agent,
     Clock,
-    Debt,
     Delivery,
     Envelope,
     InboxFilter,
     InboxPage,
+    PendingAck,
     Profile,
     Received,
     Record,
     Registered,
     Released,
     Reservation,
-    Reserved,
+    ReservationRequest,
+    ReservationResult,
     Restored,
     SearchPage,
     Sent,
     Since,
-    Stored,
+    StoredMessage,
     ThreadPage,
     ThreadSummary,
-    Wish,
     system_clock,
     type_of,
 )
@@ -97,7 +97,7 @@ class MemoryAgents:
                 self._secrets[name] = digest
         return is_free
 
-    def reserve(self, name: str, wish: Wish) -> Reserved:
+    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
         wish = reserving.checked(wish)
         self.agent(name)
         with self._lock:
@@ -119,7 +119,7 @@ class MemoryAgents:
             ]
             kept = [each for each in held if each.id not in old]
             self._reservations = {each.id: each for each in (*kept, *granted)}
-        return Reserved(tuple(granted), reserving.conflicts(granted, kept))
+        return ReservationResult(tuple(granted), reserving.conflicts(granted, kept))
 
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
@@ -153,7 +153,7 @@ class MemoryMailbox(MemoryAgents):
         super().__init__(clock)
         self.lacks = lacks
         self.operator: str | None = None
-        self._messages: dict[int, Stored] = {}  # by id, in the order of arrival
+        self._messages: dict[int, StoredMessage] = {}  # by id, in the order of arrival
         self._kept: dict[str, str] = {}
         self._last_time: datetime | None = None
         self._keys: dict[tuple[str, str], int] = {}
@@ -200,9 +200,9 @@ class MemoryMailbox(MemoryAgents):
 
     def _stored(
         self, message: Message, message_id: int, at: datetime, reply_to: int | None = None
-    ) -> Stored:
+    ) -> StoredMessage:
         """The message as the next one that comes in."""
-        return Stored(
+        return StoredMessage(
             id=message_id,
             at=at,
             message=message,
@@ -224,7 +224,7 @@ class MemoryMailbox(MemoryAgents):
         ]
         return settled_by(named, contents, owed)
 
-    def _add(self, stored: Stored) -> None:
+    def _add(self, stored: StoredMessage) -> None:
         message = stored.message
         self._messages[stored.id] = stored
         if wants_ack(message):
@@ -234,9 +234,9 @@ class MemoryMailbox(MemoryAgents):
             self._owed.discard((target, message.sender))
             self._acknowledged_by.setdefault((target, message.sender), stored.id)
 
-    def message(self, message_id: int) -> Stored:
+    def message(self, message_id: int) -> StoredMessage:
         if message_id not in self._messages:
-            raise Refused(codes.UNKNOWN_MESSAGE.at(id=message_id))
+            raise RequestError(codes.UNKNOWN_MESSAGE.at(id=message_id))
         return self._messages[message_id]
 
     def deliveries(self, message_id: int) -> tuple[Delivery, ...]:
@@ -250,7 +250,7 @@ class MemoryMailbox(MemoryAgents):
             for name in self.message(message_id).message.recipients
         )
 
-    def _thread(self, thread_id: str) -> list[Stored]:
+    def _thread(self, thread_id: str) -> list[StoredMessage]:
         found = [each for each in self._messages.values() if each.message.thread_id == thread_id]
         return sorted(found, key=order)
 
@@ -274,11 +274,11 @@ class MemoryMailbox(MemoryAgents):
             return ThreadPage((), len(whole), after is not None, before is not None)
         return ThreadPage(tuple(whole[first:last]), len(whole), first > 0, last < len(whole))
 
-    def _place(self, thread: list[Stored], thread_id: str, message_id: int) -> int:
+    def _place(self, thread: list[StoredMessage], thread_id: str, message_id: int) -> int:
         """Where in the thread a message stands that must be in it."""
         stored = self.message(message_id)
         if stored not in thread:
-            raise Refused(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
+            raise RequestError(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
         return thread.index(stored)
 
     def threads(self, limit: int | None = None) -> tuple[ThreadSummary, ...]:
@@ -318,7 +318,7 @@ class MemoryMailbox(MemoryAgents):
         if thread_id is not None and thread_id not in known:
             raise rules.unknown_thread(thread_id, known)
 
-    def _received(self, stored: Stored, name: str) -> Received:
+    def _received(self, stored: StoredMessage, name: str) -> Received:
         key = (stored.id, name)
         return Received(stored, key in self._read_at, key in self._owed)
 
@@ -347,7 +347,7 @@ class MemoryMailbox(MemoryAgents):
         ]
         return SearchPage(tuple(hits[:limit]), len(hits) > limit)
 
-    def _concerns(self, query: Query, stored: Stored, reader: str | None) -> bool:
+    def _concerns(self, query: Query, stored: StoredMessage, reader: str | None) -> bool:
         """Whether the message stands with its reader as the query asks."""
         if reader not in stored.message.recipients:
             return not (query.is_unread or query.needs_ack)
@@ -356,7 +356,9 @@ class MemoryMailbox(MemoryAgents):
             query.needs_ack and not received.owes_ack
         )
 
-    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+    def debts(
+        self, debtor: str | None = None, thread_id: str | None = None
+    ) -> tuple[PendingAck, ...]:
         if debtor is not None:
             self.agent(debtor)
         self._known_thread(thread_id)
@@ -387,7 +389,7 @@ class MemoryMailbox(MemoryAgents):
     def position(self) -> int:
         return len(self._messages)
 
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         found = self.arrivals(after)
         return tuple(each for each in found if each.message.thread_id == thread_id)
 
@@ -400,7 +402,7 @@ class MemoryMailbox(MemoryAgents):
     def keep(self, contents: Mapping[str, str]) -> None:
         self._kept.update(contents)
 
-    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
         found = [each for each in self._messages.values() if each.arrival > after]
         return tuple(found[:limit])
 
@@ -412,7 +414,7 @@ class MemoryMailbox(MemoryAgents):
     def records(self) -> Iterator[Record]:
         return iter([Record(each, self._marks(each)) for each in self._messages.values()])
 
-    def _marks(self, stored: Stored) -> tuple[tuple[str, datetime], ...]:
+    def _marks(self, stored: StoredMessage) -> tuple[tuple[str, datetime], ...]:
         names = sorted(stored.message.recipients)
         read_at = [(name, self._read_at.get((stored.id, name))) for name in names]
         return tuple((name, at) for name, at in read_at if at)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from brenner.protocol.message_types import wants_ack
-from brenner.protocol.messages import Message, Posted, iso
+from brenner.protocol.messages import Message, PostedMessage, iso
 from brenner.protocol.subjects import parse_subject
 
 
@@ -68,7 +68,7 @@ class Envelope(NamedTuple):
 PLAIN = Envelope()
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message as a mailbox keeps it, for ever the same.
 
     `arrival` counts the messages of the store in the order in which they came in. `origin_id` is
@@ -92,9 +92,9 @@ class Stored(NamedTuple):
     decides: bool | None = None
 
     @property
-    def posted(self) -> Posted:
+    def posted(self) -> PostedMessage:
         """What merging needs of it."""
-        return Posted(self.id, self.at, self.message)
+        return PostedMessage(self.id, self.at, self.message)
 
     @property
     def type(self) -> str | None:
@@ -123,7 +123,7 @@ class Since(NamedTuple):
 class Sent(NamedTuple):
     """The outcome of a send. It is not new where the idempotency key was used before."""
 
-    stored: Stored
+    stored: StoredMessage
     is_new: bool
 
 
@@ -133,7 +133,7 @@ class Received(NamedTuple):
     `is_read` is None where the home does not tell.
     """
 
-    stored: Stored
+    stored: StoredMessage
     is_read: bool | None
     owes_ack: bool
 
@@ -170,7 +170,7 @@ class ThreadPage(NamedTuple):
     send compares.
     """
 
-    messages: tuple[Stored, ...]
+    messages: tuple[StoredMessage, ...]
     position: int
     has_earlier: bool = False
     has_later: bool = False
@@ -188,26 +188,26 @@ class ThreadSummary(NamedTuple):
 class SearchPage(NamedTuple):
     """Hits of a search, the latest arrivals first."""
 
-    messages: tuple[Stored, ...]
+    messages: tuple[StoredMessage, ...]
     has_more: bool
 
 
-class Debt(NamedTuple):
+class PendingAck(NamedTuple):
     """An ACK that a recipient owes for a message, however often it was sent.
 
     `first` and `last` are the oldest and the newest copy that is not acknowledged.
     """
 
     debtor: str
-    first: Stored
-    last: Stored
+    first: StoredMessage
+    last: StoredMessage
     times_sent: int
 
 
 class Record(NamedTuple):
     """A message on its way from one store to another, with who has read it and when."""
 
-    stored: Stored
+    stored: StoredMessage
     read_at: tuple[tuple[str, datetime], ...] = ()
 
 
@@ -236,7 +236,7 @@ class Reservation(NamedTuple):
     expires_at: datetime
 
 
-class Wish(NamedTuple):
+class ReservationRequest(NamedTuple):
     """What an agent would like to reserve, and for how long."""
 
     patterns: tuple[str, ...]
@@ -245,7 +245,7 @@ class Wish(NamedTuple):
     reason: str = ""
 
 
-class Reserved(NamedTuple):
+class ReservationResult(NamedTuple):
     """All that was asked for is granted; `conflicts` are the files that others have, by pattern."""
 
     granted: tuple[Reservation, ...]
@@ -262,7 +262,7 @@ class Released(NamedTuple):
 # Mail as JSON: the stable forms of a message and an agent. Keys are only ever added.
 
 
-def stored_json(stored: Stored) -> dict[str, object]:
+def stored_json(stored: StoredMessage) -> dict[str, object]:
     """A message as the store has it. `cc` are those of `to` who get it as a copy."""
     message, envelope = stored.message, stored.envelope
     return {
@@ -294,7 +294,7 @@ def received_json(received: Received) -> dict[str, object]:
     }
 
 
-def delivered_json(stored: Stored, deliveries: Iterable[Delivery]) -> dict[str, object]:
+def delivered_json(stored: StoredMessage, deliveries: Iterable[Delivery]) -> dict[str, object]:
     """A message with what became of it at each recipient."""
     return stored_json(stored) | {"deliveries": [delivery_json(each) for each in deliveries]}
 
@@ -320,7 +320,7 @@ def agent_json(agent: Agent) -> dict[str, object]:
     }
 
 
-def next_before(messages: Sequence[Stored], *, has_more: bool) -> int | None:
+def next_before(messages: Sequence[StoredMessage], *, has_more: bool) -> int | None:
     """What to give as `--before` for the next page, where there is one."""
     return messages[-1].id if has_more and messages else None
 

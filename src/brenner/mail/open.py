@@ -10,8 +10,8 @@ from typing import Protocol
 
 from brenner.config import OPERATOR, OWN_FOLDER, SETTINGS_FILE, Project, store_address, store_file
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE, OPERATOR_NEEDS_NAME
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import NOTHING_LACKS, Ability, Lacks, Mailbox
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import NOTHING_LACKS, Capability, Lacks, Mailbox
 from brenner.mail.model import Profile
 from brenner.store_url import AgentMailAddress, PostgresAddress, parse_store, shown
 
@@ -210,17 +210,17 @@ def _check_operator(store: Store, project: Project, needs_operator: bool) -> Non
         store.check_new_name(project.operator)
 
 
-def _needs_name(store: Store, project: Project) -> Refused:
+def _needs_name(store: Store, project: Project) -> RequestError:
 
     name, option = project.operator, store_option(project)
-    return Refused(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
+    return RequestError(OPERATOR_NEEDS_NAME.at(where=store.shown, name=name, option=option))
 
 
 def _with_operator(
     mailbox: Mailbox, project: Project, store: Store, needs_operator: bool
 ) -> Mailbox:
     """A name is taken from another project only by who says so."""
-    name, own_names = project.operator, Ability.OWN_NAMES not in mailbox.lacks
+    name, own_names = project.operator, Capability.OWN_NAMES not in mailbox.lacks
     try:
         if all(agent.name != name for agent in mailbox.agents()):
             if name == OPERATOR and not own_names:
@@ -234,7 +234,7 @@ def _with_operator(
 
 
 def _is_elsewhere(error: BaseException) -> bool:
-    return isinstance(error, Refused) and error.diagnostic.code == NAME_ELSEWHERE
+    return isinstance(error, RequestError) and error.diagnostic.code == NAME_ELSEWHERE
 
 
 # How an advised command names the store that the command before it was told of.

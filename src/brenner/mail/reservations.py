@@ -15,7 +15,7 @@ from operator import itemgetter, or_
 from typing import Generic, NamedTuple, TypeVar
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import (
     MOST_PATTERN_BYTES,
     MOST_PATTERN_NAMES,
@@ -26,7 +26,7 @@ from brenner.limits import (
     MOST_RESERVED_SECONDS,
     MOST_WILDCARDS,
 )
-from brenner.mail.model import Reservation, Wish
+from brenner.mail.model import Reservation, ReservationRequest
 from brenner.mail.rules import unstorable
 
 # Patterns of paths, and whether some path could match two of them. Pure.
@@ -269,15 +269,15 @@ _MOST_STEPS = 1_000_000  # about half a second for all comparisons of one reques
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:(/|$)")
 
 
-def checked(wish: Wish) -> Wish:
+def checked(wish: ReservationRequest) -> ReservationRequest:
     """The wish with each pattern once; refused where it is not one that can be kept."""
     found = _first_refusal(wish)
     if found:
-        raise Refused(found)
+        raise RequestError(found)
     return wish._replace(patterns=_each_once(wish.patterns))
 
 
-def _first_refusal(wish: Wish) -> Diagnostic | None:
+def _first_refusal(wish: ReservationRequest) -> Diagnostic | None:
     if len(wish.patterns) > MOST_PATTERNS:
         return _too_many(len(wish.patterns), "patterns in one request", MOST_PATTERNS)
     if not 1 <= wish.seconds <= MOST_RESERVED_SECONDS:
@@ -326,7 +326,7 @@ def holding(held: Iterable[Reservation], now: datetime) -> tuple[Reservation, ..
     return tuple(sorted(each for each in held if each.expires_at > now))
 
 
-def replaced(wish: Wish, own: Sequence[Reservation], others: int) -> tuple[int, ...]:
+def replaced(wish: ReservationRequest, own: Sequence[Reservation], others: int) -> tuple[int, ...]:
     """Which of those that somebody has a wish takes the place of; refused where it is too much.
 
     `others` is how many all others have together.
@@ -335,10 +335,10 @@ def replaced(wish: Wish, own: Sequence[Reservation], others: int) -> tuple[int, 
     ids = tuple(each.id for each in own if names_of(each.pattern) in wanted)
     count = len(own) - len(ids) + len(wish.patterns)
     if count > MOST_RESERVATIONS:
-        raise Refused(_too_many(count, "reservations of one agent", MOST_RESERVATIONS))
+        raise RequestError(_too_many(count, "reservations of one agent", MOST_RESERVATIONS))
     if count + others > MOST_RESERVATIONS_OF_ALL:
         what = "reservations of all agents"
-        raise Refused(_too_many(count + others, what, MOST_RESERVATIONS_OF_ALL))
+        raise RequestError(_too_many(count + others, what, MOST_RESERVATIONS_OF_ALL))
     return ids
 
 

@@ -8,18 +8,18 @@ from itertools import count
 from zlib import crc32
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_PROFILE_BYTES
 from brenner.mail.model import (
     Agent,
-    Debt,
     Envelope,
     InboxFilter,
+    PendingAck,
     Profile,
     Received,
     Restored,
     Since,
-    Stored,
+    StoredMessage,
     Trust,
 )
 from brenner.mail.search import Query
@@ -27,7 +27,7 @@ from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, INFO, KICKOFF, UNFILLED_NAME
 from brenner.protocol.messages import Message, in_thread_order
 from brenner.session.decisions import is_decision
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 # A clock that is set back a little must not put an answer before its question. One that is set
 # back by more was wrong before, and is right now.
@@ -66,7 +66,7 @@ def check_storable(message: Message, known: Collection[str], key: str | None = N
     """Refuse what no home could keep whole, or could deliver to nobody."""
     found = _first_refusal(message, known) or _check_key(key)
     if found:
-        raise Refused(found)
+        raise RequestError(found)
 
 
 def _first_refusal(message: Message, known: Collection[str]) -> Diagnostic | None:
@@ -107,34 +107,36 @@ def unknown_sender(name: str, known: Collection[str]) -> Diagnostic | None:
     """Who sends must be registered."""
     if name in known:
         return None
-    return codes.UNKNOWN_SENDER.at(name=name, suggestion=perhaps(nearest(name, known)))
+    return codes.UNKNOWN_SENDER.at(name=name, suggestion=did_you_mean(closest(name, known)))
 
 
 def unknown_recipients(message: Message, known: Collection[str]) -> list[Diagnostic]:
     """A message to somebody who does not exist would be lost in silence."""
     return [
-        codes.UNKNOWN_RECIPIENT.at(name=name, suggestion=perhaps(nearest(name, known)))
+        codes.UNKNOWN_RECIPIENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
         for name in message.recipients
         if name not in known
     ]
 
 
-def no_such_agent(name: str, known: Collection[str]) -> Refused:
+def no_such_agent(name: str, known: Collection[str]) -> RequestError:
     """Somebody asked about a name that is not registered."""
-    return Refused(codes.NO_SUCH_AGENT.at(name=name, suggestion=perhaps(nearest(name, known))))
+    return RequestError(
+        codes.NO_SUCH_AGENT.at(name=name, suggestion=did_you_mean(closest(name, known)))
+    )
 
 
-def unknown_thread(thread_id: str, known: Iterable[str]) -> Refused:
+def unknown_thread(thread_id: str, known: Iterable[str]) -> RequestError:
     """Somebody asked about a thread that nobody has written to."""
-    suggestion = perhaps(nearest(thread_id, known))
-    return Refused(codes.UNKNOWN_THREAD.at(thread=thread_id, suggestion=suggestion))
+    suggestion = did_you_mean(closest(thread_id, known))
+    return RequestError(codes.UNKNOWN_THREAD.at(thread=thread_id, suggestion=suggestion))
 
 
-def check_reply(reply_to: Stored, message: Message) -> None:
+def check_reply(reply_to: StoredMessage, message: Message) -> None:
     """An answer stands in the thread of its question."""
     if reply_to.message.thread_id != message.thread_id:
         thread = reply_to.message.thread_id
-        raise Refused(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
+        raise RequestError(codes.REPLY_ELSEWHERE.at(id=reply_to.id, thread=thread))
 
 
 def decides(message: Message, operator: str | None) -> bool | None:
@@ -148,7 +150,7 @@ def decides(message: Message, operator: str | None) -> bool | None:
 
 
 def check_same(
-    key: str, first: Stored, message: Message, reply_to: int | None, envelope: Envelope
+    key: str, first: StoredMessage, message: Message, reply_to: int | None, envelope: Envelope
 ) -> None:
     """A key that was used before must come with the same message.
 
@@ -158,10 +160,10 @@ def check_same(
     again = in_thread(message, first.id)
     if not is_same(first, again, envelope) or first.reply_to != reply_to:
         found = codes.KEY_REUSED.at(key=key, id=first.id)
-        raise Refused(found._replace(message_id=first.id))
+        raise RequestError(found._replace(message_id=first.id))
 
 
-def is_same(first: Stored, message: Message, envelope: Envelope) -> bool:
+def is_same(first: StoredMessage, message: Message, envelope: Envelope) -> bool:
     """Whether it is that message, with the same on its envelope."""
     return first.message == message and first.envelope == envelope._replace(
         trust=first.envelope.trust
@@ -171,10 +173,12 @@ def is_same(first: Stored, message: Message, envelope: Envelope) -> bool:
 def check_position(thread_id: str, expected: int | Since | None, position: int) -> None:
     """A conditional send goes through only if nobody has written to the thread meanwhile."""
     if isinstance(expected, int) and expected != position:
-        raise Refused(codes.THREAD_MOVED.at(thread=thread_id, expected=expected, position=position))
+        raise RequestError(
+            codes.THREAD_MOVED.at(thread=thread_id, expected=expected, position=position)
+        )
 
 
-def overtaking(since: Since, arrived: Iterable[Stored]) -> Stored | None:
+def overtaking(since: Since, arrived: Iterable[StoredMessage]) -> StoredMessage | None:
     """Return the first of these messages that breaks the condition, or None.
 
     Other mail never does: otherwise any agent could keep versions from being published.
@@ -182,7 +186,7 @@ def overtaking(since: Since, arrived: Iterable[Stored]) -> Stored | None:
     return next((each for each in arrived if _overtakes(since, each)), None)
 
 
-def _overtakes(since: Since, stored: Stored) -> bool:
+def _overtakes(since: Since, stored: StoredMessage) -> bool:
     if stored.arrival <= since.arrival:
         return False
     if stored.type == COMPILED.name:
@@ -195,26 +199,26 @@ def _overtakes(since: Since, stored: Stored) -> bool:
     return stored.type == INFO.name and counts and is_decision(stored.message)
 
 
-def check_since(thread_id: str, since: Since, arrived: Iterable[Stored]) -> None:
+def check_since(thread_id: str, since: Since, arrived: Iterable[StoredMessage]) -> None:
     """Refuse a conditional send if one of the messages that came in breaks its condition."""
     found = overtaking(since, arrived)
     if found:
         words = {"thread": thread_id, "type": found.type or "", "id": str(found.id)}
-        raise Refused(codes.VERSION_OVERTAKEN.at(None, **words)._replace(message_id=found.id))
+        raise RequestError(codes.VERSION_OVERTAKEN.at(None, **words)._replace(message_id=found.id))
 
 
-def check_recipient(stored: Stored, name: str) -> None:
+def check_recipient(stored: StoredMessage, name: str) -> None:
     """Only a recipient can mark or acknowledge a message."""
     if name not in stored.message.recipients:
         recipients = ", ".join(stored.message.recipients)
-        raise Refused(codes.NOT_A_RECIPIENT.at(id=stored.id, name=name, recipients=recipients))
+        raise RequestError(codes.NOT_A_RECIPIENT.at(id=stored.id, name=name, recipients=recipients))
 
 
 def check_reader(query: Query, reader: str | None) -> None:
     """Some filters ask about somebody's own inbox."""
     for name, is_asked in (("is:unread", query.is_unread), ("needs:ack", query.needs_ack)):
         if is_asked and reader is None:
-            raise Refused(codes.FILTER_NEEDS_READER.at(filter=name))
+            raise RequestError(codes.FILTER_NEEDS_READER.at(filter=name))
 
 
 def fits(wanted: InboxFilter, received: Received) -> bool:
@@ -228,19 +232,19 @@ def fits(wanted: InboxFilter, received: Received) -> bool:
     )
 
 
-def grouped_debts(open_debts: Iterable[tuple[str, Stored]]) -> tuple[Debt, ...]:
+def grouped_debts(open_debts: Iterable[tuple[str, StoredMessage]]) -> tuple[PendingAck, ...]:
     """Debts by debtor and content, the oldest first: copies of a message are owed once."""
-    copies: dict[tuple[str, str], list[Stored]] = {}
+    copies: dict[tuple[str, str], list[StoredMessage]] = {}
     for debtor, stored in open_debts:
         copies.setdefault((debtor, stored.content_hash), []).append(stored)
     debts = []
     for (debtor, _), group in copies.items():
         group.sort(key=order)
-        debts.append(Debt(debtor, group[0], group[-1], len(group)))
+        debts.append(PendingAck(debtor, group[0], group[-1], len(group)))
     return tuple(sorted(debts, key=lambda debt: (order(debt.first), debt.debtor)))
 
 
-def order(stored: Stored) -> tuple[datetime, int]:
+def order(stored: StoredMessage) -> tuple[datetime, int]:
     """The sort key of a thread and, backwards, of an inbox (R9)."""
     return in_thread_order(stored.posted)
 
@@ -408,7 +412,7 @@ def registration(profile: Profile, known: Agent | None, names: Collection[str]) 
     for what, text in zip(("program", "model", "task"), profile[1:], strict=True):
         found = unstorable(what, text, MOST_PROFILE_BYTES)
         if found:
-            raise Refused(found)
+            raise RequestError(found)
     if known:
         return Profile(
             profile.name,
@@ -424,7 +428,7 @@ def check_free(name: str, known: Iterable[str]) -> None:
     """A new name is kept as it is or refused, never changed."""
     found = name_refusal(name, known)
     if found:
-        raise Refused(found)
+        raise RequestError(found)
 
 
 def check_same_agent(asked: Profile, known: Agent, names: Collection[str]) -> None:
@@ -433,7 +437,7 @@ def check_same_agent(asked: Profile, known: Agent, names: Collection[str]) -> No
     if (known.program or stated[0], known.model or stated[1]) != stated:
         owner = " ".join(filter(None, (known.program, known.model)))
         others = suggestions(asked.name, names)
-        raise Refused(codes.NAME_TAKEN.at(name=asked.name, owner=owner, suggestions=others))
+        raise RequestError(codes.NAME_TAKEN.at(name=asked.name, owner=owner, suggestions=others))
 
 
 # Taking messages over from another store: which id each gets here. Pure.
@@ -459,12 +463,12 @@ class Landing:
         self._skipped = 0
         self._renumbered: list[tuple[int, int]] = []
 
-    def skip(self, stored: Stored, known_id: int) -> None:
+    def skip(self, stored: StoredMessage, known_id: int) -> None:
         """The message is here already, under that id."""
         self._here[stored.id] = known_id
         self._skipped += 1
 
-    def land(self, stored: Stored, arrival: int, is_taken: bool) -> Stored:
+    def land(self, stored: StoredMessage, arrival: int, is_taken: bool) -> StoredMessage:
         """The message as it is stored here."""
         is_behind = bool(self._renumbered) and stored.id > self._renumbered[0][0]
         must_move = is_taken or is_behind or stored.id > MOST_KEPT_ID
@@ -493,18 +497,18 @@ class Landing:
         )
 
 
-def strangers(stored: Stored, known: Collection[str]) -> list[Agent]:
+def strangers(stored: StoredMessage, known: Collection[str]) -> list[Agent]:
     """Names in a message that nobody has registered: known from now on, by name only."""
     names = dict.fromkeys((stored.message.sender, *stored.message.recipients))
     return [Agent(name, "", "", "", stored.at) for name in names if name not in known]
 
 
-def linked_ids(stored: Stored) -> tuple[int, ...]:
+def linked_ids(stored: StoredMessage) -> tuple[int, ...]:
     """The messages that a message refers to."""
     return (*stored.acknowledges, *([stored.reply_to] if stored.reply_to else []))
 
 
-def true_links(landed: Stored, linked: Mapping[int, Stored]) -> Stored:
+def true_links(landed: StoredMessage, linked: Mapping[int, StoredMessage]) -> StoredMessage:
     """The message without links that no store would have given it: into other threads, or an
     acknowledgement by what is no ACK, or of what its sender never got.
     """

@@ -16,7 +16,7 @@ from brenner.limits import MOST_QUERY_BYTES, MOST_QUERY_TERMS
 from brenner.mail.model import type_of
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME, ITEM_ID, ITEM_IN_MAIL, MESSAGE_TYPES
 from brenner.protocol.messages import Message, iso
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 # The words of a text: what every home indexes, and what a search is compared with.
 #
@@ -257,7 +257,7 @@ class _Reader:
         elif name in _TIMES:
             self._set_time(name, "".join(each.text for each in value))
         else:
-            suggestion = perhaps(_meant(name))
+            suggestion = did_you_mean(_meant(name))
             self.faults.append(codes.UNKNOWN_FILTER.at(name=match[1], suggestion=suggestion))
 
     def _choose(self, name: str, value: list[_Piece]) -> None:
@@ -270,7 +270,7 @@ class _Reader:
 
     def _refuse(self, name: str, written: str) -> None:
         choice = _CHOICES[name]
-        near = nearest(written, choice.known)
+        near = closest(written, choice.known)
         expected = choice.expected
         if not written.strip():
             expected += ", with no blank before it"
@@ -278,7 +278,7 @@ class _Reader:
             expected += f", perhaps `{near}`"
         self.faults.append(
             codes.INVALID_FILTER_VALUE.at(
-                filter=name, value=written, expected=expected, suggestion=perhaps(near)
+                filter=name, value=written, expected=expected, suggestion=did_you_mean(near)
             )
         )
 
@@ -331,7 +331,7 @@ def _meant(name: str) -> str | None:
     """The filter that was probably meant."""
     if name.upper() in MESSAGE_TYPES:
         return f"type:{name.upper()}"
-    known = _ELSEWHERE.get(name) or nearest(name, FILTERS)
+    known = _ELSEWHERE.get(name) or closest(name, FILTERS)
     return f"{known}:" if known else None
 
 

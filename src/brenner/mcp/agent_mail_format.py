@@ -18,10 +18,10 @@ from brenner.diagnostics.codes.serving import (
     WHO_ARE_YOU,
     WRONG_SECRET,
 )
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.limits import MOST_ANSWERED_BYTES
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import PLAIN, Agent, Envelope, Importance, Received, Stored, Trust
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import PLAIN, Agent, Envelope, Importance, Received, StoredMessage, Trust
 from brenner.mail.search import Query, instant
 from brenner.mcp.tool import Argument, Call
 from brenner.protocol.message_types import wants_ack
@@ -53,9 +53,9 @@ def check(call: Call, key: str) -> None:
     Ours are the folder, one in it (an agent starts wherever it works), and the slug. Who names none
     means the one that there is.
     """
-    project = call.desk.project
+    project = call.workspace.project
     if key and key != slug(project) and not _is_in(str(project.folder), key):
-        raise Refused(OTHER_PROJECT.at(key=key, folder=key_of(project)))
+        raise RequestError(OTHER_PROJECT.at(key=key, folder=key_of(project)))
 
 
 def key_of(project: Project) -> str:
@@ -70,8 +70,8 @@ def slug(project: Project) -> str:
 
 def shape(call: Call) -> dict[str, object]:
     """The project as tools and resources answer it. It began when the first agent came, or now."""
-    project = call.desk.project
-    times = [agent.registered_at for agent in call.desk.mailbox.agents()]
+    project = call.workspace.project
+    times = [agent.registered_at for agent in call.workspace.mailbox.agents()]
     return {
         "id": PROJECT_ID,
         "slug": slug(project),
@@ -147,7 +147,7 @@ def everybody(mailbox: Mailbox, *, with_unread: bool = False) -> list[dict[str, 
     """
     agents = mailbox.agents()
     known = numbers(agents)
-    tells = with_unread and Ability.READ_MARKS not in mailbox.lacks
+    tells = with_unread and Capability.READ_MARKS not in mailbox.lacks
     shapes = [
         agent_shape(agent, known[agent.name], last_sent(mailbox, agent.name))
         | ({"unread_count": mailbox.unread(agent.name)} if tells else {})
@@ -175,7 +175,7 @@ def received(mailbox: Mailbox, name: str) -> Iterator[Received]:
 
 def found(
     mailbox: Mailbox, query: Query, limit: int, before: int | None = None
-) -> Iterator[Stored]:
+) -> Iterator[StoredMessage]:
     """At most so many messages that match, the latest arrivals first, from before that one on."""
     while limit > 0:
         page = mailbox.search(query, limit=min(limit, _AT_ONCE), before=before)
@@ -186,7 +186,7 @@ def found(
         before = page.messages[-1].id
 
 
-def backwards(mailbox: Mailbox, thread_id: str) -> Iterator[Stored]:
+def backwards(mailbox: Mailbox, thread_id: str) -> Iterator[StoredMessage]:
     """A thread, newest first."""
     before = None
     while True:
@@ -207,7 +207,9 @@ def backwards(mailbox: Mailbox, thread_id: str) -> Iterator[Stored]:
 Shape = dict[str, object]
 
 
-def message_shape(stored: Stored, numbers: Mapping[str, int], *, with_body: bool = True) -> Shape:
+def message_shape(
+    stored: StoredMessage, numbers: Mapping[str, int], *, with_body: bool = True
+) -> Shape:
     """A message as a thread has it; `numbers` are those of the agents."""
     message = stored.message
     return {
@@ -226,12 +228,14 @@ def message_shape(stored: Stored, numbers: Mapping[str, int], *, with_body: bool
     }
 
 
-def payload_shape(stored: Stored, numbers: Mapping[str, int], *, with_body: bool = True) -> Shape:
+def payload_shape(
+    stored: StoredMessage, numbers: Mapping[str, int], *, with_body: bool = True
+) -> Shape:
     """A message with its recipients, as its sender sees it."""
     return message_shape(stored, numbers, with_body=with_body) | recipients_shape(stored)
 
 
-def recipients_shape(stored: Stored) -> Shape:
+def recipients_shape(stored: StoredMessage) -> Shape:
     """Who got a message, and who as a copy."""
     copies = stored.envelope.cc
     to = [name for name in stored.message.recipients if name not in copies]
@@ -246,7 +250,7 @@ def inbox_shape(
     return message_shape(received.stored, numbers, with_body=with_body) | {"kind": kind}
 
 
-def found_shape(stored: Stored) -> Shape:
+def found_shape(stored: StoredMessage) -> Shape:
     """A message that a search has found. `ack_required` is a number there, and nowhere else."""
     message = stored.message
     return {
@@ -278,7 +282,7 @@ def arguments_shape(message: Message, envelope: Envelope = PLAIN) -> Shape:
     }
 
 
-def _trust(stored: Stored) -> str | None:
+def _trust(stored: StoredMessage) -> str | None:
     """None where the home does not tell."""
     return str(stored.envelope.trust) if stored.envelope.trust else None
 
@@ -309,7 +313,7 @@ class Room:
         """A message as it goes into the answer; refused where not even the list has room."""
         self._listed -= _OTHER_BYTES + sum(_size(shape.get(name)) for name in _NAMES)
         if self._listed < 0:
-            raise Refused(ANSWER_TOO_LARGE.at())
+            raise RequestError(ANSWER_TOO_LARGE.at())
         if BODY not in shape:
             return shape
         self._bodies -= _size(shape[BODY])
@@ -348,7 +352,7 @@ def since_time(written: str, argument: str = "since_ts") -> datetime | None:
         return None
     at = instant(written.strip())
     if at is None:
-        raise Refused(INVALID_ARGUMENT.at(name=argument, value=written, expected=_TIME))
+        raise RequestError(INVALID_ARGUMENT.at(name=argument, value=written, expected=_TIME))
     return at
 
 
@@ -389,11 +393,11 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 class Head(NamedTuple):
     """The beginning of a message, and whether it is all of it."""
 
-    stored: Stored
+    stored: StoredMessage
     is_whole: bool
 
 
-def heads(newest_first: Iterable[Stored]) -> tuple[Head, ...]:
+def heads(newest_first: Iterable[StoredMessage]) -> tuple[Head, ...]:
     """What a summary is read off, oldest first. Of very much, the oldest gives its sender only."""
     left = _MOST_OF_ALL
     found = []
@@ -494,7 +498,7 @@ def acting(call: Call, name: str, token: str = "") -> Trust:
     kept = _kept(call, name)
     caller = call.caller
     if token and not is_secret_of(kept, token):
-        raise Refused(codes.WRONG_SECRET.at(name=name))
+        raise RequestError(codes.WRONG_SECRET.at(name=name))
     if kept is not None and (
         token
         or caller.bindings.speaks_for(caller.connection, name, kept)
@@ -503,21 +507,23 @@ def acting(call: Call, name: str, token: str = "") -> Trust:
         caller.bindings.bind(caller.connection, name, kept)
         return Trust.VERIFIED
     check_connection(call, name)
-    if name == call.desk.project.operator:
-        raise Refused(codes.OPERATOR_NEEDS_SECRET.at(name=name, advice=_advice(call, _OPERATORS)))
+    if name == call.workspace.project.operator:
+        raise RequestError(
+            codes.OPERATOR_NEEDS_SECRET.at(name=name, advice=_advice(call, _OPERATORS))
+        )
     if caller.is_strict:
-        raise Refused(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
+        raise RequestError(codes.SECRET_NEEDED.at(name=name, advice=_advice(call, _SHOW)))
     return Trust.UNVERIFIED
 
 
 def check_connection(call: Call, name: str) -> None:
     """Refuse who shows a secret with the connection that nobody has: she wants to be believed."""
-    secret, mailbox = call.caller.secret, call.desk.mailbox
-    if not secret or not is_like_a_secret(secret) or Ability.SECRETS in mailbox.lacks:
+    secret, mailbox = call.caller.secret, call.workspace.mailbox
+    if not secret or not is_like_a_secret(secret) or Capability.SECRETS in mailbox.lacks:
         return
     if name_of_secret(mailbox, secret) is None:
         found = codes.WRONG_SECRET.at(name=name)
-        raise Refused(found._replace(fix=_IN_THE_CONNECTION))
+        raise RequestError(found._replace(fix=_IN_THE_CONNECTION))
 
 
 def doubts(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
@@ -525,7 +531,7 @@ def doubts(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
 
     It is asked before a message is stored: afterwards nothing may fail.
     """
-    mailbox, secret = call.desk.mailbox, call.caller.secret
+    mailbox, secret = call.workspace.mailbox, call.caller.secret
     if trust is Trust.VERIFIED:
         return []
     owner = name_of_secret(mailbox, secret) if secret else None
@@ -538,16 +544,16 @@ def doubts(call: Call, name: str, trust: Trust) -> list[Diagnostic]:
 def _kept(call: Call, name: str) -> str | None:
     """What is kept of the name's secret; of the operator's, also before a store knows her."""
     try:
-        return kept_digest(call.desk.mailbox, name)
-    except Refused as refused:
-        if refused.diagnostic.code != NO_SUCH_AGENT or name != call.desk.project.operator:
+        return kept_digest(call.workspace.mailbox, name)
+    except RequestError as refused:
+        if refused.diagnostic.code != NO_SUCH_AGENT or name != call.workspace.project.operator:
             raise
         return None
 
 
 def _advice(call: Call, advice: str) -> str:
     """What to do, or why nothing can be done."""
-    reason = call.desk.mailbox.lacks.get(Ability.SECRETS)
+    reason = call.workspace.mailbox.lacks.get(Capability.SECRETS)
     return advice if reason is None else _NO_SECRETS.format(reason=reason)
 
 
@@ -566,7 +572,7 @@ def agent_of(call: Call) -> str:
     names = sorted(call.caller.bindings.names(call.caller.connection) or _of_secret(call))
     if len(names) == 1:
         return names[0]
-    raise Refused(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
+    raise RequestError(WHO_ARE_YOU.at(names=f"{len(names)} names" if names else "nobody"))
 
 
 class Reader(NamedTuple):
@@ -585,11 +591,11 @@ def reader_of(call: Call) -> Reader | None:
     try:
         agent = agent_of(call)
         trust = acting(call, agent, call.text(TOKEN.name))
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code is WRONG_SECRET:
             raise
         return None
-    is_claimed = kept_digest(call.desk.mailbox, agent) is not None
+    is_claimed = kept_digest(call.workspace.mailbox, agent) is not None
     return Reader(agent, trust, trust is Trust.VERIFIED or not is_claimed)
 
 
@@ -629,5 +635,5 @@ def _over(agent: str, connection: str) -> str:
 def _of_secret(call: Call) -> list[str]:
     """The name whose secret came with the connection."""
     secret = call.caller.secret
-    name = name_of_secret(call.desk.mailbox, secret) if secret else None
+    name = name_of_secret(call.workspace.mailbox, secret) if secret else None
     return [name] if name else []

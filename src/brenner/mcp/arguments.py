@@ -17,7 +17,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES
 from brenner.mcp.tool import Argument, Kind, Resource
 from brenner.protocol.delta.lenient_json import NotJSON, decode
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 # How much the arguments of a call may be, and what no text in them may hold (ruling R5).
 #
@@ -208,7 +208,7 @@ def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> li
             where=where,
             argument=_short(name),
             known=known,
-            suggestion=perhaps(_nearest(_short(name), free)),
+            suggestion=did_you_mean(_nearest(_short(name), free)),
         )
         for name in said
         if name not in names
@@ -218,7 +218,7 @@ def _unknown(where: str, names: Sequence[str], said: Mapping[str, object]) -> li
 def _nearest(name: str, free: Sequence[str]) -> str | None:
     """The argument that was meant: by its letters, or as the only one that begins or ends so."""
     alike = [each for each in free if _is_part(name, each) or _is_part(each, name)]
-    return nearest(name, free) or (alike[0] if len(alike) == 1 else None)
+    return closest(name, free) or (alike[0] if len(alike) == 1 else None)
 
 
 def _is_part(short: str, long: str) -> bool:
@@ -249,7 +249,7 @@ def _chosen(argument: Argument, value: object, faults: list[Diagnostic]) -> obje
     said = value if isinstance(value, list) else [value]
     for each in said:
         if str(each).casefold() not in words:
-            near = perhaps(nearest(_short(str(each)), argument.choices))
+            near = did_you_mean(closest(_short(str(each)), argument.choices))
             choices = ", ".join(f"`{word}`" for word in argument.choices)
             fault = codes.NOT_A_CHOICE.at(
                 argument=argument.name, given=_short(str(each)), choices=choices, suggestion=near
@@ -401,9 +401,9 @@ def find(resources: Iterable[Resource], uri: str) -> Found | None:
 def unknown(resources: Sequence[Resource], uri: str) -> Diagnostic:
     """That there is no such resource, and which one was probably meant."""
     forms = {_head(each.template): plain(each.template) for each in resources}
-    meant = nearest(_head(uri), forms)
+    meant = closest(_head(uri), forms)
     known = ", ".join(f"`{head}`" for head in forms) or "none"
-    suggestion = perhaps(forms[meant] if meant else None)
+    suggestion = did_you_mean(forms[meant] if meant else None)
     return codes.UNKNOWN_RESOURCE.at(uri=uri, known=known, suggestion=suggestion)
 
 

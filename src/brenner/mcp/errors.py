@@ -37,7 +37,7 @@ from brenner.mcp.tool import Answer
 from brenner.protocol.delta.schema import SECTIONS, Operation
 from brenner.protocol.grammar import AGENT_NAME, ITEM_ID, VERSION
 from brenner.protocol.thread_ids import is_valid
-from brenner.text import perhaps
+from brenner.text import did_you_mean
 
 # How to mend something with tools: who calls them has no command line.
 #
@@ -174,7 +174,7 @@ def in_tools(found: Diagnostic) -> Diagnostic:
     if fix == found.fix:
         return found
     is_said = found.suggestion and found.suggestion in fix
-    return found._replace(fix=fix if is_said else f"{fix}{perhaps(found.suggestion)}")
+    return found._replace(fix=fix if is_said else f"{fix}{did_you_mean(found.suggestion)}")
 
 
 def refused(

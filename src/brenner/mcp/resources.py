@@ -5,8 +5,8 @@ from datetime import datetime
 from operator import itemgetter
 
 from brenner.diagnostics.codes.serving import INVALID_ARGUMENT
-from brenner.diagnostics.model import Refused
-from brenner.mail.model import Reservation, Stored
+from brenner.diagnostics.model import RequestError
+from brenner.mail.model import Reservation, StoredMessage
 from brenner.mail.rules import order
 from brenner.mail.search import Query
 from brenner.mcp import agent_mail_format
@@ -30,7 +30,7 @@ _NOTICE = "This server has one project: these are all its agents."
 def _project(call: Call) -> object:
     agent_mail_format.check(call, call.text("slug"))
     return agent_mail_format.shape(call) | {
-        "agents": agent_mail_format.everybody(call.desk.mailbox)
+        "agents": agent_mail_format.everybody(call.workspace.mailbox)
     }
 
 
@@ -47,15 +47,15 @@ def _agents(call: Call) -> object:
     return {
         "_notice": _NOTICE,
         "project": {name: project[name] for name in ("slug", "human_key")},
-        "agents": agent_mail_format.everybody(call.desk.mailbox, with_unread=True),
-        "messages_so_far": call.desk.mailbox.position(),
+        "agents": agent_mail_format.everybody(call.workspace.mailbox, with_unread=True),
+        "messages_so_far": call.workspace.mailbox.position(),
     }
 
 
 def _all_agents(call: Call) -> object:
     project = agent_mail_format.shape(call)
     home = {"project_slug": project["slug"], "project_human_key": project["human_key"]}
-    everybody = agent_mail_format.everybody(call.desk.mailbox, with_unread=True)
+    everybody = agent_mail_format.everybody(call.workspace.mailbox, with_unread=True)
     return {"agents": [agent | home for agent in everybody], "total": len(everybody)}
 
 
@@ -69,14 +69,14 @@ def _inbox(call: Call) -> object:
         include_bodies=_flag(call, "include_bodies"),
         since=since_time(call.text("since_ts")),
     )
-    return _listed(call, name, inbox(call.desk.mailbox, wish))
+    return _listed(call, name, inbox(call.workspace.mailbox, wish))
 
 
 def _outbox(call: Call) -> object:
     """What somebody sent. Where not all bodies have room, it says before which message to go on."""
     agent_mail_format.check(call, call.text("project"))
     name, bodies = call.text("agent"), _flag(call, "include_bodies")
-    known, room = agent_mail_format.numbers(call.desk.mailbox.agents()), Room()
+    known, room = agent_mail_format.numbers(call.workspace.mailbox.agents()), Room()
     shapes = [
         (order(each), room.fitted(payload_shape(each, known, with_body=bodies) | {"commit": None}))
         for each in _sent(call, name)
@@ -86,9 +86,9 @@ def _outbox(call: Call) -> object:
     return document | ({"bodies_before": room.last} if room.is_full else {})
 
 
-def _sent(call: Call, name: str) -> Iterator[Stored]:
+def _sent(call: Call, name: str) -> Iterator[StoredMessage]:
     """What somebody sent after a time, which a search counts in; the latest arrivals first."""
-    mailbox, since = call.desk.mailbox, since_time(call.text("since_ts"))
+    mailbox, since = call.workspace.mailbox, since_time(call.text("since_ts"))
     before = _number(call, "before") if call.text("before") else None
     mailbox.agent(name)
     query = Query(senders=(name,), after=since)
@@ -99,7 +99,7 @@ def _sent(call: Call, name: str) -> Iterator[Stored]:
 
 def _listed(call: Call, name: str, messages: list[Shape]) -> Shape:
     return {
-        "project": agent_mail_format.key_of(call.desk.project),
+        "project": agent_mail_format.key_of(call.workspace.project),
         "agent": name,
         "count": len(messages),
         "messages": messages,
@@ -110,7 +110,7 @@ def _thread(call: Call) -> object:
     """A thread by its ID and nothing else: a number there is no message's."""
     agent_mail_format.check(call, call.text("project"))
     thread_id, bodies = call.text("thread_id"), _flag(call, "include_bodies")
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     known = agent_mail_format.numbers(mailbox.agents())
     room = Room()
     shapes = [
@@ -118,7 +118,7 @@ def _thread(call: Call) -> object:
         for each in agent_mail_format.backwards(mailbox, thread_id)
     ]
     return {
-        "project": agent_mail_format.key_of(call.desk.project),
+        "project": agent_mail_format.key_of(call.workspace.project),
         "thread_id": thread_id,
         "messages": shapes[::-1],
     }
@@ -126,7 +126,7 @@ def _thread(call: Call) -> object:
 
 def _message(call: Call) -> object:
     agent_mail_format.check(call, call.text("project"))
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     stored = mailbox.message(_number(call, "message_id"))
     return payload_shape(stored, agent_mail_format.numbers(mailbox.agents()))
 
@@ -135,7 +135,7 @@ def _reservations(call: Call) -> object:
     """Those that hold now. What has ended is not kept, so `active_only` changes nothing."""
     agent_mail_format.check(call, call.text("slug"))
     _flag(call, "active_only")
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     held = mailbox.reservations()
     sent = {
         name: agent_mail_format.last_sent(mailbox, name) for name in {each.agent for each in held}
@@ -181,8 +181,8 @@ def _flag(call: Call, name: str) -> bool:
     return value
 
 
-def _invalid(call: Call, name: str, expected: str) -> Refused:
-    return Refused(INVALID_ARGUMENT.at(name=name, value=call.text(name), expected=expected))
+def _invalid(call: Call, name: str, expected: str) -> RequestError:
+    return RequestError(INVALID_ARGUMENT.at(name=name, value=call.text(name), expected=expected))
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -25,7 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from brenner import __version__
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import UNKNOWN_RESOURCE
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.mcp import errors as told
 from brenner.mcp import resources, tools_agents
 from brenner.mcp import tools_mail as mail_tools
@@ -34,8 +34,8 @@ from brenner.mcp.arguments import find, read_arguments, schema, unknown
 from brenner.mcp.framing import HOW_FRAMES_LOOK
 from brenner.mcp.tool import Answer, Bindings, Call, Caller, Fetched, Resource, Tool
 from brenner.services.identity import SECRET_HEADER
-from brenner.services.workspace import Desk
-from brenner.text import nearest, perhaps
+from brenner.services.workspace import Workspace
+from brenner.text import closest, did_you_mean
 
 # One call from its raw arguments to its answer. Whatever happens, there is an answer.
 #
@@ -60,7 +60,7 @@ def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> Answer:
     """What the tool answers; the arguments of the call are as they were given."""
     tool = tools.get(name)
     if tool is None:
-        suggestion = perhaps(nearest(name, tools))
+        suggestion = did_you_mean(closest(name, tools))
         found = codes.UNKNOWN_TOOL.at(tool=name, suggestion=suggestion)
         return told.refused([found])._replace(text=f"{found.message}\n{found.fix}")
     try:
@@ -70,7 +70,7 @@ def call_tool(tools: Mapping[str, Tool], name: str, call: Call) -> Answer:
         return tool.run(call._replace(arguments=reading.arguments))
     except BrennerError as error:
         answer = told.failed(error)
-        is_ours = isinstance(error, Unavailable)
+        is_ours = isinstance(error, UnavailableError)
         return answer._replace(text=f"{answer.text}\n{_NOT_YOURS}") if is_ours else answer
     except Exception as exception:  # noqa: BLE001  (a fault of one call is not the end of all)
         return told.refused([fault(name, exception)])
@@ -85,7 +85,7 @@ def read_resource(resources: Sequence[Resource], uri: str, call: Call) -> object
         raise Failed(found.faults)
     try:
         return found.resource.read(call._replace(arguments=found.arguments))
-    except Refused as refused:
+    except RequestError as refused:
         raise Failed([refused.diagnostic]) from None
     except BrennerError as error:
         raise Failed([error.diagnostic], is_ours=True) from None
@@ -281,21 +281,21 @@ _APART = ("health_check",)  # tools that are answered however much is under way
 Context = ServerRequestContext[Any, Any]
 
 
-class Brain(NamedTuple):
+class ServerState(NamedTuple):
     """What all connections share: the desk, who speaks for whom, who has seen what.
 
     `secret` is that of the one agent at the other end of the standard input; over HTTP it comes
     with each request.
     """
 
-    desk: Desk
+    workspace: Workspace
     bindings: Bindings
     fetched: Fetched
     is_strict: bool = False
     secret: str | None = None
 
 
-def build(brain: Brain, offers: Offers = OFFERS) -> Server[Any]:
+def build(brain: ServerState, offers: Offers = OFFERS) -> Server[Any]:
     """A server that offers all that. It serves any number of connections."""
     served = _Served(brain, offers)
     server: Server[Any] = Server(
@@ -313,7 +313,7 @@ def build(brain: Brain, offers: Offers = OFFERS) -> Server[Any]:
     return server
 
 
-def caller_of(brain: Brain, context: Context) -> Caller:
+def caller_of(brain: ServerState, context: Context) -> Caller:
     """Who calls, as far as the connection tells.
 
     A session counts only where the transport has made sure of it: then the client was initialised
@@ -337,7 +337,7 @@ def caller_of(brain: Brain, context: Context) -> Caller:
 class _Served:
     """The handlers of one server."""
 
-    def __init__(self, brain: Brain, offers: Offers) -> None:
+    def __init__(self, brain: ServerState, offers: Offers) -> None:
         self._brain = brain
         self._tools = {tool.name: tool for tool in offers.tools}
         self._resources = offers.resources
@@ -364,7 +364,7 @@ class _Served:
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         caller = caller_of(self._brain, context)
-        call = Call(self._brain.desk, caller, params.arguments or {})
+        call = Call(self._brain.workspace, caller, params.arguments or {})
 
         def work() -> types.CallToolResult:
             return called(self._tools, params.name, call)
@@ -407,7 +407,7 @@ class _Served:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         caller = caller_of(self._brain, context)
-        call, uri = Call(self._brain.desk, caller, {}), str(params.uri)
+        call, uri = Call(self._brain.workspace, caller, {}), str(params.uri)
         client = _client_of(context, caller)
         return await self._workers.finish(lambda: read(self._resources, uri, call), client)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 
 # Who is at the other end of a connection, as far as that is known.
 
@@ -129,7 +129,7 @@ class Call(NamedTuple):
     that only their names are ever shown.
     """
 
-    desk: Desk
+    workspace: Workspace
     caller: Caller
     arguments: Mapping[str, object]
 

@@ -9,11 +9,18 @@ from brenner import __version__
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.mail import INVALID_NAME, NAME_TAKEN
 from brenner.diagnostics.codes.serving import PROFILE_NOT_KEPT
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
 from brenner.limits import MOST_AGENTS
 from brenner.mail.agent_mail.mirror import UNSAID
-from brenner.mail.mailbox import Ability
-from brenner.mail.model import Agent, Profile, Reservation, Reserved, Trust, Wish
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import (
+    Agent,
+    Profile,
+    Reservation,
+    ReservationRequest,
+    ReservationResult,
+    Trust,
+)
 from brenner.mail.reservations import checked
 from brenner.mail.rules import check_same_agent, fresh_name, name_refusal, registration, suggestions
 from brenner.mail.search import Query
@@ -32,7 +39,7 @@ from brenner.mcp.errors import in_tools
 from brenner.mcp.tool import Answer, Argument, Call, Kind, Tool
 from brenner.protocol.message_types import KICKOFF
 from brenner.services.identity import claim, digest_of, kept_digest, name_of_secret
-from brenner.text import nearest
+from brenner.text import closest
 
 # Names for agents: who comes first gets a secret with it, and nobody is given another's name.
 
@@ -77,14 +84,14 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
             return register_new(call, profile)
         profile = profile._replace(name=own)
     known = _known(call)
-    if profile.name != call.desk.project.operator:
+    if profile.name != call.workspace.project.operator:
         first = _first(call, profile, token, known)
         if first:
             return first
     trust = acting(call, profile.name, token)
     try:
         agent = _again(call, profile, trust)
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code != NAME_TAKEN:
             raise
         raise _taken(call, profile.name) from None
@@ -94,7 +101,7 @@ def register(call: Call, profile: Profile, token: str = "") -> Registration:
 def _of_the_connection(call: Call) -> str | None:
     """Who has shown a secret with the connection is somebody already."""
     secret = call.caller.secret
-    return name_of_secret(call.desk.mailbox, secret) if secret else None
+    return name_of_secret(call.workspace.mailbox, secret) if secret else None
 
 
 def _again(call: Call, profile: Profile, trust: Trust) -> Agent:
@@ -102,7 +109,7 @@ def _again(call: Call, profile: Profile, trust: Trust) -> Agent:
 
     Of a name that has a secret nobody changes anything without it: others go by what they read.
     """
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     if trust is not Trust.VERIFIED and kept_digest(mailbox, profile.name) is not None:
         agent = mailbox.agent(profile.name)
         check_same_agent(profile, agent, _known(call))
@@ -116,14 +123,14 @@ def register_new(call: Call, profile: Profile) -> Registration:
     Of two who are given the same one in the same moment, one tries again.
     """
     if profile.name:
-        if profile.name == call.desk.project.operator:
+        if profile.name == call.workspace.project.operator:
             acting(call, profile.name)
         added = None if profile.name in _known(call) else _added(call, profile)
         if added is None:
             raise _taken(call, profile.name)
         return added
     for _ in range(_MOST_TRIES):
-        name = fresh_name((*_known(call), call.desk.project.operator), secrets.token_hex())
+        name = fresh_name((*_known(call), call.workspace.project.operator), secrets.token_hex())
         added = _added(call, profile._replace(name=name))
         if added:
             return added
@@ -134,13 +141,13 @@ def _first(
     call: Call, profile: Profile, token: str, known: Mapping[str, Agent]
 ) -> Registration | None:
     """The registration of who is the first to claim a name; None where it is claimed already."""
-    mailbox, name = call.desk.mailbox, profile.name
+    mailbox, name = call.workspace.mailbox, profile.name
     is_claimed = name in known and kept_digest(mailbox, name) is not None
     if token and not is_claimed:
-        raise Refused(codes.WRONG_SECRET.at(name=name))
+        raise RequestError(codes.WRONG_SECRET.at(name=name))
     if name not in known:
         added = _added(call, profile)
-        near = nearest(name, known, 1) or ""
+        near = closest(name, known, 1) or ""
         return added._replace(near=near) if added else None
     if is_claimed:
         return None
@@ -159,15 +166,15 @@ def _first(
 
 def _added(call: Call, profile: Profile) -> Registration | None:
     """The registration of a name that nobody has; None where somebody has it by now."""
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     _check_new(call, profile.name)
     check_connection(call, profile.name)
-    has_secrets = Ability.SECRETS not in mailbox.lacks
+    has_secrets = Capability.SECRETS not in mailbox.lacks
     if not has_secrets:
         acting(call, profile.name)  # where nobody is believed without one, nobody comes in
     try:
         agent, before = mailbox.register(profile)
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code != NAME_TAKEN:
             raise
         return None
@@ -179,7 +186,7 @@ def _added(call: Call, profile: Profile) -> Registration | None:
 
 def _claimed(call: Call, name: str) -> str | None:
     """The secret of a name that nobody had claimed; from now on the connection speaks for it."""
-    secret = claim(call.desk.mailbox, name)
+    secret = claim(call.workspace.mailbox, name)
     if secret is not None:
         call.caller.bindings.bind(call.caller.connection, name, digest_of(secret))
     return secret
@@ -187,28 +194,28 @@ def _claimed(call: Call, name: str) -> str | None:
 
 def _check_new(call: Call, name: str) -> None:
     """Refuse what cannot be a name beside the known ones, and the operator's, known or not."""
-    names = {*_known(call), call.desk.project.operator}
+    names = {*_known(call), call.workspace.project.operator}
     if len(names) > MOST_AGENTS:
-        raise Refused(codes.TOO_MANY_AGENTS.at(most=MOST_AGENTS))
+        raise RequestError(codes.TOO_MANY_AGENTS.at(most=MOST_AGENTS))
     found = name_refusal(name, names)
-    if found is None and name == f"global-inbox-{slug(call.desk.project)}":
+    if found is None and name == f"global-inbox-{slug(call.workspace.project)}":
         others = suggestions("", names)
         found = INVALID_NAME.at(name=name, reason=_COLLECTOR, suggestions=others)
     if found:
-        raise Refused(found)
+        raise RequestError(found)
 
 
 def _known(call: Call) -> dict[str, Agent]:
-    return {agent.name: agent for agent in call.desk.mailbox.agents()}
+    return {agent.name: agent for agent in call.workspace.mailbox.agents()}
 
 
-def _taken(call: Call, name: str) -> Refused:
+def _taken(call: Call, name: str) -> RequestError:
     """Who has a name keeps it, and others are told what else to call themselves."""
     known = _known(call)
-    others = suggestions(name, {*known, call.desk.project.operator})
+    others = suggestions(name, {*known, call.workspace.project.operator})
     owner = " ".join(filter(None, known[name][1:3])) if name in known else ""
     found = NAME_TAKEN.at(name=name, owner=owner or _NOTHING_SAID, suggestions=others)
-    return Refused(found._replace(fix=_TAKEN.format(name=name, suggestions=others)))
+    return RequestError(found._replace(fix=_TAKEN.format(name=name, suggestions=others)))
 
 
 # The tools of agents that edit files: say which, and see who else does.
@@ -221,12 +228,12 @@ _AN_HOUR = 3600
 _MOST_HOLDERS = 20
 
 
-def reserve(call: Call, name: str, wish: Wish) -> Shape:
+def reserve(call: Call, name: str, wish: ReservationRequest) -> Shape:
     """What was granted, and who has the same files, in the form of Agent Mail."""
-    return _shape(call.desk.mailbox.reserve(name, wish))
+    return _shape(call.workspace.mailbox.reserve(name, wish))
 
 
-def _shape(reserved: Reserved) -> Shape:
+def _shape(reserved: ReservationResult) -> Shape:
     return {
         "granted": [_granted(each) for each in reserved.granted],
         "conflicts": [_conflict(pattern, held) for pattern, held in reserved.conflicts],
@@ -264,7 +271,7 @@ def _reserve(call: Call) -> Answer:
     name = call.text("agent_name")
     acting(call, name, call.text("registration_token"))
     seconds = call.number("ttl_seconds")
-    wish = Wish(
+    wish = ReservationRequest(
         call.texts("paths"),
         _AN_HOUR if seconds is None else seconds,
         exclusive=call.flag("exclusive") is not False,
@@ -278,7 +285,7 @@ def _release(call: Call) -> Answer:
     agent_mail_format.check(call, call.text("project_key"))
     name = call.text("agent_name")
     acting(call, name, call.text("registration_token"))
-    released = call.desk.mailbox.release(
+    released = call.workspace.mailbox.release(
         name, patterns=call.texts("paths") or None, ids=_ids(call) or None
     )
     return Answer({"released": released.total, "released_at": written(released.at)})
@@ -366,11 +373,11 @@ def _awaited(call: Call, name: str) -> str:
 
 def _unclaimed(call: Call) -> Iterator[str]:
     """Those whom a kickoff has asked, and whose names nobody has claimed."""
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     known = {each.name for each in mailbox.agents()}
     kickoffs = mailbox.search(Query(types=(KICKOFF.name,)), limit=_MOST_KICKOFFS).messages
     asked = dict.fromkeys(name for each in kickoffs for name in each.message.recipients)
-    others = (name for name in asked if name in known and name != call.desk.project.operator)
+    others = (name for name in asked if name in known and name != call.workspace.project.operator)
     return (name for name in others if kept_digest(mailbox, name) is None)
 
 
@@ -384,8 +391,8 @@ def _health(call: Call) -> Answer:
             "status": "ok",
             "environment": "brenner",
             "version": __version__,
-            "project": agent_mail_format.key_of(call.desk.project),
-            "messages": call.desk.mailbox.position(),
+            "project": agent_mail_format.key_of(call.workspace.project),
+            "messages": call.workspace.mailbox.position(),
             "identity": "strict" if call.caller.is_strict else "open",
         }
     )
@@ -413,7 +420,7 @@ def _register(call: Call) -> Answer:
     )
     value: Shape = {"agent": agent, "inbox": []}
     try:
-        value["inbox"] = inbox(call.desk.mailbox, wish)
+        value["inbox"] = inbox(call.workspace.mailbox, wish)
     except BrennerError as error:
         value["violations"] = [in_tools(error.diagnostic).to_json()]
     return Answer(value)
@@ -426,7 +433,7 @@ def _create_identity(call: Call) -> Answer:
 
 def _whois(call: Call) -> Answer:
     agent_mail_format.check(call, call.text("project_key"))
-    mailbox = call.desk.mailbox
+    mailbox = call.workspace.mailbox
     shape = agent_mail_format.one(mailbox, mailbox.agent(call.text("agent_name")))
     return Answer(shape | {"recent_commits": []})
 
@@ -438,7 +445,7 @@ def _start_session(call: Call) -> Answer:
     not told is lost.
     """
     agent_mail_format.check(call, call.text("human_key"))
-    files = Wish(
+    files = ReservationRequest(
         call.texts("file_reservation_paths"),
         _number(call, "file_reservation_ttl_seconds", _AGENT_TOOLS_AN_HOUR),
         reason=call.text("file_reservation_reason"),
@@ -458,7 +465,7 @@ def _start_session(call: Call) -> Answer:
         if files.patterns:
             value["file_reservations"] = reserve(call, name, files)
         limit = _number(call, "inbox_limit", _MOST_MAIL)
-        value["inbox"] = inbox(call.desk.mailbox, InboxWish(name, limit))
+        value["inbox"] = inbox(call.workspace.mailbox, InboxWish(name, limit))
     except BrennerError as error:
         value["violations"] = [in_tools(error.diagnostic).to_json()]
     return Answer(value)
@@ -478,7 +485,7 @@ def _agent_tools_shape(call: Call, registered: Registration, *, was_named: bool 
     """
     agent, failed = registered.agent, registered.failed
     try:
-        shape = agent_mail_format.one(call.desk.mailbox, agent)
+        shape = agent_mail_format.one(call.workspace.mailbox, agent)
     except BrennerError as error:
         shape, failed = agent_mail_format.agent_shape(agent), failed or error
     shape["verified"] = registered.is_verified

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.serving import SEARCH_OPERATOR
 from brenner.diagnostics.model import BrennerError, Diagnostic
-from brenner.mail.model import Agent, Envelope, Importance, Stored
+from brenner.mail.model import Agent, Envelope, Importance, StoredMessage
 from brenner.mail.rules import unknown_sender, unknown_thread
 from brenner.mail.search import Query, parse_query, query_too_long
 from brenner.mcp import agent_mail_format
@@ -36,8 +36,8 @@ from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
 from brenner.services.acknowledge import Acknowledgement, send_ack
-from brenner.services.receive import Letter, Receipt, receive
-from brenner.services.send import trouble
+from brenner.services.receive import IncomingMessage, Receipt, receive
+from brenner.services.send import stored_with_warning
 
 # A search as agents write it: our grammar, and what they know from Agent Mail.
 
@@ -117,7 +117,7 @@ def reply_message(call: Call) -> Answer:
     """Answer a message, in its thread."""
     agent_mail_format.check(call, call.text("project_key"))
     call = _with_single_names(call)
-    original = call.desk.mailbox.message(call.number("message_id") or 0)
+    original = call.workspace.mailbox.message(call.number("message_id") or 0)
     subject = _answering(original, call.text("subject_prefix"))
     message = Message(
         thread_id=original.message.thread_id,
@@ -141,7 +141,7 @@ def _with_single_names(call: Call) -> Call:
     given = {name: call.texts(name) for name in ("to", "cc")}
     if not any("," in text for texts in given.values() for text in texts):
         return call
-    known = {agent.name for agent in call.desk.mailbox.agents()}
+    known = {agent.name for agent in call.workspace.mailbox.agents()}
     single = {name: [*_single(texts, known)] for name, texts in given.items()}
     return call._replace(arguments={**call.arguments, **single})
 
@@ -152,14 +152,14 @@ def _single(texts: Iterable[str], known: Collection[str]) -> Iterator[str]:
         yield from parts if all(part in known for part in parts) else [text]
 
 
-def _answering(original: Stored, prefix: str) -> str:
+def _answering(original: StoredMessage, prefix: str) -> str:
     """The subject of an answer; what stands before it is not put there twice."""
     subject = original.message.subject
     is_there = subject.casefold().startswith(prefix.strip().casefold())
     return subject if is_there else f"{prefix.strip()} {subject}".strip()
 
 
-def _readers(original: Stored, call: Call) -> tuple[str, ...]:
+def _readers(original: StoredMessage, call: Call) -> tuple[str, ...]:
     """To whom an answer goes: to the writer; to her readers, if she goes on herself."""
     message = original.message
     if message.sender != call.text("sender_name"):
@@ -171,15 +171,15 @@ def _send(
     call: Call, message: Message, importance: Importance, reply_to: int | None = None
 ) -> _Kept | Answer:
     """Store a message in the name of its sender, if she may; an answer where nothing was stored."""
-    agents = call.desk.mailbox.agents()
+    agents = call.workspace.mailbox.agents()
     faults = _not_offered(call) or _stranger(call, message.sender, agents)
     if faults:
         return _not_sent(told.refused(faults))
     trust = agent_mail_format.acting(call, message.sender, call.text("sender_token"))
     copies = tuple(name for name in call.texts("cc") if name not in call.texts("to"))
-    letter = Letter(message, Envelope(importance, copies, trust), reply_to)
+    letter = IncomingMessage(message, Envelope(importance, copies, trust), reply_to)
     doubts = agent_mail_format.doubts(call, message.sender, trust)
-    receipt = receive(call.desk, letter._replace(is_checked=call.caller.is_checked))
+    receipt = receive(call.workspace, letter._replace(is_checked=call.caller.is_checked))
     corrected = _corrected(call, receipt, letter.envelope)
     if receipt.sent is None:
         return _not_sent(told.refused(receipt.violations, corrected))
@@ -191,7 +191,7 @@ def _send(
     return _Kept(payload, {name: value for name, value in said.items() if value}, notes)
 
 
-def _notes(stored: Stored, found: Iterable[Diagnostic]) -> tuple[str, ...]:
+def _notes(stored: StoredMessage, found: Iterable[Diagnostic]) -> tuple[str, ...]:
     """What an agent must not miss behind a long answer, in our words alone."""
     lines = [line for line in told_lines(found) if isinstance(line, str)]
     said = f"Message {stored.id} was sent, but read what its `violations` say:"
@@ -215,14 +215,14 @@ def _not_offered(call: Call) -> list[Diagnostic]:
 
 def _stranger(call: Call, name: str, agents: Iterable[Agent]) -> list[Diagnostic]:
     """That nobody has this name. Of the operator only her secret tells more."""
-    if name == call.desk.project.operator:
+    if name == call.workspace.project.operator:
         return []
     found = unknown_sender(name, {agent.name for agent in agents})
     return [found] if found else []
 
 
 def _delivered(call: Call, kept: _Kept) -> Shape:
-    project = agent_mail_format.key_of(call.desk.project)
+    project = agent_mail_format.key_of(call.workspace.project)
     return {"deliveries": [{"project": project, "payload": kept.payload}], "count": 1}
 
 
@@ -230,7 +230,7 @@ def _corrected(call: Call, receipt: Receipt, envelope: Envelope) -> Shape | None
     """The arguments of `send_message` that send the message as it should be."""
     if receipt.corrected is None:
         return None
-    key = agent_mail_format.key_of(call.desk.project)
+    key = agent_mail_format.key_of(call.workspace.project)
     return {"project_key": key, **arguments_shape(receipt.corrected, envelope)}
 
 
@@ -246,7 +246,7 @@ def _mark_message_read(call: Call) -> Answer:
     agent_mail_format.check(call, call.text("project_key"))
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     agent_mail_format.acting(call, name, call.text("registration_token"))
-    call.desk.mailbox.mark(name, [message_id], is_read=True)
+    call.workspace.mailbox.mark(name, [message_id], is_read=True)
     read_at, _ = _read_at(call, name, message_id)
     return Answer({"message_id": message_id, "read": True, "read_at": read_at})
 
@@ -256,7 +256,7 @@ def _acknowledge_message(call: Call) -> Answer:
     name, message_id = call.text("agent_name"), call.number("message_id") or 0
     trust = agent_mail_format.acting(call, name, call.text("registration_token"))
     said = Acknowledgement(name, message_id, envelope=Envelope(trust=trust))
-    sent, unmarked = send_ack(call.desk.mailbox, said)
+    sent, unmarked = send_ack(call.workspace.mailbox, said)
     ack = sent.stored
     read_at, failed = _read_at(call, name, message_id)
     value = {
@@ -268,7 +268,7 @@ def _acknowledge_message(call: Call) -> Answer:
     }
     error = unmarked or failed
     if error:  # it is sent: what fails after it must not look like a failure to send
-        found = trouble(ack.id, _NOT_MARKED if unmarked else _NOT_TOLD, error)
+        found = stored_with_warning(ack.id, _NOT_MARKED if unmarked else _NOT_TOLD, error)
         value["violations"] = [told.in_tools(found).to_json()]
     return Answer(value)
 
@@ -276,7 +276,7 @@ def _acknowledge_message(call: Call) -> Answer:
 def _read_at(call: Call, name: str, message_id: int) -> tuple[str | None, BrennerError | None]:
     """When she has read it, None where the home does not tell; and why that cannot be said."""
     try:
-        deliveries = call.desk.mailbox.deliveries(message_id)
+        deliveries = call.workspace.mailbox.deliveries(message_id)
     except BrennerError as error:
         return None, error
     times = [each.read_at for each in deliveries if each.recipient == name and each.read_at]
@@ -295,7 +295,7 @@ def _fetch_inbox(call: Call) -> Answer:
         include_bodies=bool(call.flag("include_bodies")),
         since=since_time(call.text("since_ts")),
     )
-    return Answer(inbox(call.desk.mailbox, wish))
+    return Answer(inbox(call.workspace.mailbox, wish))
 
 
 def _search_messages(call: Call) -> Answer:
@@ -303,13 +303,13 @@ def _search_messages(call: Call) -> Answer:
     query = asked_for(call.text("query"))
     if not isinstance(query, Query):
         return told.refused(query)
-    room, hits = Room(), found(call.desk.mailbox, query, _limit(call))
+    room, hits = Room(), found(call.workspace.mailbox, query, _limit(call))
     return Answer({"result": [room.fitted(found_shape(each)) for each in hits]})  # in the text, too
 
 
 def _summarize_thread(call: Call) -> Answer:
     agent_mail_format.check(call, call.text("project_key"))
-    thread_id, mailbox = call.text("thread_id"), call.desk.mailbox
+    thread_id, mailbox = call.text("thread_id"), call.workspace.mailbox
     messages = heads(backwards(mailbox, thread_id))
     if not messages:
         raise unknown_thread(thread_id, [each.thread_id for each in mailbox.threads()])

@@ -10,9 +10,9 @@ from brenner.diagnostics.codes.mail import WOULD_BE_REFUSED
 from brenner.diagnostics.codes.merging import TARGET_KILLED, UNKNOWN_ITEM
 from brenner.diagnostics.codes.messages import UNKNOWN_ROLE_SHORTHAND
 from brenner.diagnostics.codes.serving import NO_DELTAS
-from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.model import WARNING, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import of_message
-from brenner.mail.model import Envelope, Sent, Stored, Trust
+from brenner.mail.model import Envelope, Sent, StoredMessage, Trust
 from brenner.markdown.blocks import blocks
 from brenner.mcp.agent_mail_format import AGENT, TOKEN, acting, agent_of, last_fetched
 from brenner.mcp.errors import in_delta, refusal, told_json, told_lines
@@ -28,8 +28,8 @@ from brenner.services.contribute import (
     prepare,
     sent_before,
 )
-from brenner.services.receive import UNKNOWN_MODEL, Letter, Receipt, receive
-from brenner.services.send import trouble
+from brenner.services.receive import UNKNOWN_MODEL, IncomingMessage, Receipt, receive
+from brenner.services.send import stored_with_warning
 
 EXAMPLE = (
     '{"operation":"ADD","section":"hypothesis_slate","local_id":"epi","payload":{"name":"…",'
@@ -47,7 +47,7 @@ def run(call: Call) -> Answer:
     given = call.arguments.get("deltas")
     deltas = tuple(given) if isinstance(given, list) else ()
     if not deltas:
-        raise Refused(NO_DELTAS.at(example=EXAMPLE))
+        raise RequestError(NO_DELTAS.at(example=EXAMPLE))
     agent = agent_of(call)
     trust = acting(call, agent, call.text(TOKEN.name))
     thread_id = call.text("thread_id").strip()
@@ -55,7 +55,7 @@ def run(call: Call) -> Answer:
     if base is None:
         base = last_fetched(call, agent, trust, thread_id)
     wanted = Contribution(thread_id, agent, deltas, call.text("summary"), call.texts("to"), base)
-    prepared = prepare(call.desk, wanted)
+    prepared = prepare(call.workspace, wanted)
     if not prepared.is_ready:
         return _refused(prepared, prepared.violations, deltas)
     receipt = _receive(call, prepared, trust)
@@ -66,11 +66,11 @@ def run(call: Call) -> Answer:
 
 def _receive(call: Call, prepared: Prepared, trust: Trust) -> Receipt:
     key = call.text("key") or None
-    letter = Letter(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
+    letter = IncomingMessage(prepared.message, Envelope(trust=trust), call.number("reply_to"), key)
     try:
-        return receive(call.desk, letter)
-    except Refused as refusal:
-        before = sent_before(call.desk.mailbox, prepared, refusal) if key else None
+        return receive(call.workspace, letter)
+    except RequestError as refusal:
+        before = sent_before(call.workspace.mailbox, prepared, refusal) if key else None
         if before is None:
             raise
         return Receipt(Sent(before, is_new=False))
@@ -158,17 +158,19 @@ def _posted(call: Call, prepared: Prepared, receipt: Receipt, sent: Sent) -> Ans
     return answered(value, lines)
 
 
-def _looked_up(call: Call, stored: Stored) -> tuple[Expected | None, list[int], list[Diagnostic]]:
+def _looked_up(
+    call: Call, stored: StoredMessage
+) -> tuple[Expected | None, list[int], list[Diagnostic]]:
     """What becomes of the blocks, which ACKs are owed, and what of that cannot be said.
 
     The message is posted: what fails now must not look like a failure to post it.
     """
-    mailbox, message = call.desk.mailbox, stored.message
+    mailbox, message = call.workspace.mailbox, stored.message
     try:
-        outcome = expected(mailbox, stored, call.desk.project.operator)
+        outcome = expected(mailbox, stored, call.workspace.project.operator)
         debts = mailbox.debts(message.sender, message.thread_id)
     except BrennerError as error:
-        return None, [], [trouble(stored.id, _NOT_KNOWN, error)]
+        return None, [], [stored_with_warning(stored.id, _NOT_KNOWN, error)]
     return outcome, [each.last.id for each in debts], []
 
 

@@ -11,8 +11,8 @@ from brenner.diagnostics.catalogue import find_code, nearest_code
 from brenner.diagnostics.codes import mail as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.messages import MESSAGE_TOO_LARGE, UNKNOWN_CODE
-from brenner.diagnostics.model import Code, Diagnostic, Refused, Summary, worst_first
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.diagnostics.model import Code, Diagnostic, RequestError, Summary, worst_first
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Envelope, Trust, type_of
 from brenner.markdown.blocks import blocks
 from brenner.mcp import tools_post as post_tool
@@ -35,12 +35,18 @@ from brenner.protocol.messages import Message, iso
 from brenner.protocol.validate import Report, check_composed, deltas_json
 from brenner.services import agent_task as parts
 from brenner.services.agent_task import Critique, Task, Waiting, task_in, unread_of, waiting_for
-from brenner.services.receive import Examined, Letter, examine, has_session_mail, leading_type
+from brenner.services.receive import (
+    Examined,
+    IncomingMessage,
+    examine,
+    has_session_mail,
+    leading_type,
+)
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.kickoff import PROMPTS
 from brenner.session.model import AWAITED, OpenAck, OpenMessage, Phase, Refusal, Turn
-from brenner.text import perhaps, template_text
+from brenner.text import did_you_mean, template_text
 
 # `brenner_artifact`: the latest version, whole or in part, and what changed since another one.
 
@@ -53,11 +59,11 @@ def run(call: Call) -> Answer:
     """Show it, and note which version the caller has seen: her next contribution builds on it."""
     thread_id, reader = call.text("thread_id").strip(), reader_of(call)
     try:
-        loaded = load_version(call.desk, Target(thread_id), with_state=True)
-    except Refused as refused:
+        loaded = load_version(call.workspace, Target(thread_id), with_state=True)
+    except RequestError as refused:
         if refused.diagnostic.code is not NO_VERSION_YET:
             raise
-        return _none_yet(call.desk.mailbox, thread_id)
+        return _none_yet(call.workspace.mailbox, thread_id)
     part = parts.part_of(loaded.artifact, thread_id, call.text("section"), call.text("item"))
     since = call.number("since")
     shown = _whole(call, loaded, part) if since is None else _since(call, loaded, part, since)
@@ -114,12 +120,12 @@ def _whole(call: Call, loaded: LoadedVersion, part: parts.Part) -> dict[str, obj
     text = parts.as_json(loaded, part) if is_json else parts.as_markdown(loaded, part)
     blame = loaded.state.blame if loaded.state else {}
     sources = _sources(parts.items_in(loaded.artifact, part), blame)
-    authors = authors_of(call.desk.mailbox, sources)
+    authors = authors_of(call.workspace.mailbox, sources)
     return {"characters": len(text), "artifact": Foreign(text, authors)}
 
 
 def _since(call: Call, loaded: LoadedVersion, part: parts.Part, number: int) -> dict[str, object]:
-    old = parts.earlier(call.desk, loaded.thread_id, number)
+    old = parts.earlier(call.workspace, loaded.thread_id, number)
     found = parts.changes_since(old, loaded, part)
     changed = parts.who_changed(found, loaded.state.blame if loaded.state else {})
     is_json = call.text("format") == JSON
@@ -129,7 +135,7 @@ def _since(call: Call, loaded: LoadedVersion, part: parts.Part, number: int) -> 
         else parts.changes_markdown(changed)
     )
     sources = [each.source for item in changed for _, each in item.by if each]
-    authors = authors_of(call.desk.mailbox, sources)
+    authors = authors_of(call.workspace.mailbox, sources)
     return {
         "since": number,
         "changed_items": len(found.items),
@@ -157,7 +163,7 @@ def author_of(mailbox: Mailbox, agent: str, message_id: int) -> Author:
     """The author of a message, as far as the store has it."""
     try:
         return Author(agent, mailbox.message(message_id).envelope.trust)
-    except Refused:
+    except RequestError:
         return Author(agent)
 
 
@@ -222,7 +228,7 @@ def check_tool_run(call: Call) -> Answer:
     """A check that finds errors has done its work: that is no error of the call."""
     draft = _draft(call)
     message = draft.message
-    found = examine(call.desk, _letter(call, message))
+    found = examine(call.workspace, _letter(call, message))
     is_read = not any(each.code is MESSAGE_TOO_LARGE for each in found.violations)
     report = check_composed(message)[0] if is_read else Report(None, None, ())
     said = [*_looked_at(draft, found)]
@@ -245,10 +251,10 @@ def check_tool_run(call: Call) -> Answer:
 
 def _draft(call: Call) -> _Draft:
     """The message that would be sent. Who was not named need not be known yet."""
-    stand_in = _somebody(call.desk.mailbox, call.desk.project.operator)
+    stand_in = _somebody(call.workspace.mailbox, call.workspace.project.operator)
     try:
         sender = call.text("sender_name") or agent_of(call)
-    except Refused:
+    except RequestError:
         sender = ""
     to = call.texts("to")
     message = Message(
@@ -264,13 +270,15 @@ def _draft(call: Call) -> _Draft:
     return _Draft(message, tuple(name for name, is_there in is_given.items() if not is_there))
 
 
-def _letter(call: Call, message: Message) -> Letter:
+def _letter(call: Call, message: Message) -> IncomingMessage:
     """The message as from somebody who is believed: whether she shows her secret is seen later.
 
     Where nobody has one, nobody will.
     """
-    is_believed = Ability.SECRETS not in call.desk.mailbox.lacks
-    return Letter(message, Envelope(trust=Trust.VERIFIED if is_believed else Trust.UNVERIFIED))
+    is_believed = Capability.SECRETS not in call.workspace.mailbox.lacks
+    return IncomingMessage(
+        message, Envelope(trust=Trust.VERIFIED if is_believed else Trust.UNVERIFIED)
+    )
 
 
 def _somebody(mailbox: Mailbox, operator: str) -> str:
@@ -286,7 +294,7 @@ def _looked_at(draft: _Draft, found: Examined) -> Iterator[Diagnostic]:
 
 def _foreseen(call: Call, corrected: Message) -> list[Diagnostic]:
     report, _ = check_composed(corrected)
-    found = examine(call.desk, _letter(call, corrected)).violations
+    found = examine(call.workspace, _letter(call, corrected)).violations
     return sorted((each for each in found if each not in report.violations), key=worst_first)
 
 
@@ -342,9 +350,9 @@ def explain_tool_run(call: Call) -> Answer:
     found = find_code(written)
     if found is None:
         near = nearest_code(written)
-        unknown = UNKNOWN_CODE.at(code=written, suggestion=perhaps(near))
-        fix = f"Give a code as a violation has it under `id`.{perhaps(near)}"
-        raise Refused(unknown._replace(fix=fix))
+        unknown = UNKNOWN_CODE.at(code=written, suggestion=did_you_mean(near))
+        fix = f"Give a code as a violation has it under `id`.{did_you_mean(near)}"
+        raise RequestError(unknown._replace(fix=fix))
     return Answer(explained(found), _text(found))
 
 
@@ -474,17 +482,17 @@ _TASK_TOOL_MOST = 20  # of each kind; how many there are is always said
 
 def task_tool_run(call: Call) -> Answer:
     """The task in the thread that was named, or in the only one that waits for the caller."""
-    desk, agent = call.desk, agent_of(call)
-    unread = unread_of(desk.mailbox, agent)
+    workspace, agent = call.workspace, agent_of(call)
+    unread = unread_of(workspace.mailbox, agent)
     thread_id = call.text("thread_id").strip()
     waiting: tuple[Waiting, ...] = ()
     if not thread_id:
-        waiting = waiting_for(desk, agent)
+        waiting = waiting_for(workspace, agent)
         if len(waiting) != 1:
             return _all(agent, unread, waiting)
         thread_id = waiting[0].overview.thread_id
-    task = task_in(desk, agent, thread_id)
-    value = {"agent": agent, "unread_mail": unread, **_task_json(desk, task)}
+    task = task_in(workspace, agent, thread_id)
+    value = {"agent": agent, "unread_mail": unread, **_task_json(workspace, task)}
     return answered(value, _task_tool_lines(value, task))
 
 
@@ -524,8 +532,8 @@ def _waiting_json(each: Waiting) -> dict[str, object]:
 # One session
 
 
-def _task_json(desk: Desk, task: Task) -> dict[str, object]:
-    status, me, mailbox = task.status, task.me, desk.mailbox
+def _task_json(workspace: Workspace, task: Task) -> dict[str, object]:
+    status, me, mailbox = task.status, task.me, workspace.mailbox
     is_new = me is not None and me.turn in AWAITED and not me.total
     return {
         "thread_id": status.thread_id,
@@ -538,7 +546,7 @@ def _task_json(desk: Desk, task: Task) -> dict[str, object]:
         "kickoff": me.kickoff if me else None,
         "kickoff_says": kickoff_says(mailbox, task),
         "your_items": [word(each, ITEM_ID) for each in task.own[:_TASK_TOOL_MOST]],
-        "owed_acks": [_ack_json(desk, each) for each in task.acks[:_TASK_TOOL_MOST]],
+        "owed_acks": [_ack_json(workspace, each) for each in task.acks[:_TASK_TOOL_MOST]],
         "refused": [_refusal_json(each) for each in task.refusals[:_TASK_TOOL_MOST]],
         "waiting_for_you": [_letter_json(mailbox, each) for each in task.letters[:_TASK_TOOL_MOST]],
         "critiques": [_critique_json(mailbox, each) for each in task.critiques[:_TASK_TOOL_MOST]],
@@ -570,9 +578,9 @@ def _role(task: Task) -> str | Foreign | None:
     return role if role is None or role in PROMPTS else Foreign(role)
 
 
-def _ack_json(desk: Desk, each: OpenAck) -> dict[str, object]:
-    author = author_of(desk.mailbox, each.sender, each.last_message_id)
-    due = each.due(desk.project.ack_deadline)
+def _ack_json(workspace: Workspace, each: OpenAck) -> dict[str, object]:
+    author = author_of(workspace.mailbox, each.sender, each.last_message_id)
+    due = each.due(workspace.project.ack_deadline)
     return {
         "message_id": each.last_message_id,
         "type": each.type,
@@ -696,7 +704,7 @@ def _framing(run: Callable[[Call], Answer]) -> Callable[[Call], Answer]:
     def guarded(call: Call) -> Answer:
         try:
             return run(call)
-        except Refused as refused:
+        except RequestError as refused:
             found = refused.diagnostic
             if is_own(found) and not refused.details:
                 raise

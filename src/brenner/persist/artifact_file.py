@@ -12,7 +12,7 @@ from brenner.artifact.model import Metadata
 from brenner.config import Project
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import publishing as publishing_codes
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.protocol.thread_ids import cross_reference, is_valid
 
@@ -269,11 +269,11 @@ def is_in_repository(folder: Path) -> bool:
 
 
 def _bad(path: str, reason: str) -> NoReturn:
-    raise Refused(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
+    raise RequestError(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
 
 
 def _forbidden(path: str, reason: str) -> NoReturn:
-    raise Unavailable(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
+    raise UnavailableError(publishing_codes.BAD_ARTIFACT_PATH.at(path=path, reason=reason))
 
 
 # What reading an edited file has to say that matters here: what is not read would be lost.

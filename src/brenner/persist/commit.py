@@ -18,7 +18,7 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple, NoReturn
 
 from brenner.diagnostics.codes import publishing as codes
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.persist.git import (
     COMMIT_SECONDS,
     PUSH_SECONDS,
@@ -65,7 +65,7 @@ def commit_only(repository: Repository, files: Mapping[str, bytes], message: str
         try:
             work.until_done()
         except BaseException:
-            with suppress(Unavailable):  # the first failure is the one to tell
+            with suppress(UnavailableError):  # the first failure is the one to tell
                 work.take_back()
             raise
         work.stage()
@@ -88,7 +88,7 @@ class _Commit:
             if not self._is_made(missing):
                 continue
             if left := self._missing():
-                raise Unavailable(codes.COMMIT_DIFFERS.at(path=left[0]))
+                raise UnavailableError(codes.COMMIT_DIFFERS.at(path=left[0]))
 
     def _missing(self) -> list[str]:
         there = self.repository.committed(self.wanted)
@@ -206,7 +206,7 @@ def _turn(repository: Repository) -> Iterator[None]:
         number = os.open(repository.common_folder, os.O_RDONLY)
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise Unavailable(codes.GIT_FAILED.at(command="commit", reason=reason)) from None
+        raise UnavailableError(codes.GIT_FAILED.at(command="commit", reason=reason)) from None
     try:
         _lock(number, repository)
         yield
@@ -223,7 +223,7 @@ def _lock(number: int, repository: Repository) -> None:
             if time.monotonic() > until:
                 words = {"path": str(repository.top), "seconds": str(_TURN_SECONDS)}
                 reason = "another process of this program commits there"
-                raise Unavailable(codes.GIT_LOCKED.at(None, **words, reason=reason)) from None
+                raise UnavailableError(codes.GIT_LOCKED.at(None, **words, reason=reason)) from None
             time.sleep(_LOOK_EVERY)
         except OSError:  # a file system without such locks: git's own have to do
             return
@@ -305,7 +305,7 @@ def _first_push(repository: Repository, remote: str, branch: str) -> str:
 
 
 def _nowhere(reason: str, advice: str) -> NoReturn:
-    raise Unavailable(codes.NO_PUSH_DESTINATION.at(reason=reason, advice=advice))
+    raise UnavailableError(codes.NO_PUSH_DESTINATION.at(reason=reason, advice=advice))
 
 
 def _settings(repository: Repository) -> dict[str, str]:

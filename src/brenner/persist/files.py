@@ -12,7 +12,7 @@ from stat import S_IMODE
 
 from brenner.config import OWN_FOLDER, Project
 from brenner.diagnostics.codes import publishing as codes
-from brenner.diagnostics.model import Unavailable
+from brenner.diagnostics.model import UnavailableError
 from brenner.limits import MOST_FILE_NAME_BYTES
 
 PATIENCE = 30
@@ -110,9 +110,9 @@ def _flush_folder(folder: Path) -> None:
         os.close(number)
 
 
-def _not_written(path: Path, error: OSError) -> Unavailable:
+def _not_written(path: Path, error: OSError) -> UnavailableError:
     reason = (error.strerror or type(error).__name__).lower()
-    return Unavailable(codes.ARTIFACT_NOT_WRITTEN.at(path=str(path), reason=reason))
+    return UnavailableError(codes.ARTIFACT_NOT_WRITTEN.at(path=str(path), reason=reason))
 
 
 # In our own folder, which git leaves alone
@@ -170,7 +170,7 @@ def _wait_for(number: int, path: Path, thread_id: str) -> None:
             if time.monotonic() > until:
                 words = {"thread_id": thread_id, "seconds": str(PATIENCE)}
                 found = codes.ARTIFACT_BUSY.at(None, **words, holder=_holder(number))
-                raise Unavailable(found) from None
+                raise UnavailableError(found) from None
             time.sleep(_LOOK_EVERY)
         except OSError as error:
             raise _not_written(path, error) from None

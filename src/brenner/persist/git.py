@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.publishing import NOT_A_REPOSITORY
-from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.persist.artifact_file import ARTIFACTS, is_in_repository, plain, typed
 from brenner.protocol.thread_ids import cross_reference
-from brenner.text import MOST_CHARACTERS, visible
+from brenner.text import MOST_CHARACTERS, escape_control
 
 # Running git: in a folder, with a time limit, asking nobody anything.
 #
@@ -72,7 +72,7 @@ class Done(NamedTuple):
         return both.replace("\t", " ").strip()
 
 
-class GitFailed(Unavailable):
+class GitFailed(UnavailableError):
     """Git, or a hook, has failed; `output` is all that it said, for people to read."""
 
     def __init__(self, diagnostic: Diagnostic, output: str) -> None:
@@ -82,7 +82,7 @@ class GitFailed(Unavailable):
     @property
     def details(self) -> tuple[str, ...]:
         """What git said, whole, unless the message has all of it."""
-        is_told = visible(_on_one_line(self.output)) in self.diagnostic.message
+        is_told = escape_control(_on_one_line(self.output)) in self.diagnostic.message
         return () if is_told else (self.output,)
 
 
@@ -101,7 +101,7 @@ def run(
     """Run git there. Outputs are files: a process that a hook leaves behind holds nobody up."""
     program = shutil.which("git")
     if program is None:
-        raise Unavailable(codes.GIT_MISSING.at(reason="there is no such program"))
+        raise UnavailableError(codes.GIT_MISSING.at(reason="there is no such program"))
     kept = {name: value for name, value in os.environ.items() if name not in _FROM_ELSEWHERE}
     kept.pop("SSH_ASKPASS", None)
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
@@ -119,7 +119,7 @@ def run(
             )
         except (OSError, ValueError) as error:
             reason = (getattr(error, "strerror", None) or type(error).__name__).lower()
-            raise Unavailable(codes.GIT_MISSING.at(reason=reason)) from None
+            raise UnavailableError(codes.GIT_MISSING.at(reason=reason)) from None
         _wait(process, seconds, command_of(arguments))
         out.seek(0)
         err.seek(0)
@@ -133,7 +133,7 @@ def _wait(process: subprocess.Popen[bytes], seconds: float, command: str) -> Non
     except subprocess.TimeoutExpired:
         _end(process)
         found = codes.GIT_TIMEOUT.at(command=command, seconds=round(seconds))
-        raise Unavailable(found) from None
+        raise UnavailableError(found) from None
     except BaseException:  # somebody interrupts us, and means all of it
         _end(process)
         raise
@@ -281,9 +281,9 @@ class Repository(NamedTuple):
         done = ask(folder, "rev-parse", *_WHERE)
         is_bare, is_inside, *paths = (*done.text.split("\n"), "")
         if is_bare == "true" or is_inside == "false":
-            raise Unavailable(codes.BARE_REPOSITORY.at(path=str(folder)))
+            raise UnavailableError(codes.BARE_REPOSITORY.at(path=str(folder)))
         if _NOT_ONE in done.err:
-            raise Unavailable(NOT_A_REPOSITORY.at(path=str(folder)))
+            raise UnavailableError(NOT_A_REPOSITORY.at(path=str(folder)))
         if done.code:
             raise failed(done, "rev-parse")
         if "\n" in os.path.realpath(folder):  # its answers are parted by what is in the name
@@ -355,11 +355,11 @@ class Repository(NamedTuple):
         for name in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
             done = ask(self.top, "var", name)
             if done.code:
-                raise Unavailable(codes.NO_GIT_IDENTITY.at(reason=_last_words(done)))
+                raise UnavailableError(codes.NO_GIT_IDENTITY.at(reason=_last_words(done)))
         for name, operation in _UNDER_WAY.items():
             if os.path.lexists(self.git_folder / name):
                 words = {"path": str(self.top), "operation": operation}
-                raise Unavailable(codes.GIT_OPERATION_IN_PROGRESS.at(None, **words))
+                raise UnavailableError(codes.GIT_OPERATION_IN_PROGRESS.at(None, **words))
         for path in paths:
             self._check_not_ignored(path)
         return self.notes()
@@ -376,7 +376,7 @@ class Repository(NamedTuple):
         let = exemption_from(self.top, path, rule)
         lines = ", ".join(f"`{line}`" for line in let.lines)
         words = {"path": path, "rule": where, "file": typed(self.top / let.file), "lines": lines}
-        raise Unavailable(codes.ARTIFACT_IGNORED.at(None, **words))
+        raise UnavailableError(codes.ARTIFACT_IGNORED.at(None, **words))
 
     def notes(self) -> tuple[Diagnostic, ...]:
         """What whoever commits here should know."""

@@ -26,7 +26,7 @@ from brenner.protocol.message_types import (
     MessageType,
     SectionRule,
 )
-from brenner.text import nearest, visible
+from brenner.text import closest, escape_control
 
 _TITLE_LEVEL = 1
 _BOX = re.compile(r"\[([ \t]*|[xX])\][ \t]*(.*)", re.DOTALL)  # of a checklist, with its text
@@ -218,7 +218,7 @@ def _hint(name: str, blocks: list[Block], lines_before: int) -> str:
         if len(headings) == _MOST_HEADINGS:
             break
         headings.setdefault(normalised(text), block)
-    near = nearest(normalised(name), headings)
+    near = closest(normalised(name), headings)
     if near is None:
         return ""
     block = headings[near]
@@ -416,7 +416,7 @@ def quoted_cell(text: str, most: int = MOST_QUOTED) -> str:
 
 def one_line(text: str, most: int = MOST_QUOTED) -> str:
     """The words on one line, cut to `most` characters, hidden characters spelled out."""
-    shown = visible(" ".join(text[: 4 * most].split()), most)
+    shown = escape_control(" ".join(text[: 4 * most].split()), most)
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 

@@ -20,9 +20,9 @@ from brenner.protocol.body import Section, find_section, normalised, sections, t
 from brenner.protocol.grammar import COMPILED_DESCRIPTION, ISO_TIME, LOOSE_VERSION, VERSION_IN_TITLE
 from brenner.protocol.grammar import VERSION as SEQUENCE_VERSION
 from brenner.protocol.message_types import COMPILED, TYPES
-from brenner.protocol.messages import Message, Posted, in_thread_order
+from brenner.protocol.messages import Message, PostedMessage, in_thread_order
 from brenner.protocol.subjects import parse_subject
-from brenner.text import visible
+from brenner.text import escape_control
 
 RECORD_INFO = "brenner-record"
 FULL_ARTIFACT = "Full Artifact"
@@ -356,7 +356,7 @@ def _front_matter(inline: str, line: int) -> Iterator[tuple[int | None, str, str
 
 def _stated_version(matter: FrontMatter) -> tuple[int | None, str]:
     if matter.values is None:
-        return None, f"nothing that can be read ({visible(matter.reason, _MOST_QUOTED)})"
+        return None, f"nothing that can be read ({escape_control(matter.reason, _MOST_QUOTED)})"
     value = matter.values.get("version")
     if type(value) is int:
         return value, f"version {value}"
@@ -368,7 +368,7 @@ def _stated_version(matter: FrontMatter) -> tuple[int | None, str]:
 
 
 def _quoted(value: str | None) -> str:
-    return _MISSING if value is None else f"`{visible(value, _MOST_QUOTED)}`"
+    return _MISSING if value is None else f"`{escape_control(value, _MOST_QUOTED)}`"
 
 
 def _line(compiled: CompiledBody, name: str) -> int:
@@ -383,7 +383,7 @@ def _line(compiled: CompiledBody, name: str) -> int:
 
 
 def check_sequence(
-    messages: Sequence[Posted], voided: Collection[int] = frozenset()
+    messages: Sequence[PostedMessage], voided: Collection[int] = frozenset()
 ) -> list[Diagnostic]:
     """What is wrong with the versions of a thread: each diagnostic names its message and line.
 

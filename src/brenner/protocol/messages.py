@@ -15,7 +15,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_HEADERS
 from brenner.markdown.edits import Edit
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 HEADERS = ("Thread", "From", "To", "Subject", "Ack-Required")
 _REQUIRED = ("Thread", "From", "Subject")
@@ -194,9 +194,9 @@ class _HeaderReader:
         return [Edit(start, first_end, ""), Edit(last, len(self.text), "")]
 
     def _store(self, match: re.Match[str], start: int) -> None:
-        name = nearest(match[1], HEADERS, most_edits=0) or match[1]
+        name = closest(match[1], HEADERS, most_edits=0) or match[1]
         if name not in HEADERS:
-            suggestion = perhaps(nearest(name, HEADERS))
+            suggestion = did_you_mean(closest(name, HEADERS))
             self.diagnostics.append(
                 codes.UNKNOWN_HEADER.at(self.line, name=name, suggestion=suggestion)
             )
@@ -215,7 +215,7 @@ class _HeaderReader:
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-class Posted(NamedTuple):
+class PostedMessage(NamedTuple):
     """A stored message. `at` is the store's time, never the sender's."""
 
     id: int
@@ -223,7 +223,7 @@ class Posted(NamedTuple):
     message: Message
 
 
-def in_thread_order(posted: Posted) -> tuple[datetime, int]:
+def in_thread_order(posted: PostedMessage) -> tuple[datetime, int]:
     """R9, the sort key of every thread: the instant in UTC, then the message id as a number."""
     return (posted.at, posted.id)
 

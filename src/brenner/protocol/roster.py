@@ -24,7 +24,7 @@ from brenner.markdown.escape import (
 )
 from brenner.protocol.body import normalised, sections
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 
 class Role(StrEnum):
@@ -146,7 +146,7 @@ _SHORTEST_PART = 4
 def meant(word: str, known: Iterable[str]) -> str | None:
     """The one known word that is near, or that this is a part of: `generator`, `agent`."""
     names = tuple(known)
-    near = nearest(word, names)
+    near = closest(word, names)
     if near is not None or len(word) < _SHORTEST_PART:
         return near
     holding = [name for name in names if word.casefold() in name.casefold()]
@@ -218,7 +218,7 @@ def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
         yield from role_faults(entry.agent_name, entry.role)
         yield from _unwritable(f" of {entry.agent_name}", entry._asdict())
     if stated.mode is not None and stated.mode not in MODES:
-        near = perhaps(nearest(stated.mode, MODES))
+        near = did_you_mean(closest(stated.mode, MODES))
         yield sessions_codes.UNKNOWN_ROSTER_MODE.at(value=stated.mode, suggestion=near)
     yield from _unwritable(" of the roster", {"name": stated.name})
     if stated.created_at is not None and not ISO_TIME.fullmatch(stated.created_at):
@@ -228,7 +228,7 @@ def stated_faults(stated: Stated) -> Iterator[Diagnostic]:
 def role_faults(name: str, role: str) -> Iterator[Diagnostic]:
     """Nothing, or that the role is not one of the three."""
     if role not in ROLES:
-        near = perhaps(meant(role, ROLES))
+        near = did_you_mean(meant(role, ROLES))
         yield sessions_codes.INVALID_ROLE.at(name=name, role=role, suggestion=near)
 
 
@@ -273,7 +273,7 @@ def find_preset(preset_id: str, known: Mapping[str, RosterPreset]) -> RosterPres
     """The preset of that id, or that there is none."""
     if preset_id in known:
         return known[preset_id]
-    near = perhaps(nearest(preset_id, known))
+    near = did_you_mean(closest(preset_id, known))
     return sessions_codes.UNKNOWN_PRESET.at(preset=preset_id, suggestion=near)
 
 
@@ -427,4 +427,4 @@ def _name(text: str) -> str:
 
 def _known(text: str, words: Sequence[str]) -> str:
     """The word of the protocol, where only case, blanks and hyphens differ; else the text."""
-    return text if text in words else nearest(text, words, 0) or text
+    return text if text in words else closest(text, words, 0) or text

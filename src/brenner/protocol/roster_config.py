@@ -24,7 +24,7 @@ from brenner.protocol.roster import (
     role_faults,
 )
 from brenner.protocol.roster_resolve import Layer, Origin, Source
-from brenner.text import perhaps, visible
+from brenner.text import did_you_mean, escape_control
 
 if TYPE_CHECKING:
     from brenner.markdown.front_matter import JSON
@@ -150,9 +150,9 @@ class _Reading:
         if instead is None:
             self.refuse(f"{where}`{key}` is missing")
             return
-        self.refuse(f"{where}`{key}` is missing; `{visible(instead)}` is not it")
+        self.refuse(f"{where}`{key}` is missing; `{escape_control(instead)}` is not it")
         found = self.found[-1]
-        near = perhaps(key)
+        near = did_you_mean(key)
         place = f"{_ENTRIES}.{number}.{instead}" if number else instead
         self.found[-1] = found._replace(fix=f"{found.fix}{near}", suggestion=key, field=place)
 
@@ -254,7 +254,7 @@ def unknown_keys(
     """A warning for each key that is not known, with the one that was probably meant."""
     return tuple(
         codes.UNKNOWN_ROSTER_KEY.at(
-            key=str(key), source=source, suggestion=perhaps(meant(str(key), known))
+            key=str(key), source=source, suggestion=did_you_mean(meant(str(key), known))
         )._replace(field=f"{within}{key}")
         for key in value
         if key not in known

@@ -7,7 +7,7 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_SUBJECT_CHARACTERS
 from brenner.protocol.grammar import MESSAGE_TYPES, SUBJECT
-from brenner.text import cut, nearest, perhaps, visible
+from brenner.text import closest, cut, did_you_mean, escape_control
 
 # thread_subject_conventions, Role Shorthand for DELTA: shorthand and the program that runs it
 ROLE_SHORTHANDS = {
@@ -50,7 +50,7 @@ def parse_subject(text: str) -> Subject | None:
 
 def compose_subject(subject_type: str, description: str, role: str | None = None) -> str:
     """A valid subject of ours: on one line, and cut to fit."""
-    words = visible(" ".join(description.split()))
+    words = escape_control(" ".join(description.split()))
     line = Subject(subject_type, role, words).render()
     most = MOST_SUBJECT_CHARACTERS
     return cut(line, most)
@@ -75,13 +75,13 @@ def _check_parts(subject: Subject, line: int | None) -> list[Diagnostic]:
     if not subject.description:
         found.append(codes.EMPTY_SUBJECT_DESCRIPTION.at(line, prefix=subject.prefix))
     if subject.role is not None and subject.role not in ROLE_SHORTHANDS:
-        near = nearest(subject.role, ROLE_SHORTHANDS)
+        near = closest(subject.role, ROLE_SHORTHANDS)
         found.append(
             codes.UNKNOWN_ROLE_SHORTHAND.at(
                 line,
                 role=subject.role,
                 known=", ".join(f"`{role}`" for role in ROLE_SHORTHANDS),
-                suggestion=perhaps(near),
+                suggestion=did_you_mean(near),
             )
         )
     return found
@@ -115,7 +115,7 @@ def _explain_prefix(text: str) -> tuple[str, str]:
         reason = f"`{reply[0].strip()}` stands before it"
         return reason, " A reply has a prefix of its own and names what it answers in the body."
     word = re.match(r"\W*([A-Za-z]*)", text)
-    known = nearest(word[1], MESSAGE_TYPES) if word else None
+    known = closest(word[1], MESSAGE_TYPES) if word else None
     if known == "DELTA":
         reason = "DELTA is followed by the model's shorthand in brackets, small letters only"
         return reason, f" For example `DELTA[{_role_in(text)}]: …`."

@@ -12,7 +12,7 @@ from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic
 from brenner.limits import MOST_FILE_NAME_BYTES
 from brenner.protocol import grammar
-from brenner.text import perhaps
+from brenner.text import did_you_mean
 
 
 class ThreadKind(StrEnum):
@@ -48,7 +48,7 @@ def check_thread_id(thread_id: str, line: int | None = None) -> list[Diagnostic]
     kind = classify_thread_id(thread_id)
     pattern, code = _RULES[kind]
     if not pattern.fullmatch(thread_id):
-        suggestion = perhaps(suggest_thread_id(thread_id))
+        suggestion = did_you_mean(suggest_thread_id(thread_id))
         reason = _what_is_wrong(thread_id, kind)
         return [code.at(line, thread_id=thread_id, reason=reason, suggestion=suggestion)]
     if len(thread_id) > LONGEST_ID:

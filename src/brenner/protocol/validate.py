@@ -37,7 +37,7 @@ from brenner.protocol.message_types import (
 from brenner.protocol.messages import Message, MessageFile, as_if_filed, parse_message_file
 from brenner.protocol.subjects import ROLE_SHORTHANDS, check_subject, parse_subject, repair_subject
 from brenner.protocol.thread_ids import check_thread_id, is_valid
-from brenner.text import MOST_CHARACTERS, surely
+from brenner.text import MOST_CHARACTERS, closest_certain
 
 _MEANT_FOR_A_DELTA = re.compile(r"\W*DELTA\s*[\[:]", re.IGNORECASE)
 # Types whose loss is a loss to the artifact. Nobody begins other mail with one and a colon.
@@ -86,8 +86,8 @@ def _is_nearly(shown: str, in_session: bool) -> bool:
         return False
     word, follows = first.groups()
     if in_session:
-        return word in _CONTRIBUTIONS or bool(follows and surely(word, _CONTRIBUTIONS))
-    return bool(follows and surely(word, (KICKOFF.name, DELTA.name)))
+        return word in _CONTRIBUTIONS or bool(follows and closest_certain(word, _CONTRIBUTIONS))
+    return bool(follows and closest_certain(word, (KICKOFF.name, DELTA.name)))
 
 
 def _as_shown(subject: str) -> str:

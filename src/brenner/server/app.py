@@ -28,22 +28,22 @@ from brenner.diagnostics.codes.serving import CUT_OFF
 from brenner.diagnostics.codes.web import PAGE_FAILED
 from brenner.diagnostics.model import BrennerError, Diagnostic
 from brenner.mail.open import store_of
-from brenner.mcp.server import Brain, Places, build, tell_places_only
+from brenner.mcp.server import Places, ServerState, build, tell_places_only
 from brenner.mcp.tool import Bindings, Fetched
 from brenner.server.connections import config_of
 from brenner.server.http import Refusal
-from brenner.server.mcp_endpoint import Eras
-from brenner.server.middleware import LIVENESS, Gate
+from brenner.server.mcp_endpoint import McpEndpoint
+from brenner.server.middleware import LIVENESS, AccessMiddleware
 from brenner.server.settings import CLIENTS, ENDPOINTS, ServeSettings, way_of
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web.app import routes
-from brenner.web.auth import Entrance
+from brenner.web.auth import BrowserAuth
 from brenner.web.events import Live
-from brenner.web.lab.login import Door
+from brenner.web.lab.login import LabAuth
 from brenner.web.request import About, Client, Site, visit_of
 from brenner.web.responses import diagnostic_page, refusal_page, respond, wants_json
-from brenner.web.sessions import Reading
+from brenner.web.sessions import SessionRepository
 
 # What is answered where nothing else could be: a page for browsers, JSON for programs.
 
@@ -142,7 +142,7 @@ def application(
     server: Server[Any], settings: ServeSettings, site: Site, bindings: Bindings
 ) -> Application:
     """The whole of it, over a server of the SDK. `bindings` are those that it knows callers by."""
-    eras = Eras(server, settings, lambda session: bool(bindings.names(session)))
+    eras = McpEndpoint(server, settings, lambda session: bool(bindings.names(session)))
     live = Live(site.reading.store)
 
     @asynccontextmanager
@@ -166,7 +166,7 @@ def application(
     handlers = Failures(site).handlers
     app = Starlette(routes=addresses, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False  # a client that is redirected may lose its body
-    return Application(Gate(app, settings), close_streams)
+    return Application(AccessMiddleware(app, settings), close_streams)
 
 
 async def _liveness(_request: Request) -> Response:
@@ -312,7 +312,7 @@ class Running(uvicorn.Server):
 
 
 def serve(
-    desk: Desk,
+    workspace: Workspace,
     settings: ServeSettings,
     listening: socket.socket,
     on_ready: Callable[[], None],
@@ -321,15 +321,15 @@ def serve(
     _write_places_only()
     give_back_large_blocks()
     _open_more_files(settings.most_connections)
-    brain = Brain(desk, Bindings(), Fetched(), is_strict=settings.is_strict)
-    app = application(build(brain), settings, site_of(desk, settings), brain.bindings)
+    brain = ServerState(workspace, Bindings(), Fetched(), is_strict=settings.is_strict)
+    app = application(build(brain), settings, site_of(workspace, settings), brain.bindings)
     Running(app, settings, on_ready).run(sockets=[listening])
     return FINE
 
 
-def site_of(desk: Desk, settings: ServeSettings) -> Site:
+def site_of(workspace: Workspace, settings: ServeSettings) -> Site:
     """The web pages of a desk; the store is shown without its password."""
-    project, way = desk.project, way_of(settings)
+    project, way = workspace.project, way_of(settings)
     about = About(
         name=project.folder.name or str(project.folder),
         folder=str(project.folder),
@@ -340,9 +340,9 @@ def site_of(desk: Desk, settings: ServeSettings) -> Site:
         clients=tuple(Client(name, way.command(name)) for name in CLIENTS),
         remark=way.remark,
     )
-    door = Door(desk, settings.lab_secret) if settings.is_lab else None
-    entrance = None if settings.token is None else Entrance(settings.token)
-    return Site(desk, about, Reading(desk), settings.is_lab, door, entrance)
+    door = LabAuth(workspace, settings.lab_secret) if settings.is_lab else None
+    entrance = None if settings.token is None else BrowserAuth(settings.token)
+    return Site(workspace, about, SessionRepository(workspace), settings.is_lab, door, entrance)
 
 
 def _write_places_only() -> None:

@@ -108,7 +108,7 @@ _BUSY = Refusal(503, codes.SERVER_BUSY.at(), ((b"retry-after", b"60"),))
 _GONE = 404
 
 
-class Eras:
+class McpEndpoint:
     """The endpoint: leads each request to whoever understands it."""
 
     def __init__(

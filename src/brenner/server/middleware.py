@@ -171,7 +171,7 @@ _MOST_FIELDS = 100
 _TOLD_GUESTS = (links.HOME, links.SEARCH, links.CONNECT, links.HELP)
 
 
-class Browsers:
+class CsrfPolicy:
     """What the gate knows of browsers."""
 
     def __init__(self, settings: ServeSettings) -> None:
@@ -359,7 +359,7 @@ _CHALLENGE = ((b"www-authenticate", b'Bearer realm="brenner"'),)
 _ALLOW = ((b"allow", ", ".join(_METHODS).encode()),)
 
 
-class Gate:
+class AccessMiddleware:
     """Stands before the whole application."""
 
     body_seconds = _BODY_SECONDS
@@ -371,7 +371,7 @@ class Gate:
         self._turns = Turns(settings.requests_a_second)
         self._bodies = Bodies(settings)
         self._token = settings.token.encode() if settings.token is not None else None
-        self._browsers = Browsers(settings)
+        self._browsers = CsrfPolicy(settings)
         self._grace = settings.grace_seconds
         self._checks = (
             *(self._host, self._origin, self._browsers.forged, self._bearer),

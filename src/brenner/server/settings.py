@@ -10,7 +10,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import serving as codes
-from brenner.diagnostics.model import Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import Diagnostic, RequestError, UnavailableError
 from brenner.limits import MOST_REQUEST_BYTES
 from brenner.server.http import authority, is_any, is_loopback, plain, without_port
 from brenner.services.identity import NOBODY, OURS, THEIRS, TOKEN, who_listens
@@ -153,7 +153,7 @@ def listen(place: Place) -> tuple[socket.socket, Place]:
     except OSError as error:
         opened.close()
         if error.errno == EADDRINUSE:
-            raise Unavailable(_taken(place)) from None
+            raise UnavailableError(_taken(place)) from None
         reason = (error.strerror or "unknown").lower()
         raise _unusable(place.shown, reason) from None
     opened.setblocking(False)
@@ -168,8 +168,8 @@ def _taken(place: Place) -> Diagnostic:
     return codes.PORT_TAKEN.at(address=place.shown, who=who, command=command)
 
 
-def _unusable(address: str, reason: str) -> Unavailable:
-    return Unavailable(codes.ADDRESS_UNUSABLE.at(address=address, reason=reason))
+def _unusable(address: str, reason: str) -> UnavailableError:
+    return UnavailableError(codes.ADDRESS_UNUSABLE.at(address=address, reason=reason))
 
 
 # The token that every request must bear: from a file, or from the environment.
@@ -220,5 +220,5 @@ def _checked(text: str, where: str) -> str:
     return token
 
 
-def _tokens_unusable(where: str, reason: str) -> Refused:
-    return Refused(codes.UNUSABLE_TOKEN.at(where=where, reason=reason))
+def _tokens_unusable(where: str, reason: str) -> RequestError:
+    return RequestError(codes.UNUSABLE_TOKEN.at(where=where, reason=reason))

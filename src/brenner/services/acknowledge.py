@@ -9,16 +9,16 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import BrennerError, Refused
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import PLAIN, Debt, Envelope, Sent, Stored, Trust
+from brenner.diagnostics.model import BrennerError, RequestError
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import PLAIN, Envelope, PendingAck, Sent, StoredMessage, Trust
 from brenner.mail.rules import check_recipient
 from brenner.markdown.escape import one_paragraph
 from brenner.protocol.message_types import ACK_STATUSES, PLACEHOLDER
 from brenner.protocol.messages import Message, iso
 from brenner.protocol.subjects import compose_subject
 from brenner.services.send import stored_key
-from brenner.text import visible
+from brenner.text import escape_control
 
 RECEIVED = "Received"
 
@@ -60,10 +60,10 @@ def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Acknowledged:
     if status not in ACK_STATUSES:
         expected = "one of " + ", ".join(ACK_STATUSES)
         words = {"section": "Status", "value": status, "expected": expected}
-        raise Refused(codes.INVALID_SECTION_VALUE.at(None, **words))
+        raise RequestError(codes.INVALID_SECTION_VALUE.at(None, **words))
     if left := PLACEHOLDER.findall(notes):
         shown = ", ".join(f"`{each}`" for each in dict.fromkeys(left))
-        raise Refused(codes.TEMPLATE_NOT_FILLED_IN.at(placeholders=shown))
+        raise RequestError(codes.TEMPLATE_NOT_FILLED_IN.at(placeholders=shown))
     mailbox.agent(name)
     stored = mailbox.message(message_id)
     check_recipient(stored, name)
@@ -75,9 +75,9 @@ def send_ack(mailbox: Mailbox, said: Acknowledgement) -> Acknowledged:
     return Acknowledged(sent, _unmarked(mailbox, said, sent.stored))
 
 
-def _unmarked(mailbox: Mailbox, said: Acknowledgement, ack: Stored) -> BrennerError | None:
+def _unmarked(mailbox: Mailbox, said: Acknowledgement, ack: StoredMessage) -> BrennerError | None:
     """Mark what it acknowledges; why that failed. The ACK is stored in any case."""
-    if Ability.READ_MARKS in mailbox.lacks:
+    if Capability.READ_MARKS in mailbox.lacks:
         return None
     try:
         mailbox.mark(said.name, {said.message_id, *ack.acknowledges}, is_read=True)
@@ -86,7 +86,7 @@ def _unmarked(mailbox: Mailbox, said: Acknowledgement, ack: Stored) -> BrennerEr
     return None
 
 
-def _send(mailbox: Mailbox, stored: Stored, said: Acknowledgement) -> Sent:
+def _send(mailbox: Mailbox, stored: StoredMessage, said: Acknowledgement) -> Sent:
     # The status can go on from Received to Completed; saying the same again says nothing new.
     words = f"{said.status}\n{said.notes}".encode(errors="surrogatepass")
     return mailbox.send(
@@ -103,7 +103,7 @@ def _send(mailbox: Mailbox, stored: Stored, said: Acknowledgement) -> Sent:
     )
 
 
-def _acknowledgement(mailbox: Mailbox, said: Acknowledgement) -> Stored | None:
+def _acknowledgement(mailbox: Mailbox, said: Acknowledgement) -> StoredMessage | None:
     """The ACK that settled it, written by hand or by this.
 
     Who is believed is not taken for having said what somebody else may have said in her name.
@@ -115,7 +115,7 @@ def _acknowledgement(mailbox: Mailbox, said: Acknowledgement) -> Stored | None:
     return None if is_doubtful and said.envelope.trust is not Trust.UNVERIFIED else ack
 
 
-def _body(stored: Stored, status: str, notes: str) -> str:
+def _body(stored: StoredMessage, status: str, notes: str) -> str:
     more = f"\n## Notes\n{notes.strip()}\n" if notes.strip() else ""
     return f"# Acknowledgement\n\n## Message ID\n{stored.id}\n\n## Status\n{status}\n{more}"
 
@@ -128,7 +128,7 @@ def _body(stored: Stored, status: str, notes: str) -> str:
 class Pending(NamedTuple):
     """An ACK that is owed, and until when it was asked for."""
 
-    debt: Debt
+    debt: PendingAck
     due: datetime
     is_overdue: bool
 
@@ -147,7 +147,7 @@ def pending(
     return tuple(Pending(debt, due, due < now) for debt, due in zip(owed, dues, strict=True))
 
 
-def _due(debt: Debt, deadline: timedelta) -> datetime:
+def _due(debt: PendingAck, deadline: timedelta) -> datetime:
     """Until when; imported mail may bear any date."""
     last_moment = datetime.max.replace(tzinfo=UTC)
     return debt.last.at + deadline if debt.last.at < last_moment - deadline else last_moment
@@ -160,14 +160,14 @@ def resend(mailbox: Mailbox, overdue: Iterable[Pending]) -> tuple[Sent, ...]:
     sends one copy: the key says which sending it is, and to whom. Its sender is known as well as
     that of the first, no better. Imported mail is not resent: nobody here has seen who wrote it.
     """
-    debtors: dict[str, list[Debt]] = {}
+    debtors: dict[str, list[PendingAck]] = {}
     for each in overdue:
         if each.debt.first.is_local:
             debtors.setdefault(each.debt.first.content_hash, []).append(each.debt)
     return tuple(_resend(mailbox, debts) for debts in debtors.values())
 
 
-def _resend(mailbox: Mailbox, debts: list[Debt]) -> Sent:
+def _resend(mailbox: Mailbox, debts: list[PendingAck]) -> Sent:
     first = min((debt.first for debt in debts), key=lambda stored: stored.id)
     last = max((debt.last for debt in debts), key=lambda stored: stored.id)
     names = tuple(sorted(debt.debtor for debt in debts))
@@ -215,7 +215,7 @@ def _untold(mailbox: Mailbox, overdue: list[Pending], operator: str) -> list[Pen
     ]
 
 
-def _complaint(debt: Debt) -> str:
+def _complaint(debt: PendingAck) -> str:
     return f"- {debt.debtor} has not acknowledged message {debt.first.id} ("
 
 
@@ -234,7 +234,7 @@ def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: s
         f" from {debt.first.message.sender}, sent {_times(debt)}; due {iso(due)})"
         for debt, due, _ in overdue
     ]
-    item = one_paragraph(visible(thread_id)) or "mail outside of any thread"
+    item = one_paragraph(escape_control(thread_id)) or "mail outside of any thread"
     body = (
         f"# Work Blocked\n\n## Item\n{item}\n\n## Blocker\n" + "\n".join(lines) + "\n\n"
         "## Type\nDependency\n\n## Needed\n"
@@ -244,11 +244,11 @@ def _escalation(thread_id: str, overdue: list[Pending], sender: str, operator: s
     return Message(thread_id, sender, (operator,), compose_subject("BLOCKED", description), body)
 
 
-def _times(debt: Debt) -> str:
+def _times(debt: PendingAck) -> str:
     when = iso(debt.first.at)
     return when if debt.times_sent == 1 else f"{debt.times_sent} times since {when}"
 
 
 def _plain(subject: str) -> str:
     """A subject that may stand between backticks."""
-    return visible(subject).replace("`", "'")
+    return escape_control(subject).replace("`", "'")

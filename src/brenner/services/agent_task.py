@@ -12,8 +12,8 @@ from brenner.artifact.serialize import artifact_json, diff_json, plain
 from brenner.artifact.state import Blame, Change, Source, State, empty_state
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
 from brenner.diagnostics.codes.deltas import INVALID_SECTION
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.protocol.delta.schema import (
     ADVERSARIAL_CRITIQUE,
     RESEARCH_THREAD,
@@ -23,12 +23,12 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.grammar import ITEM_ID_IN_PROSE
 from brenner.protocol.message_types import CRITIQUE
-from brenner.protocol.messages import Posted
+from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Mode
 from brenner.services.next_round import earlier_kickoffs
 from brenner.services.sessions import load_status, overviews
 from brenner.services.versions import LoadedVersion, Target, load_version
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session import prompts as unified
 from brenner.session.kickoff import PROMPTS
 from brenner.session.model import (
@@ -43,8 +43,8 @@ from brenner.session.model import (
 )
 from brenner.session.overview import Overview
 from brenner.session.prompts import Prompt
-from brenner.session.rebuild import Filed
-from brenner.text import nearest, perhaps
+from brenner.session.rebuild import ThreadMessage
+from brenner.text import closest, did_you_mean
 
 # The most urgent first: what was sent and is lost unless it is corrected, then what nobody has
 # heard anything of, then what is only to be done.
@@ -81,7 +81,7 @@ class Task(NamedTuple):
     letters: tuple[OpenMessage, ...]
     attacks: tuple[OpenMessage, ...]
     asked: Source | None = None
-    kickoff: Posted | None = None
+    kickoff: PostedMessage | None = None
 
 
 class Waiting(NamedTuple):
@@ -92,15 +92,15 @@ class Waiting(NamedTuple):
     acks: tuple[int, ...]
 
 
-def task_in(desk: Desk, agent: str, thread_id: str) -> Task:
+def task_in(workspace: Workspace, agent: str, thread_id: str) -> Task:
     """Her task in a thread; one that nobody has written to is refused."""
-    status, chain, messages, *_ = load_status(desk, thread_id)
+    status, history, messages, *_ = load_status(workspace, thread_id)
     me = next((each for each in status.participants if each.name == agent), None)
-    own = _own(chain.state.blame, agent)
+    own = _own(history.state.blame, agent)
     roster = earlier_kickoffs(messages).roster
     is_unified = roster is not None and roster.mode == Mode.UNIFIED
     role = (me.role if me else None) or ""
-    critiques = _critiques(status, chain.state, own)
+    critiques = _critiques(status, history.state, own)
     return Task(
         status=status,
         me=me,
@@ -115,15 +115,15 @@ def task_in(desk: Desk, agent: str, thread_id: str) -> Task:
             for each in status.of_type(CRITIQUE.name)
             if agent not in each.waiting_for and each.sender != agent
         ),
-        asked=_source(chain.state, "RT", "statement"),
+        asked=_source(history.state, "RT", "statement"),
         kickoff=_kickoff(me, messages),
     )
 
 
-def waiting_for(desk: Desk, agent: str) -> tuple[Waiting, ...]:
+def waiting_for(workspace: Workspace, agent: str) -> tuple[Waiting, ...]:
     """The sessions that wait for her, the most urgent first, and of equals the oldest."""
     found = []
-    for overview in overviews(desk).values():
+    for overview in overviews(workspace).values():
         turn = next((each.turn for each in overview.awaited if each.name == agent), None)
         acks = tuple(each.message_id for each in overview.owed if each.debtor == agent)
         if turn is None and agent in overview.to_correct and overview.phase is not Phase.COMPLETE:
@@ -136,7 +136,7 @@ def waiting_for(desk: Desk, agent: str) -> tuple[Waiting, ...]:
 def unread_of(mailbox: Mailbox, agent: str) -> int | None:
     """How many messages she has not read; None where the home does not tell."""
     mailbox.agent(agent)
-    return None if Ability.READ_MARKS in mailbox.lacks else mailbox.unread(agent)
+    return None if Capability.READ_MARKS in mailbox.lacks else mailbox.unread(agent)
 
 
 def _urgent_first(each: Waiting) -> tuple[int, datetime, str]:
@@ -144,7 +144,7 @@ def _urgent_first(each: Waiting) -> tuple[int, datetime, str]:
     return rank, each.overview.last_at, each.overview.thread_id
 
 
-def _kickoff(me: Participant | None, messages: Iterable[Filed]) -> Posted | None:
+def _kickoff(me: Participant | None, messages: Iterable[ThreadMessage]) -> PostedMessage | None:
     number = me.kickoff if me else None
     return next((each.posted for each in messages if each.posted.id == number), None)
 
@@ -203,12 +203,12 @@ def part_of(artifact: Artifact, thread_id: str, section: str, item_id: str) -> P
     meant = item_id.strip().upper()
     found = known.get(item_id) or known.get(meant)
     if found is None or (wanted and found[0] is not wanted):
-        near = perhaps(nearest(meant, list(known)))
+        near = did_you_mean(closest(meant, list(known)))
         refused = NO_SUCH_ITEM.at(name=thread_id, item=item_id, or_field="", suggestion=near)
         if wanted:
             message = f"`{wanted.id}` of {thread_id} has no `{item_id}`."
             refused = refused._replace(message=message)
-        raise Refused(refused)
+        raise RequestError(refused)
     return Part(found[0], found[1].id)
 
 
@@ -216,8 +216,8 @@ def _section(name: str) -> Section:
     found = section_named(name)
     if found is None:
         known = ", ".join(f"`{each}`" for each in SECTIONS)
-        near = perhaps(nearest(name, SECTIONS))
-        raise Refused(INVALID_SECTION.at(value=name, known=known, suggestion=near))
+        near = did_you_mean(closest(name, SECTIONS))
+        raise RequestError(INVALID_SECTION.at(value=name, known=known, suggestion=near))
     return found
 
 
@@ -256,11 +256,11 @@ def as_json(loaded: LoadedVersion, part: Part) -> str:
 # What changed
 
 
-def earlier(desk: Desk, thread_id: str, number: int) -> Artifact:
+def earlier(workspace: Workspace, thread_id: str, number: int) -> Artifact:
     """An earlier version; v0 is the empty artifact before the first (R11)."""
     if number == 0:
         return empty_state(thread_id).artifact
-    return load_version(desk, Target(thread_id, number)).artifact
+    return load_version(workspace, Target(thread_id, number)).artifact
 
 
 def changes_since(old: Artifact, new: LoadedVersion, part: Part) -> Diff:

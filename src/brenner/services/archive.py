@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from brenner.diagnostics.codes.stores import COPY_BROKE_OFF, DECISIONS_IN_ARCHIVE
-from brenner.diagnostics.model import Diagnostic, Unavailable
+from brenner.diagnostics.model import Diagnostic, UnavailableError
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.archive.jsonl import HOPELESS, decode, encode
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Agent, Record, Restored, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Agent, Record, Restored, StoredMessage
 from brenner.mail.rules import SMOOTHED
 from brenner.persist.artifact_file import VersionText
 from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.services.version_store import filed
 from brenner.session.decisions import is_decision, voided_by
-from brenner.session.rebuild import Candidate
+from brenner.session.rebuild import CompiledCandidate
 from brenner.session.versions import candidate_of
 
 Form = Literal["jsonl", "mbox"]
@@ -115,7 +115,7 @@ def import_archive(
             faults.append(entry)
     try:
         records = _sound(rest, faults, gate)
-        if Ability.AS_THEY_WERE in mailbox.lacks:
+        if Capability.AS_THEY_WERE in mailbox.lacks:
             restored = _sent_anew(mailbox, agents, list(records), options.where)
         else:
             restored = mailbox.restore(agents, records)
@@ -137,7 +137,7 @@ def _sent_anew(
     to = Anew(mailbox, where, must_go_on=False, step=lambda _: None)
     try:
         return send_anew(to, agents, new, len(known)).restored
-    except Unavailable as failure:
+    except UnavailableError as failure:
         if failure.diagnostic.code is COPY_BROKE_OFF:
             failure.diagnostic = failure.diagnostic._replace(fix=_FINISH)
         raise
@@ -182,7 +182,7 @@ class _Gate:
             named = ", ".join(found[:_MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
             yield DECISIONS_IN_ARCHIVE.at(thread_id=thread_id, named=named)
 
-    def _is_new(self, stored: Stored) -> bool:
+    def _is_new(self, stored: StoredMessage) -> bool:
         """Whether the message is not here yet; a copy of one that is here is new."""
         thread_id = stored.message.thread_id
         if thread_id not in self._known:
@@ -191,12 +191,12 @@ class _Gate:
         self._known[thread_id][self._key(stored)] -= 1
         return self._known[thread_id][self._key(stored)] < 0
 
-    def _key(self, stored: Stored) -> tuple[int, str]:
+    def _key(self, stored: StoredMessage) -> tuple[int, str]:
         """By what the store knows a message: by its content alone where ids are new."""
-        is_anew = Ability.AS_THEY_WERE in self._mailbox.lacks
+        is_anew = Capability.AS_THEY_WERE in self._mailbox.lacks
         return 0 if is_anew else stored.origin_id, stored.content_hash
 
-    def _decides(self, stored: Stored, *, is_accepted: bool) -> bool | None:
+    def _decides(self, stored: StoredMessage, *, is_accepted: bool) -> bool | None:
         """Return what the archive says.
 
         An older archive says nothing. There a decision counts from now on that the operator
@@ -210,12 +210,12 @@ class _Gate:
         return True if stored.decides is None and counts else stored.decides
 
 
-def _version_in(stored: Stored) -> Candidate | None:
+def _version_in(stored: StoredMessage) -> CompiledCandidate | None:
     found = candidate_of(filed(stored)) if stored.type == COMPILED.name else None
-    return found if isinstance(found, Candidate) else None
+    return found if isinstance(found, CompiledCandidate) else None
 
 
-def _publishes(candidate: Candidate | None) -> str:
+def _publishes(candidate: CompiledCandidate | None) -> str:
     record = candidate.record if candidate else None
     if record and record.adopted:
         return f"adopts an artifact as v{record.version}"
@@ -224,7 +224,7 @@ def _publishes(candidate: Candidate | None) -> str:
     return f"publishes v{candidate.number}" if candidate else "publishes a version"
 
 
-def _leads(stored: Stored, candidate: Candidate | None) -> str | None:
+def _leads(stored: StoredMessage, candidate: CompiledCandidate | None) -> str | None:
     """Say what a message does to its session; None for one that only contributes."""
     if stored.type == KICKOFF.name:
         return "asks for a round"
@@ -279,12 +279,12 @@ def thread_archive(mailbox: Mailbox, version: VersionText) -> bytes:
     return "".join(encode(_agents(mailbox, messages), records)).encode()
 
 
-def _for_all(stored: Stored) -> Stored:
+def _for_all(stored: StoredMessage) -> StoredMessage:
     """Whoever reads an archive has not seen who wrote the mail, so it does not matter who has."""
     return stored._replace(is_local=False, envelope=stored.envelope._replace(trust=None))
 
 
-def _agents(mailbox: Mailbox, messages: list[Stored]) -> list[Agent]:
+def _agents(mailbox: Mailbox, messages: list[StoredMessage]) -> list[Agent]:
     """Who wrote to the thread, or was written to, by name: known since they were first named."""
     since: dict[str, datetime] = {}
     for stored in messages:

@@ -11,7 +11,7 @@ from brenner.artifact.serialize import plain
 from brenner.artifact.state import Blame, Change, Path
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored, Trust
+from brenner.mail.model import StoredMessage, Trust
 from brenner.mail.rules import unknown_recipients, unknown_sender, unknown_thread
 from brenner.protocol.compiled import check_sequence, subject_version
 from brenner.protocol.delta.schema import SCORE_PARTS, Section
@@ -120,14 +120,14 @@ def row_json(row: Row, *, with_history: bool) -> dict[str, object]:
         "trust": row.trust_in(row.change),
     }
     if with_history:
-        chain = row.change.history() if row.change else ()
+        history = row.change.history() if row.change else ()
         document["history"] = [
             {
                 "value": plain(change.value),
                 **_change_json(change),
                 "trust": row.trust_in(change),
             }
-            for change in chain
+            for change in history
         ]
     return document
 
@@ -150,7 +150,7 @@ def _change_json(change: Change | None) -> dict[str, object]:
 class CheckedMessage(NamedTuple):
     """A stored message and what was found in it. Lines count in the body."""
 
-    stored: Stored
+    stored: StoredMessage
     report: Report
 
 
@@ -178,7 +178,7 @@ def _without(checked: CheckedMessage, told: set[str]) -> CheckedMessage:
     return checked._replace(report=checked.report._replace(violations=left))
 
 
-def _by_message(messages: Sequence[Stored], operator: str) -> dict[int, list[Diagnostic]]:
+def _by_message(messages: Sequence[StoredMessage], operator: str) -> dict[int, list[Diagnostic]]:
     """What is wrong with the versions of the thread, by the id of the message."""
     found: dict[int, list[Diagnostic]] = {}
     for each in check_sequence([stored.posted for stored in messages], _voided(messages, operator)):
@@ -186,7 +186,7 @@ def _by_message(messages: Sequence[Stored], operator: str) -> dict[int, list[Dia
     return found
 
 
-def _voided(messages: Sequence[Stored], operator: str) -> set[int]:
+def _voided(messages: Sequence[StoredMessage], operator: str) -> set[int]:
     """The COMPILED messages that the operator has declared void, or whose number she has freed."""
     voided: set[int] = set()
     earlier: dict[int, list[int]] = {}
@@ -203,7 +203,7 @@ def _voided(messages: Sequence[Stored], operator: str) -> set[int]:
     return voided
 
 
-def _named(messages: Sequence[Stored], voids: Sequence[Void]) -> set[int]:
+def _named(messages: Sequence[StoredMessage], voids: Sequence[Void]) -> set[int]:
     """Return the ids of the messages that the exact records of a declaration name."""
     named = {(void.content_hash, void.version) for void in voids if void.is_exact}
     return {
@@ -213,14 +213,14 @@ def _named(messages: Sequence[Stored], voids: Sequence[Void]) -> set[int]:
     }
 
 
-def _report(stored: Stored, names: set[str], of_versions: list[Diagnostic]) -> Report:
+def _report(stored: StoredMessage, names: set[str], of_versions: list[Diagnostic]) -> Report:
     report = check_stored(stored.message)
     found = [*report.violations, *_unknown(stored, names), *of_versions]
     placed = [each._replace(message_id=stored.id) for each in found]
     return report._replace(violations=tuple(sorted(placed, key=worst_first)))
 
 
-def _unknown(stored: Stored, names: set[str]) -> Iterator[Diagnostic]:
+def _unknown(stored: StoredMessage, names: set[str]) -> Iterator[Diagnostic]:
     """Names that the mailbox does not know."""
     sender = unknown_sender(stored.message.sender, names)
     yield from [sender] if sender else []

@@ -16,13 +16,13 @@ from brenner.config import SETTINGS_FILE, Project
 from brenner.diagnostics.codes import publishing as publishing_codes
 from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Summary, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary, worst_first
 from brenner.diagnostics.truncate import of_messages
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.context import SourceText, read_source_text
 from brenner.lint.linter import LintReport, lint
-from brenner.mail.mailbox import Ability
-from brenner.mail.model import Sent, Stored
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import Sent, StoredMessage
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.protocol.messages import Message
 from brenner.protocol.thread_ids import cross_reference
@@ -45,9 +45,9 @@ from brenner.services.publish import (
     compile_time,
     is_overtaken,
     post,
+    publish_with_retry,
     recipients_of,
-    send_once,
-    until_published,
+    send_if_absent,
     verified,
 )
 from brenner.services.references import (
@@ -60,7 +60,7 @@ from brenner.services.references import (
 )
 from brenner.services.sessions import load_status
 from brenner.services.version_store import check_usable, ledger_of, version_text, version_texts
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.compiled_message import (
     Contributor,
     compose_compiled,
@@ -68,11 +68,11 @@ from brenner.session.compiled_message import (
     statistics,
     third_alternative,
 )
-from brenner.session.compiler import Compiler, Proposal, propose, publication_of
+from brenner.session.compiler import Compiler, ProposedVersion, propose, publication_of
 from brenner.session.rebuild import text_hash
 from brenner.session.validation_reply import compose_refusal
 from brenner.session.versions import KeptChain
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.versions import Latest
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 # Responses).
 
 
-def notify(desk: Desk, ledger: Iterable[Entry], latest: int) -> tuple[Sent, ...]:
+def notify(workspace: Workspace, ledger: Iterable[Entry], latest: int) -> tuple[Sent, ...]:
     """Mail the Validation Error reply for every message with refused blocks that has none yet.
 
     `latest` is the version that the thread has come to; 0 before the first.
@@ -91,25 +91,25 @@ def notify(desk: Desk, ledger: Iterable[Entry], latest: int) -> tuple[Sent, ...]
     for entry in ledger:
         if entry.state is Outcome.REFUSED:
             by_message.setdefault(entry.message_id, []).append(entry)
-    replies = _Replies(desk)
+    replies = _Replies(workspace)
     sent = []
     for number, entries in by_message.items():
-        posted = desk.mailbox.message(number).posted
-        reply = compose_refusal(posted, tuple(entries), desk.actor, latest)
-        sent.append(_send(desk, number, reply, replies))
+        posted = workspace.mailbox.message(number).posted
+        reply = compose_refusal(posted, tuple(entries), workspace.actor, latest)
+        sent.append(_send(workspace, number, reply, replies))
     return tuple(each for each in sent if each.is_new)
 
 
 class _Replies:
     """The answers in the thread, read once, and after that only what came in since."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._mailbox = desk.mailbox
-        self._has_links = Ability.REPLY_LINKS not in desk.mailbox.lacks
+    def __init__(self, workspace: Workspace) -> None:
+        self._mailbox = workspace.mailbox
+        self._has_links = Capability.REPLY_LINKS not in workspace.mailbox.lacks
         self._arrival = 0
-        self._found: dict[tuple[int | None, str], Stored] = {}
+        self._found: dict[tuple[int | None, str], StoredMessage] = {}
 
-    def to(self, message_id: int, reply: Message) -> Stored | None:
+    def to(self, message_id: int, reply: Message) -> StoredMessage | None:
         """The first answer to a message with that subject, whoever sent it.
 
         Where a home keeps no links the subject must do: it names the message.
@@ -121,10 +121,10 @@ class _Replies:
         return self._found.get((message_id if self._has_links else None, reply.subject))
 
 
-def _send(desk: Desk, message_id: int, reply: Message, replies: _Replies) -> Sent:
+def _send(workspace: Workspace, message_id: int, reply: Message, replies: _Replies) -> Sent:
     """What a message says never changes, so neither does what is refused in it: one reply does."""
-    return send_once(
-        desk.mailbox,
+    return send_if_absent(
+        workspace.mailbox,
         reply,
         lambda: replies.to(message_id, reply),
         key=f"validation error of message {message_id}",
@@ -159,7 +159,7 @@ def source_text_of(project: Project) -> SourceText | None:
     """The sections that it has, for the linter; one that cannot be read is refused."""
     text = source_of(project)
     if isinstance(text, Diagnostic):
-        raise Refused(text)
+        raise RequestError(text)
     return read_source_text(text, project.source_text or "") if text is not None else None
 
 
@@ -200,7 +200,7 @@ class Status(StrEnum):
     REFUSED = "refused"
 
 
-class Compiled(NamedTuple):
+class CompileResult(NamedTuple):
     """What a compile did. Where nothing was published, the artifact is the one of the latest
     version, or the one that would have been published.
 
@@ -213,7 +213,7 @@ class Compiled(NamedTuple):
     status: Status
     version: int | None
     previous_version: int | None
-    message: Stored | None
+    message: StoredMessage | None
     artifact: Artifact
     text: str
     artifact_sha256: str
@@ -234,14 +234,14 @@ class Compiled(NamedTuple):
     wish: PersistOptions | None = None
 
 
-def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compiled:
+def compile_thread(workspace: Workspace, thread_id: str, options: CompileOptions) -> CompileResult:
     """Publish the next version of a thread, if there is one to publish."""
     check_usable(thread_id)
 
-    def attempt(known: KeptChain) -> Compiled:
-        return _Compile(desk, known, options).run()
+    def attempt(known: KeptChain) -> CompileResult:
+        return _Compile(workspace, known, options).run()
 
-    done, in_vain = until_published(desk, thread_id, attempt, dry_run=options.dry_run)
+    done, in_vain = publish_with_retry(workspace, thread_id, attempt, dry_run=options.dry_run)
     lost = {each.message_id for each in in_vain}
     others = (each for each in done.notes if each.message_id not in lost)  # each is told once
     return done._replace(notes=(*in_vain, *others))
@@ -250,81 +250,81 @@ def compile_thread(desk: Desk, thread_id: str, options: CompileOptions) -> Compi
 class _Compile:
     """One attempt, with the thread as it stood at one moment."""
 
-    def __init__(self, desk: Desk, known: KeptChain, options: CompileOptions) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace, known: KeptChain, options: CompileOptions) -> None:
+        self.workspace = workspace
         self.known = known
-        self.chain = known.chain
+        self.history = known.history
         self.options = options
-        self.sessions = Sessions(desk)
-        source = source_text_of(desk.project)
-        now = compile_time(self.chain, self.chain.number + 1)
-        self.compiler = Compiler(desk.actor, now, desk.project.operator, source)
+        self.sessions = Sessions(workspace)
+        source = source_text_of(workspace.project)
+        now = compile_time(self.history, self.history.number + 1)
+        self.compiler = Compiler(workspace.actor, now, workspace.project.operator, source)
 
-    def run(self) -> Compiled:
+    def run(self) -> CompileResult:
         """Go through the steps; what was posted stays, whatever fails after it."""
-        chain, options = self.chain, self.options
-        check_sound(chain)
-        check_as_seen(self.desk.mailbox, chain, options.position)
-        if options.close and not chain.versions:
-            raise Refused(publishing_codes.NO_VERSION_TO_CLOSE.at(thread_id=chain.thread_id))
+        history, options = self.history, self.options
+        check_sound(history)
+        check_as_seen(self.workspace.mailbox, history, options.position)
+        if options.close and not history.versions:
+            raise RequestError(publishing_codes.NO_VERSION_TO_CLOSE.at(thread_id=history.thread_id))
         proposal = self._propose()
-        check_proposed(chain.thread_id, proposal.artifact, options.seen)
+        check_proposed(history.thread_id, proposal.artifact, options.seen)
         if options.strict and proposal.refused:
             return self._result(proposal, Status.REFUSED)
-        if not proposal.applies_something and (chain.is_closed or not options.close):
+        if not proposal.applies_something and (history.is_closed or not options.close):
             return self._nothing(proposal)
-        if chain.is_closed and not options.reopen:
-            words = {"thread_id": chain.thread_id, "version": str(chain.number)}
-            raise Refused(publishing_codes.SESSION_CLOSED.at(None, **words))
+        if history.is_closed and not options.reopen:
+            words = {"thread_id": history.thread_id, "version": str(history.number)}
+            raise RequestError(publishing_codes.SESSION_CLOSED.at(None, **words))
         if options.strict and not proposal.lint.valid:
             return self._result(proposal, Status.REFUSED)
-        recipients = recipients_of(self.desk, chain, proposal.artifact)
-        publication = publication_of(chain, proposal, self.compiler, recipients)
+        recipients = recipients_of(self.workspace, history, proposal.artifact)
+        publication = publication_of(history, proposal, self.compiler, recipients)
         message = compose_compiled(publication)
-        rebuilt = verified(chain, message)
+        rebuilt = verified(history, message)
         too_large = None if proposal.text in message.body else size_note(publication)
         wish = self._wish(proposal.number, is_end=proposal.status == "closed")
         if wish:
-            version = version_text(chain, proposal.number, 0, proposal.text, message)
+            version = version_text(history, proposal.number, 0, proposal.text, message)
             self._check_persistable(version, wish)
         if options.dry_run:
             return self._result(proposal, Status.DRY_RUN)._replace(wish=wish)
         # What was previewed must be all that is unread, and nothing unread may be left at the end.
         is_all = options.position is not None or options.close
-        stored, late = post(self.desk, self.known, message, rebuilt, contributions=is_all)
+        stored, late = post(self.workspace, self.known, message, rebuilt, contributions=is_all)
         done = self._result(proposal, Status.PUBLISHED)
         done = done._replace(message=stored, left=done.left + late)
         done = done._replace(notes=(*done.notes, *([too_large] if too_large else [])))
-        version = version_text(chain, proposal.number, stored.id, done.text, message)
+        version = version_text(history, proposal.number, stored.id, done.text, message)
         return self._looked_again(self._after(done, version, wish))
 
     def _check_persistable(self, version: VersionText, wish: PersistOptions) -> None:
         """Raise what can be known to fail, unless another version explains what is in the way."""
         try:
-            check_persistable(self.desk, version, self._texts(version), wish)
+            check_persistable(self.workspace, version, self._texts(version), wish)
         except BrennerError:
-            if is_overtaken(self.desk, self.known):
+            if is_overtaken(self.workspace, self.known):
                 raise OvertakenError from None
             raise
 
-    def _propose(self) -> Proposal:
+    def _propose(self) -> ProposedVersion:
         """The next version, as other sessions stand at this moment."""
-        elsewhere = elsewhere_for(self.desk, self.chain, self.sessions)
+        elsewhere = elsewhere_for(self.workspace, self.history, self.sessions)
         close = self.options.close
-        proposal = propose(self.chain, self.compiler, close=close, elsewhere=elsewhere)
-        found = unresolved(self.desk, proposal.artifact, self.sessions)
+        proposal = propose(self.history, self.compiler, close=close, elsewhere=elsewhere)
+        found = unresolved(self.workspace, proposal.artifact, self.sessions)
         return proposal._replace(unresolved=found, unverified=self._unverified(proposal))
 
-    def _nowhere(self, proposal: Proposal) -> tuple[Diagnostic, ...]:
+    def _nowhere(self, proposal: ProposedVersion) -> tuple[Diagnostic, ...]:
         """What leads nowhere, but for what the ledger tells itself, and files in the way."""
         told = told_in(proposal.ledger, (filed.posted for filed in proposal.read))
         if not told:
             return proposal.unresolved
-        return unresolved(self.desk, proposal.artifact, self.sessions, told)
+        return unresolved(self.workspace, proposal.artifact, self.sessions, told)
 
     def _wish(self, number: int, *, is_end: bool) -> PersistOptions | None:
         """What is to be persisted: as asked for, or as configured for milestones and the end."""
-        configured = self.desk.project.persist
+        configured = self.workspace.project.persist
         is_milestone = configured.every is not None and number % configured.every == 0
         if self.options.persist or not (is_milestone or (is_end and configured.on_complete)):
             return self.options.persist
@@ -336,42 +336,46 @@ class _Compile:
 
     def _texts(self, new: VersionText) -> Callable[[int], str | None]:
         """The texts of all versions, the new one included."""
-        earlier = version_texts(self.desk.mailbox, self.chain, self.desk.project.operator)
+        earlier = version_texts(
+            self.workspace.mailbox, self.history, self.workspace.project.operator
+        )
         return lambda number: new.text if number == new.number else earlier(number)
 
-    def _nothing(self, proposal: Proposal) -> Compiled:
+    def _nothing(self, proposal: ProposedVersion) -> CompileResult:
         """Nothing is posted (R17). What was interrupted before is finished."""
-        chain, latest = self.chain, self.chain.latest
-        text = render_artifact(chain.state.artifact)
+        history, latest = self.history, self.history.latest
+        text = render_artifact(history.state.artifact)
         result = self._result(proposal, Status.NOTHING)._replace(
-            version=chain.number or None,
-            previous_version=chain.versions[-2].number if len(chain.versions) > 1 else None,
-            artifact=chain.state.artifact,
+            version=history.number or None,
+            previous_version=history.versions[-2].number if len(history.versions) > 1 else None,
+            artifact=history.state.artifact,
             text=text,
             artifact_sha256=text_hash(text),
-            diff=diff(chain.state.artifact, chain.state.artifact),
-            conflicts=chain.state.conflicts,
-            lint=lint(chain.state.artifact, self.compiler.source),
+            diff=diff(history.state.artifact, history.state.artifact),
+            conflicts=history.state.conflicts,
+            lint=lint(history.state.artifact, self.compiler.source),
             contributors=(),
             persistence=self._persistence(text),
         )
-        wish = self._wish(chain.number, is_end=chain.is_closed) if latest else self.options.persist
+        wish = (
+            self._wish(history.number, is_end=history.is_closed) if latest else self.options.persist
+        )
         if latest is None:
-            path = cross_reference(chain.thread_id).artifact_path
-            found = NO_VERSION_YET.at(thread_id=chain.thread_id, path=path)
+            path = cross_reference(history.thread_id).artifact_path
+            found = NO_VERSION_YET.at(thread_id=history.thread_id, path=path)
             return self._after(result, None, None)._replace(
                 notes=(*result.notes, *([found] if wish else []))
             )
-        stored = self.desk.mailbox.message(latest.message_id)
-        version = version_text(chain, latest.number, stored.id, text, stored.message)
+        stored = self.workspace.mailbox.message(latest.message_id)
+        version = version_text(history, latest.number, stored.id, text, stored.message)
         result = result._replace(message=stored)
         if self.options.dry_run:
             return result._replace(wish=wish)
         return self._after(result, version, wish)
 
     def _after(
-        self, result: Compiled, version: VersionText | None, wish: PersistOptions | None
-    ) -> Compiled:
+        self, result: CompileResult, version: VersionText | None, wish: PersistOptions | None
+    ) -> CompileResult:
         """Persist and notify; a failure is reported beside what was done before it."""
         failed: BrennerError | None = None
         try:
@@ -379,21 +383,23 @@ class _Compile:
                 result = self._persist(result, version, wish)
             if self.options.notify:
                 result = result._replace(
-                    notified=notify(self.desk, self._refused(result), result.version or 0)
+                    notified=notify(self.workspace, self._refused(result), result.version or 0)
                 )
         except BrennerError as error:
             failed = error
             result = result._replace(persistence=self._persistence(result.text))
         return result._replace(failed=failed)
 
-    def _persist(self, result: Compiled, version: VersionText, wish: PersistOptions) -> Compiled:
+    def _persist(
+        self, result: CompileResult, version: VersionText, wish: PersistOptions
+    ) -> CompileResult:
         """Persist the version; if a later one is in the way, persist that one.
 
         Its compiler may have been interrupted: then this finishes what is missing.
         """
-        recipients = recipients_of(self.desk, self.chain, result.artifact)
+        recipients = recipients_of(self.workspace, self.history, result.artifact)
         try:
-            persisted = persist(self.desk, version, self._texts(version), wish, recipients)
+            persisted = persist(self.workspace, version, self._texts(version), wish, recipients)
             return result._replace(persisted=persisted, persistence=persisted.persistence)
         except BrennerError as error:
             persisted = self._persist_later(version, wish, error)
@@ -411,7 +417,7 @@ class _Compile:
                 break
             version = latest.version
             try:
-                return persist_latest(self.desk, latest, wish)
+                return persist_latest(self.workspace, latest, wish)
             except BrennerError as another:
                 error = another
         raise error
@@ -421,46 +427,46 @@ class _Compile:
         from brenner.services.versions import latest_of
 
         try:
-            latest = latest_of(self.desk, self.chain.thread_id)
+            latest = latest_of(self.workspace, self.history.thread_id)
         except BrennerError:  # what failed before is the error to report
             return None
         return None if latest.version.message_id == version.message_id else latest
 
-    def _looked_again(self, done: Compiled) -> Compiled:
+    def _looked_again(self, done: CompileResult) -> CompileResult:
         """Whether another session has published its half of a circle in the same moment.
 
         Each looks after it has posted, so the later one sees it; only a new reference closes one.
         """
-        if not gives_references(filed.posted for filed in self.chain.unread):
+        if not gives_references(filed.posted for filed in self.history.unread):
             return done
         try:
-            found = closed_circles(done.artifact, Sessions(self.desk))
+            found = closed_circles(done.artifact, Sessions(self.workspace))
         except BrennerError as error:
             return done._replace(failed=done.failed or error)
         return done._replace(notes=(*done.notes, *found))
 
-    def _refused(self, result: Compiled) -> tuple[Entry, ...]:
+    def _refused(self, result: CompileResult) -> tuple[Entry, ...]:
         """What of this compile is refused, and of the latest version where nothing was published.
 
         What its author has corrected meanwhile, or the operator has dismissed, is settled.
         """
         ledger = result.ledger
         if result.status is not Status.PUBLISHED:
-            earlier = ledger_of(self.desk, self.chain.thread_id, self.chain.number)
+            earlier = ledger_of(self.workspace, self.history.thread_id, self.history.number)
             ledger = (*earlier, *ledger)
-        refusals = load_status(self.desk, self.chain.thread_id).status.refusals
+        refusals = load_status(self.workspace, self.history.thread_id).status.refusals
         still_open = {(each.message_id, each.block) for each in refusals}
         return tuple(each for each in ledger if (each.message_id, each.block) in still_open)
 
     def _persistence(self, text: str) -> Persistence:
-        return persistence_of(self.desk.project, self.chain.thread_id, text)
+        return persistence_of(self.workspace.project, self.history.thread_id, text)
 
-    def _result(self, proposal: Proposal, status: Status) -> Compiled:
-        return Compiled(
-            thread_id=self.chain.thread_id,
+    def _result(self, proposal: ProposedVersion, status: Status) -> CompileResult:
+        return CompileResult(
+            thread_id=self.history.thread_id,
             status=status,
             version=proposal.number,
-            previous_version=self.chain.number or None,
+            previous_version=self.history.number or None,
             message=None,
             artifact=proposal.artifact,
             text=proposal.text,
@@ -472,30 +478,30 @@ class _Compile:
             not_contributed=proposal.not_contributed,
             lint=proposal.lint,
             contributors=proposal.contributors,
-            notes=(*self.chain.new_others(), *self._file_ahead()),
-            persistence=Persistence("Draft", cross_reference(self.chain.thread_id).artifact_path),
+            notes=(*self.history.new_others(), *self._file_ahead()),
+            persistence=Persistence("Draft", cross_reference(self.history.thread_id).artifact_path),
             left=proposal.left,
             unverified=proposal.unverified,
         )
 
     def _file_ahead(self) -> tuple[Diagnostic, ...]:
         """Say that the file holds a later version than the mail: a COMPILED message may be lost."""
-        path = cross_reference(self.chain.thread_id).artifact_path
-        if not (self.desk.project.folder / path).is_file():
+        path = cross_reference(self.history.thread_id).artifact_path
+        if not (self.workspace.project.folder / path).is_file():
             return ()
         from brenner.services.versions import file_ahead  # only who has persisted needs it
 
-        return tuple(file_ahead(self.desk, self.chain))
+        return tuple(file_ahead(self.workspace, self.history))
 
-    def _unverified(self, proposal: Proposal) -> tuple[int, ...]:
+    def _unverified(self, proposal: ProposedVersion) -> tuple[int, ...]:
         applied = (each for each in proposal.ledger if each.state is Outcome.APPLIED)
-        return unverified(self.desk.mailbox, (each.message_id for each in applied))
+        return unverified(self.workspace.mailbox, (each.message_id for each in applied))
 
 
 # What a compile did, as JSON: for scripts at the command line, and for the page.
 
 
-def compiled_json(done: Compiled) -> dict[str, object]:
+def compiled_json(done: CompileResult) -> dict[str, object]:
     """The stable form; keys are only ever added."""
     of_mail = [*done.notes, *done.warnings, *done.not_contributed]
     of_mail += [each for entry in done.ledger for each in entry.diagnostics]
@@ -533,7 +539,7 @@ def compiled_json(done: Compiled) -> dict[str, object]:
     }
 
 
-def _persisted(done: Compiled) -> dict[str, object] | None:
+def _persisted(done: CompileResult) -> dict[str, object] | None:
     if done.persisted is None:
         return None
     info = done.persisted.info
@@ -556,9 +562,9 @@ def section_counts(artifact: Artifact) -> dict[str, int]:
 # How a compile ended, in a sentence: for a terminal, and for the page.
 
 
-def what_happened(done: Compiled) -> str:
+def what_happened(done: CompileResult) -> str:
     """How it ended, in one sentence."""
-    thread = visible(done.thread_id)
+    thread = escape_control(done.thread_id)
     if done.status is Status.PUBLISHED and done.message:
         closed = ", and closed the session" if done.artifact.metadata.status == "closed" else ""
         return f"Published v{done.version} of {thread}, as message {done.message.id}{closed}."
@@ -573,7 +579,7 @@ def what_happened(done: Compiled) -> str:
     return f"Nothing to compile in {thread}: no unread delta applies; {latest}."
 
 
-def refused_in(done: Compiled) -> list[Entry]:
+def refused_in(done: CompileResult) -> list[Entry]:
     """The blocks that it refused."""
     return [entry for entry in done.ledger if entry.state is Outcome.REFUSED]
 

@@ -15,9 +15,9 @@ from brenner.diagnostics.codes import serving as codes
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
 from brenner.diagnostics.codes.mail import KEY_REUSED
 from brenner.diagnostics.codes.messages import THREAD_ID_ADVICE
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.markdown.blocks import Kind, blocks
 from brenner.protocol.body import in_fence, quoted_paragraphs, short
 from brenner.protocol.delta.arguments import Given, read_given
@@ -36,11 +36,11 @@ from brenner.protocol.validate import Report, check_composed
 from brenner.services.next_round import Earlier
 from brenner.services.receive import kickoffs_of, shorthand
 from brenner.services.send import unsendable
-from brenner.services.version_store import check_usable, load_chain, load_quickly
-from brenner.services.workspace import Desk
+from brenner.services.version_store import check_usable, load_history, load_if_small
+from brenner.services.workspace import Workspace
 from brenner.session.kickoff_text import embedded
-from brenner.session.versions import Chain
-from brenner.text import visible_lines
+from brenner.session.versions import VersionHistory
+from brenner.text import escape_control_lines
 
 _BASE = f"**{DELTA.version_field}**: v"
 _MOST_NAMED = 3
@@ -87,21 +87,23 @@ class Prepared(NamedTuple):
         return not any(found.severity is ERROR for found in self.violations)
 
 
-def prepare(desk: Desk, wanted: Contribution) -> Prepared:
+def prepare(workspace: Workspace, wanted: Contribution) -> Prepared:
     """Compose the message, and put right what is certain; a thread without mail is refused."""
     check_usable(wanted.thread_id)
-    chain = load_chain(desk.mailbox, wanted.thread_id, desk.project.operator).chain
-    _check_base(chain, wanted)
-    earlier = kickoffs_of(desk.mailbox, wanted.thread_id)
+    history = load_history(workspace.mailbox, wanted.thread_id, workspace.project.operator).history
+    _check_base(history, wanted)
+    earlier = kickoffs_of(workspace.mailbox, wanted.thread_id)
     given = read_given(wanted.deltas)
     message = Message(
         thread_id=wanted.thread_id,
         sender=wanted.agent,
-        recipients=wanted.to or _recipients(desk, wanted.agent, earlier),
-        subject=_subject(wanted, given, shorthand(desk.mailbox, wanted.agent, wanted.thread_id)),
+        recipients=wanted.to or _recipients(workspace, wanted.agent, earlier),
+        subject=_subject(
+            wanted, given, shorthand(workspace.mailbox, wanted.agent, wanted.thread_id)
+        ),
         body=_body(wanted, given.texts),
     )
-    long = unsendable(message.body, desk.project)
+    long = unsendable(message.body, workspace.project)
     return Prepared(message, (long,), (), wanted.deltas) if long else _checked(message, given)
 
 
@@ -112,18 +114,18 @@ class Expected(NamedTuple):
     active: Mapping[str, tuple[str, ...]]
 
 
-def expected(mailbox: Mailbox, stored: Stored, operator: str) -> Expected | None:
+def expected(mailbox: Mailbox, stored: StoredMessage, operator: str) -> Expected | None:
     """What becomes of the blocks of a message if its thread is compiled now.
 
     None where nobody can say: a version has read it already, or too much is unread.
     """
-    chain = load_quickly(mailbox, stored.message.thread_id, operator, _MOST_UNREAD)
-    if chain is None or chain.broken:
+    history = load_if_small(mailbox, stored.message.thread_id, operator, _MOST_UNREAD)
+    if history is None or history.broken:
         return None
-    unread = [each.posted for each in chain.unread]
+    unread = [each.posted for each in history.unread]
     if all(each.id != stored.id for each in unread):
         return None
-    merged = merge(chain.state, unread, operator=operator)
+    merged = merge(history.state, unread, operator=operator)
     active = {
         name: tuple(item.id for item in items if item.killed is None)
         for name, items in merged.artifact.sections.items()
@@ -131,7 +133,9 @@ def expected(mailbox: Mailbox, stored: Stored, operator: str) -> Expected | None
     return Expected(tuple(each for each in merged.ledger if each.message_id == stored.id), active)
 
 
-def sent_before(mailbox: Mailbox, prepared: Prepared, refusal: Refused) -> Stored | None:
+def sent_before(
+    mailbox: Mailbox, prepared: Prepared, refusal: RequestError
+) -> StoredMessage | None:
     """The message that bears the key already, if it has the same deltas and the same summary.
 
     What else a message says may have changed since: the base that was fetched, who takes part.
@@ -154,20 +158,22 @@ def _without_base(body: str) -> str:
 # What the message says
 
 
-def _recipients(desk: Desk, agent: str, earlier: Earlier) -> tuple[str, ...]:
+def _recipients(workspace: Workspace, agent: str, earlier: Earlier) -> tuple[str, ...]:
     """The operator, and everybody else who takes part."""
     listed = earlier.roster.names if earlier.roster else ()
-    known = {each.name for each in desk.mailbox.agents()}
-    names = dict.fromkeys((desk.project.operator, *listed, *earlier.asked))
+    known = {each.name for each in workspace.mailbox.agents()}
+    names = dict.fromkeys((workspace.project.operator, *listed, *earlier.asked))
     return tuple(name for name in names if name != agent and name in known)
 
 
-def _check_base(chain: Chain, wanted: Contribution) -> None:
-    numbers = {0, *(version.number for version in chain.versions)}
+def _check_base(history: VersionHistory, wanted: Contribution) -> None:
+    numbers = {0, *(version.number for version in history.versions)}
     if wanted.base is not None and wanted.base not in numbers:
-        known = f"the latest is v{chain.number}" if chain.number else "there is none yet, only v0"
+        known = (
+            f"the latest is v{history.number}" if history.number else "there is none yet, only v0"
+        )
         words = {"thread_id": wanted.thread_id, "version": str(wanted.base), "known": known}
-        raise Refused(UNKNOWN_VERSION.at(None, **words))
+        raise RequestError(UNKNOWN_VERSION.at(None, **words))
 
 
 def _subject(wanted: Contribution, given: Given, role: str) -> str:
@@ -217,7 +223,7 @@ def _as_written(summary: str) -> list[str]:
     headings = [each.text for each in found if each.kind is Kind.HEADING]
     is_prose = headings == [DELTA.title, "Deltas"] and stated_base(found) is None
     is_clean = not (any(map(is_delta_fence, found)) or could_hold_strays(body, found))
-    is_plain = visible_lines(said) == said and not PLACEHOLDER.search(said)
+    is_plain = escape_control_lines(said) == said and not PLACEHOLDER.search(said)
     return [said] if is_prose and is_clean and is_plain else quoted_paragraphs(summary)
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from brenner.config import Project
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.stores import NAME_ELSEWHERE
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Unavailable
-from brenner.mail.mailbox import Ability, Lacks, Mailbox
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, UnavailableError
+from brenner.mail.mailbox import Capability, Lacks, Mailbox
 from brenner.mail.model import Agent, Importance, Record, Restored
 from brenner.mail.open import Store, store_of, store_option
 from brenner.mail.rules import order, strangers
@@ -22,8 +22,8 @@ from brenner.protocol.message_types import wants_ack
 from brenner.protocol.thread_ids import is_valid
 from brenner.services.init_project import check_folder, inside_store, left_behind
 from brenner.services.version_store import check_usable, replay_chain
-from brenner.services.workspace import Desk, place
-from brenner.session.rebuild import Candidate, Rebuilt, altered_in
+from brenner.services.workspace import Workspace, place
+from brenner.session.rebuild import CompiledCandidate, Rebuilt, altered_in
 
 # Copying to a home that keeps nothing as it was: every message is sent there again, in its order.
 #
@@ -75,13 +75,13 @@ def send_anew(
         try:
             sent = to.mailbox.send(stored.message, envelope=stored.envelope)
             renumbered.append((stored.id, sent.stored.id))
-        except Refused as refusal:
+        except RequestError as refusal:
             diagnostic = _not_taken(to, record, refusal)
             if not to.must_go_on:
-                raise Refused(diagnostic) from None
+                raise RequestError(diagnostic) from None
             found.append(diagnostic)
             refused.append(stored.id)
-        except Unavailable as failure:
+        except UnavailableError as failure:
             total = known + len(records)
             raise broke_off(failure, to.where, known + len(renumbered), total) from None
         to.step(count)
@@ -90,7 +90,7 @@ def send_anew(
     return Sendings(restored, tuple(refused), tuple(found))
 
 
-def broke_off(failure: Unavailable, where: str, done: int, total: int) -> Unavailable:
+def broke_off(failure: UnavailableError, where: str, done: int, total: int) -> UnavailableError:
     """What went wrong when messages were there already: not nothing was done."""
     reason = failure.diagnostic.message
     found = codes.COPY_BROKE_OFF.at(where=where, done=done, total=total, reason=reason)
@@ -109,18 +109,18 @@ def _introduced(to: Anew, agents: Iterable[Agent]) -> tuple[str, ...]:
     """Everybody whom the target did not know."""
     try:
         return to.mailbox.restore(agents, ()).new_agents
-    except Refused as refusal:
+    except RequestError as refusal:
         found = refusal.diagnostic
         if found.code != NAME_ELSEWHERE:
             raise
-        raise Refused(found._replace(fix=_TAKE_OVER)) from None
+        raise RequestError(found._replace(fix=_TAKE_OVER)) from None
 
 
 def _order(record: Record) -> tuple[datetime, int]:
     return order(record.stored)
 
 
-def _not_taken(to: Anew, record: Record, refusal: Refused) -> Diagnostic:
+def _not_taken(to: Anew, record: Record, refusal: RequestError) -> Diagnostic:
     stored = record.stored
     found = codes.MESSAGE_NOT_TAKEN.at(
         where=to.where,
@@ -264,40 +264,42 @@ def _differs(one: Seen, other: Seen, *, is_exact: bool) -> bool:
     )
 
 
-def facts(desk: Desk) -> Iterator[Fact]:
+def facts(workspace: Workspace) -> Iterator[Fact]:
     """Every version of every thread, rebuilt from the mail."""
-    for thread in desk.mailbox.threads():
-        if is_valid(thread.thread_id) and _has_versions(desk.mailbox, thread.thread_id):
-            yield from thread_facts(desk, thread.thread_id)
+    for thread in workspace.mailbox.threads():
+        if is_valid(thread.thread_id) and _has_versions(workspace.mailbox, thread.thread_id):
+            yield from thread_facts(workspace, thread.thread_id)
 
 
 def _has_versions(mailbox: Mailbox, thread_id: str) -> bool:
     return any(each.type == "COMPILED" for each in mailbox.thread_arrivals(thread_id, 0))
 
 
-def thread_facts(desk: Desk, thread_id: str) -> tuple[Fact, ...]:
+def thread_facts(workspace: Workspace, thread_id: str) -> tuple[Fact, ...]:
     """The versions of one thread, rebuilt as `artifact verify` does; none where nobody knows it."""
     found: list[Fact] = []
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         found.append(_fact(thread_id, candidate, altered_in(candidate, rebuilt)))
 
     try:
         check_usable(thread_id)
-        chain = replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
-    except Refused:
+        history = replay_chain(workspace.mailbox, thread_id, workspace.project.operator, watch)
+    except RequestError:
         return ()
-    if chain.broken:
-        found.append(_fact(thread_id, chain.broken.candidate, chain.broken.difference))
+    if history.broken:
+        found.append(_fact(thread_id, history.broken.candidate, history.broken.difference))
     return tuple(found)
 
 
-def _fact(thread_id: str, candidate: Candidate, difference: str) -> Fact:
+def _fact(thread_id: str, candidate: CompiledCandidate, difference: str) -> Fact:
     sha256 = candidate.record.artifact_sha256 if candidate.record else ""
     return Fact(thread_id, candidate.number, sha256, difference, candidate.filed.content_hash)
 
 
-def lost_facts(desk: Desk, before: Iterable[Fact], gone: str = "is not there") -> Iterator[str]:
+def lost_facts(
+    workspace: Workspace, before: Iterable[Fact], gone: str = "is not there"
+) -> Iterator[str]:
     """The versions that followed from the mail before and do not here, each in words; `gone` is
     said of one that is none here.
     """
@@ -306,7 +308,7 @@ def lost_facts(desk: Desk, before: Iterable[Fact], gone: str = "is not there") -
         if not fact.difference:
             expected[fact.thread_id].append(fact)
     for thread_id, versions in expected.items():
-        here = {fact.version: fact for fact in thread_facts(desk, thread_id)}
+        here = {fact.version: fact for fact in thread_facts(workspace, thread_id)}
         for fact in versions:
             found = here.get(fact.version)
             if found is None:
@@ -336,7 +338,7 @@ def named(messages: Collection[Seen]) -> str:
 
 
 # What is kept with a message; the others are about what can be done with it.
-_KEPT_WITH_MAIL = (Ability.REPLY_LINKS, Ability.READ_MARKS, Ability.STATED_ACKS)
+_KEPT_WITH_MAIL = (Capability.REPLY_LINKS, Capability.READ_MARKS, Capability.STATED_ACKS)
 _MOST_THREADS = 3
 _REPEAT = (
     "Keep the source, and repeat the command. If it says the same again, go on with the source, "
@@ -373,7 +375,7 @@ class Copied(NamedTuple):
     of_target: Amount
     versions: tuple[Fact, ...]
     is_anew: bool
-    kept: tuple[Ability, ...]
+    kept: tuple[Capability, ...]
     lost: Lacks
     diagnostics: tuple[Diagnostic, ...]
 
@@ -398,15 +400,15 @@ def _unwatched(_doing: str, _done: int, _total: int | None) -> None:
 class _Job(NamedTuple):
     """A copy under way; `where` is the target's name before people."""
 
-    source: Desk
-    target: Desk
+    source: Workspace
+    target: Workspace
     where: str
     force: bool
     watch: Watch
 
     @property
     def is_anew(self) -> bool:
-        return Ability.AS_THEY_WERE in self.target.mailbox.lacks
+        return Capability.AS_THEY_WERE in self.target.mailbox.lacks
 
 
 class _Taken(NamedTuple):
@@ -441,15 +443,15 @@ def copy_mail(
     for store in (from_store, to_store):
         check_folder(store)
     if place(from_store) == place(to_store):
-        raise Refused(codes.SAME_STORE.at(where=from_store.shown))
+        raise RequestError(codes.SAME_STORE.at(where=from_store.shown))
     if not from_store.is_there():
-        raise Refused(_no_mail(source, target, from_store))
+        raise RequestError(_no_mail(source, target, from_store))
     with from_store.open() as here:
-        desk = Desk(here, source, source.operator)
-        versions = _verified(desk, from_store.shown, watch, force=force)
+        workspace = Workspace(here, source, source.operator)
+        versions = _verified(workspace, from_store.shown, watch, force=force)
         with to_store.create() as there:
-            other = Desk(there, target, target.operator)
-            job = _Job(desk, other, to_store.shown, force, watch)
+            other = Workspace(there, target, target.operator)
+            job = _Job(workspace, other, to_store.shown, force, watch)
             return _copied(job, from_store.shown, versions)
 
 
@@ -468,15 +470,17 @@ def _elsewhere(source: Project, target: Project) -> tuple[Diagnostic, ...]:
     return (found,) if found else ()
 
 
-def _verified(desk: Desk, where: str, watch: Watch, *, force: bool) -> tuple[Fact, ...]:
+def _verified(workspace: Workspace, where: str, watch: Watch, *, force: bool) -> tuple[Fact, ...]:
     """Every version of the source; one that does not follow from it stops the copy."""
     found = []
-    for fact in facts(desk):
+    for fact in facts(workspace):
         found.append(fact)
         watch("Verifying versions", len(found), None)
         if fact.difference and not force:
             words = {"version": str(fact.version), "thread_id": fact.thread_id, "where": where}
-            raise Refused(codes.SOURCE_NOT_VERIFIED.at(None, difference=fact.difference, **words))
+            raise RequestError(
+                codes.SOURCE_NOT_VERIFIED.at(None, difference=fact.difference, **words)
+            )
     return tuple(found)
 
 
@@ -500,7 +504,7 @@ def _copied(job: _Job, source: str, versions: tuple[Fact, ...]) -> Copied:
     try:
         what = _Taken(mail, agents, new, versions, apart, own)
         return _looked_at(job, source, what, sent)
-    except Unavailable as failure:
+    except UnavailableError as failure:
         done = len(known) + sent.restored.added
         raise broke_off(failure, job.where, done, len(mail)) from None
 
@@ -515,7 +519,7 @@ def _own_versions(job: _Job, threads: tuple[Diverged, ...]) -> tuple[Fact, ...]:
         ]
         more = len(threads) - len(parts)
         what = "; ".join(parts) + (f"; and {more} threads more" if more else "")
-        raise Refused(codes.THREADS_DIVERGE.at(where=job.where, what=what))
+        raise RequestError(codes.THREADS_DIVERGE.at(where=job.where, what=what))
     return tuple(fact for each in threads for fact in thread_facts(job.target, each.thread_id))
 
 
@@ -635,10 +639,10 @@ def _debts(job: _Job, taken: _Taken) -> Iterator[Diagnostic]:
     before, after = (
         {
             (debt.debtor, debt.first.content_hash)
-            for debt in desk.mailbox.debts()
+            for debt in workspace.mailbox.debts()
             if debt.first.content_hash in contents
         }
-        for desk in (job.source, job.target)
+        for workspace in (job.source, job.target)
     )
     words = (
         _acks(len(after - before), "settled", "open"),

@@ -12,9 +12,9 @@ from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.mail import NOT_IN_THREAD, VERSION_OVERTAKEN
 from brenner.diagnostics.codes.sessions import CANNOT_DISMISS
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.lint.linter import lint
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.message_types import DELTA
 from brenner.protocol.messages import Message, content_hash, in_thread_order, iso
@@ -22,25 +22,25 @@ from brenner.services.publish import (
     MOST_TRIES,
     compile_time,
     post,
+    publish_with_retry,
     recipients_of,
-    send_once,
+    send_if_absent,
     since,
-    until_published,
     verified,
 )
 from brenner.services.references import unresolved
 from brenner.services.sessions import Followed, load_status
-from brenner.services.version_store import check_usable, ledgers, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import check_usable, ledgers, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
 from brenner.session.compiler import base_of
 from brenner.session.decisions import compose_void
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.participants import letters
 from brenner.session.rebuild import (
-    Candidate,
-    Filed,
-    UnsoundError,
+    CompiledCandidate,
+    ThreadMessage,
+    VersionMismatch,
     adopt,
     adopted_artifact,
     read_message,
@@ -48,7 +48,7 @@ from brenner.session.rebuild import (
     text_hash,
 )
 from brenner.session.status import compose_dismissal, uncorrected
-from brenner.session.versions import Chain, KeptChain, candidate_of
+from brenner.session.versions import KeptChain, VersionHistory, candidate_of
 
 
 class Voided(NamedTuple):
@@ -60,87 +60,89 @@ class Voided(NamedTuple):
 
     version: int
     void_message_id: int
-    message: Stored
+    message: StoredMessage
     unread: int = 0
     latest: int = 0
     notes: tuple[Diagnostic, ...] = ()
     failed: BrennerError | None = None
 
 
-def check_operator(desk: Desk, what: str) -> None:
+def check_operator(workspace: Workspace, what: str) -> None:
     """Some decisions about other people's work are the operator's alone."""
-    if not desk.is_operator:
-        words = {"name": desk.actor, "what": what, "operator": desk.project.operator}
-        raise Refused(codes.ONLY_THE_OPERATOR.at(None, **words))
+    if not workspace.is_operator:
+        words = {"name": workspace.actor, "what": what, "operator": workspace.project.operator}
+        raise RequestError(codes.ONLY_THE_OPERATOR.at(None, **words))
 
 
-def void_version(desk: Desk, thread_id: str, number: int, reason: str) -> Voided:
+def void_version(workspace: Workspace, thread_id: str, number: int, reason: str) -> Voided:
     """Declare the latest version void, or one that does not rebuild."""
     check_usable(thread_id)
-    check_operator(desk, "void a version")
+    check_operator(workspace, "void a version")
     for _ in range(MOST_TRIES):
-        known = load_chain(desk.mailbox, thread_id, desk.project.operator)
-        chain = known.chain
-        message_id = _voidable(chain, number)
-        to = recipients_of(desk, chain, chain.state.artifact)
-        blank = Message(thread_id, desk.actor, to, "", "")
-        message = compose_void(blank, number, message_id, _hashes(chain, number), reason)
+        known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+        history = known.history
+        message_id = _voidable(history, number)
+        to = recipients_of(workspace, history, history.state.artifact)
+        blank = Message(thread_id, workspace.actor, to, "", "")
+        message = compose_void(blank, number, message_id, _hashes(history, number), reason)
         try:
-            stored = desk.mailbox.send(message, position=since(known)).stored
-        except Refused as refused:
+            stored = workspace.mailbox.send(message, position=since(known)).stored
+        except RequestError as refused:
             if refused.diagnostic.code is VERSION_OVERTAKEN:
                 continue
             raise
-        return _afterwards(desk, thread_id, Voided(number, message_id, stored))
-    raise Refused(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+        return _afterwards(workspace, thread_id, Voided(number, message_id, stored))
+    raise RequestError(codes.COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
 
 
-def _afterwards(desk: Desk, thread_id: str, done: Voided) -> Voided:
+def _afterwards(workspace: Workspace, thread_id: str, done: Voided) -> Voided:
     """What the thread comes to with the declaration in it."""
     try:
-        chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-    except Unavailable as error:
+        history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
+    except UnavailableError as error:
         return done._replace(failed=error)
-    notes = (each for each in chain.others() if each.message_id in _hanging(chain, done))
-    return done._replace(unread=len(chain.unread), latest=chain.number, notes=tuple(notes))
+    notes = (each for each in history.others() if each.message_id in _hanging(history, done))
+    return done._replace(unread=len(history.unread), latest=history.number, notes=tuple(notes))
 
 
-def _hanging(chain: Chain, done: Voided) -> set[int]:
+def _hanging(history: VersionHistory, done: Voided) -> set[int]:
     """What was posted in that very moment, and is built on what is void now."""
-    bases = ((each.filed.posted.id, chain.void_base(each)) for each in chain.spare)
+    bases = ((each.filed.posted.id, history.void_base(each)) for each in history.spare)
     return {number for number, base in bases if _id(base) == done.void_message_id}
 
 
-def _id(candidate: Candidate | None) -> int | None:
+def _id(candidate: CompiledCandidate | None) -> int | None:
     return candidate.filed.posted.id if candidate else None
 
 
-def _voidable(chain: Chain, number: int) -> int:
+def _voidable(history: VersionHistory, number: int) -> int:
     """Return the id of the message that is that version, or says so and does not rebuild."""
-    if chain.broken and chain.broken.number == number:
-        return chain.broken.candidate.filed.posted.id
-    latest = chain.latest
+    if history.broken and history.broken.number == number:
+        return history.broken.candidate.filed.posted.id
+    latest = history.latest
     if latest and latest.number == number:
         return latest.message_id
-    raise _refused(chain, number, _why(chain, number))
+    raise _refused(history, number, _why(history, number))
 
 
-def _hashes(chain: Chain, number: int) -> list[str]:
+def _hashes(history: VersionHistory, number: int) -> list[str]:
     """Return the content hash of each message of that number, of copies each."""
-    found = [each.content_hash for each in chain.versions if each.number == number]
-    return found + [each.filed.content_hash for each in chain.spare if each.number == number]
+    found = [each.content_hash for each in history.versions if each.number == number]
+    return found + [each.filed.content_hash for each in history.spare if each.number == number]
 
 
-def _refused(chain: Chain, number: int, reason: str) -> Refused:
-    return Refused(codes.CANNOT_VOID.at(version=number, thread_id=chain.thread_id, reason=reason))
+def _refused(history: VersionHistory, number: int, reason: str) -> RequestError:
+    return RequestError(
+        codes.CANNOT_VOID.at(version=number, thread_id=history.thread_id, reason=reason)
+    )
 
 
-def _why(chain: Chain, number: int) -> str:
-    if number < chain.number and any(each.number == number for each in chain.versions):
-        return f"v{chain.number} is built on it"
-    if any(each.number == number and chain.is_void(each) for each in chain.spare):
+def _why(history: VersionHistory, number: int) -> str:
+    if number < history.number and any(each.number == number for each in history.versions):
+        return f"v{history.number} is built on it"
+    if any(each.number == number and history.is_void(each) for each in history.spare):
         return "it is void already"
-    latest = f"the latest is v{chain.number}" if chain.versions else "there is none yet"
+    latest = f"the latest is v{history.number}" if history.versions else "there is none yet"
     return f"there is no such version; {latest}"
 
 
@@ -161,51 +163,51 @@ class Adoption(NamedTuple):
     adopted_message_id: int
     adopted_version: int
     taken_as_read: int
-    message: Stored
+    message: StoredMessage
     notes: tuple[Diagnostic, ...] = ()
     in_vain: tuple[Diagnostic, ...] = ()
     unresolved: tuple[Diagnostic, ...] = ()
 
 
-def adopt_thread(desk: Desk, thread_id: str) -> Adoption:
+def adopt_thread(workspace: Workspace, thread_id: str) -> Adoption:
     """Publish the next version from the latest COMPILED message that is no version."""
     check_usable(thread_id)
-    check_operator(desk, "adopt a thread")
-    done, in_vain = until_published(desk, thread_id, lambda known: _adopt(desk, known))
+    check_operator(workspace, "adopt a thread")
+    done, in_vain = publish_with_retry(workspace, thread_id, lambda known: _adopt(workspace, known))
     return done._replace(in_vain=in_vain)
 
 
-def _adopt(desk: Desk, known: KeptChain) -> Adoption:
-    chain = known.chain
-    for found in chain.altered_messages():
-        raise Refused(found)
-    compiled, number = _adoptable(chain)
+def _adopt(workspace: Workspace, known: KeptChain) -> Adoption:
+    history = known.history
+    for found in history.altered_messages():
+        raise RequestError(found)
+    compiled, number = _adoptable(history)
     last = in_thread_order(compiled.posted)
-    before = [each for each in chain.unread if in_thread_order(each.posted) < last]
-    read = [each for each in before if _has_read(chain, compiled, each)]
-    compiled_at = compile_time(chain, number + 1)
+    before = [each for each in history.unread if in_thread_order(each.posted) < last]
+    read = [each for each in before if _has_read(history, compiled, each)]
+    compiled_at = compile_time(history, number + 1)
     record = VersionRecord(
         version=number + 1,
-        base=base_of(chain),
+        base=base_of(history),
         messages=tuple(map(read_message, read)),
         artifact_sha256="",
         compiled_at=compiled_at,
-        compiled_by=desk.actor,
-        operator=desk.project.operator,
+        compiled_by=workspace.actor,
+        operator=workspace.project.operator,
         status="",
         adopted=CompiledMessage(
             number, compiled.content_hash, compiled.posted.id, iso(compiled.posted.at)
         ),
     )
-    publication = _publication(desk, chain, record, compiled)
+    publication = _publication(workspace, history, record, compiled)
     message = compose_compiled(publication)
-    stored = post(desk, known, message, verified(chain, message)).stored
+    stored = post(workspace, known, message, verified(history, message)).stored
     taken = len(record.messages)
     done = Adoption(number + 1, compiled.posted.id, number, taken, stored, publication.warnings)
     return done._replace(unresolved=publication.unresolved)
 
 
-def _has_read(chain: Chain, compiled: Filed, message: Filed) -> bool:
+def _has_read(history: VersionHistory, compiled: ThreadMessage, message: ThreadMessage) -> bool:
     """Return whether the adopted message has read a message that came before it.
 
     Its record says so. A contribution that came in while it was compiled is in no artifact, and
@@ -213,61 +215,63 @@ def _has_read(chain: Chain, compiled: Filed, message: Filed) -> bool:
     message without a record nothing is known, and all that came before it counts as read.
     """
     found = candidate_of(compiled)
-    record = found.record if isinstance(found, Candidate) else None
+    record = found.record if isinstance(found, CompiledCandidate) else None
     if record is None:
         return True
     if any(each.content_hash == message.content_hash for each in record.messages):
         return True
     base = record.base
-    if base is None or any(each.content_hash == base.content_hash for each in chain.versions):
+    if base is None or any(each.content_hash == base.content_hash for each in history.versions):
         return False
     return in_thread_order(message.posted) < (datetime.fromisoformat(base.at), base.id)
 
 
-def _adoptable(chain: Chain) -> tuple[Filed, int]:
+def _adoptable(history: VersionHistory) -> tuple[ThreadMessage, int]:
     """The message to adopt, and the version that it calls itself."""
-    found = [filed for filed, _ in chain.unrecorded]
-    found += [chain.broken.candidate.filed] if chain.broken else []
-    latest = chain.latest
+    found = [filed for filed, _ in history.unrecorded]
+    found += [history.broken.candidate.filed] if history.broken else []
+    latest = history.latest
     place = (latest.at, latest.message_id) if latest else None
     later = [each for each in found if place is None or in_thread_order(each.posted) > place]
     if not later:
         reason = "it has no COMPILED message without a record after its latest version"
-        raise _adopt_thread_refused(chain, reason)
+        raise _adopt_thread_refused(history, reason)
     compiled = max(later, key=lambda filed: in_thread_order(filed.posted))
-    number = _number(compiled, chain.number + 1)
+    number = _number(compiled, history.number + 1)
     if number >= MOST_VERSION:
-        raise _adopt_thread_refused(chain, f"message {compiled.posted.id} calls itself v{number}")
-    if number <= chain.number:
+        raise _adopt_thread_refused(history, f"message {compiled.posted.id} calls itself v{number}")
+    if number <= history.number:
         reason = (
             f"message {compiled.posted.id} calls itself v{number}, and the thread has come to "
-            f"v{chain.number}"
+            f"v{history.number}"
         )
-        raise _adopt_thread_refused(chain, reason)
+        raise _adopt_thread_refused(history, reason)
     return compiled, number
 
 
-def _number(compiled: Filed, otherwise: int) -> int:
+def _number(compiled: ThreadMessage, otherwise: int) -> int:
     body = read_compiled(compiled.posted.message)
     return body.subject_version or body.version or body.title_version or otherwise
 
 
-def _publication(desk: Desk, chain: Chain, record: VersionRecord, compiled: Filed) -> Publication:
+def _publication(
+    workspace: Workspace, history: VersionHistory, record: VersionRecord, compiled: ThreadMessage
+) -> Publication:
     """What is published: the artifact in our own form, with nothing merged into it."""
     try:
         before = adopted_artifact(compiled, record.version - 1)
-        state = adopt(chain.state, record, [compiled])
-    except UnsoundError as error:
-        raise _adopt_thread_refused(chain, str(error)) from None
+        state = adopt(history.state, record, [compiled])
+    except VersionMismatch as error:
+        raise _adopt_thread_refused(history, str(error)) from None
     finished = stamped(state.artifact, record.compiled_at, record.compiled_by, "active")
     status = "active" if lint(finished).valid else "draft"
     artifact = stamped(finished, record.compiled_at, record.compiled_by, status)
     text = render_artifact(artifact)
     record = record._replace(artifact_sha256=text_hash(text), status=status)
     return Publication(
-        thread_id=chain.thread_id,
-        sender=desk.actor,
-        recipients=recipients_of(desk, chain, artifact),
+        thread_id=history.thread_id,
+        sender=workspace.actor,
+        recipients=recipients_of(workspace, history, artifact),
         version=record.version,
         previous=record.version - 1,
         compiled_at=record.compiled_at,
@@ -283,19 +287,19 @@ def _publication(desk: Desk, chain: Chain, record: VersionRecord, compiled: File
         record=render_record(record),
         artifact_sha256=record.artifact_sha256,
         adopted=compiled.posted.id,
-        unresolved=unresolved(desk, artifact),
+        unresolved=unresolved(workspace, artifact),
     )
 
 
-def _remarks(compiled: Filed) -> tuple[Diagnostic, ...]:
+def _remarks(compiled: ThreadMessage) -> tuple[Diagnostic, ...]:
     """What of the artifact departs from the format, or could not be read at all."""
     inline = read_compiled(compiled.posted.message).inline or ""
     found = parse_artifact(inline).diagnostics
     return tuple(each._replace(message_id=compiled.posted.id) for each in found)
 
 
-def _adopt_thread_refused(chain: Chain, reason: str) -> Refused:
-    return Refused(codes.CANNOT_ADOPT.at(thread_id=chain.thread_id, reason=reason))
+def _adopt_thread_refused(history: VersionHistory, reason: str) -> RequestError:
+    return RequestError(codes.CANNOT_ADOPT.at(thread_id=history.thread_id, reason=reason))
 
 
 # Dismiss refused blocks: the operator's word that nobody has to correct them.
@@ -333,78 +337,82 @@ class Dismissed(NamedTuple):
 
     message_id: int
     blocks: tuple[int, ...]
-    message: Stored
+    message: StoredMessage
     is_new: bool
     left: int = 0
     failed: BrennerError | None = None
 
 
 def dismiss(
-    desk: Desk, thread_id: str, message_id: int, block: int | None = None, reason: str = ""
+    workspace: Workspace,
+    thread_id: str,
+    message_id: int,
+    block: int | None = None,
+    reason: str = "",
 ) -> Dismissed:
     """Post the dismissal of a refused block, or of all of a message, unless the thread has it."""
     which = Which(message_id, block)
-    check_operator(desk, "dismiss a refused block")
-    followed = load_status(desk, thread_id)
-    before = _dismissals(desk, followed, which)
+    check_operator(workspace, "dismiss a refused block")
+    followed = load_status(workspace, thread_id)
+    before = _dismissals(workspace, followed, which)
     blocks = [block for block, dismissed in before.items() if dismissed is None]
     if before and not blocks:
-        return _told_before(desk, followed, which, before)
+        return _told_before(workspace, followed, which, before)
     refused = _filed(followed, thread_id, which)
     if not blocks:
-        raise _nothing(desk, followed, which, refused)
-    to = recipients_of(desk, followed.chain, followed.chain.state.artifact)
-    blank = Message(thread_id, desk.actor, to, "", "")
+        raise _nothing(workspace, followed, which, refused)
+    to = recipients_of(workspace, followed.history, followed.history.state.artifact)
+    blank = Message(thread_id, workspace.actor, to, "", "")
     message = compose_dismissal(
         blank, refused.content_hash, which.message_id, tuple(blocks), reason
     )
     key = f"dismiss {which.message_id} {content_hash(message)[:32]}"
-    said = _said(desk, thread_id, which, blocks)
-    sent = send_once(desk.mailbox, message, said, key=key, reply_to=which.message_id)
+    said = _said(workspace, thread_id, which, blocks)
+    sent = send_if_absent(workspace.mailbox, message, said, key=key, reply_to=which.message_id)
     done = Dismissed(which.message_id, tuple(blocks), sent.stored, sent.is_new)
-    return _dismiss_afterwards(desk, thread_id, done)
+    return _dismiss_afterwards(workspace, thread_id, done)
 
 
-def _dismissals(desk: Desk, followed: Followed, which: Which) -> dict[int, int | None]:
+def _dismissals(workspace: Workspace, followed: Followed, which: Which) -> dict[int, int | None]:
     """The refused blocks that are meant and not corrected, with what dismisses each already."""
-    chain = followed.chain
-    unread = [filed.posted for filed in chain.unread]
-    ledger = merge(chain.state, unread, operator=desk.project.operator).ledger
+    history = followed.history
+    unread = [filed.posted for filed in history.unread]
+    ledger = merge(history.state, unread, operator=workspace.project.operator).ledger
     return {
         each.block: dismissed
-        for each, dismissed in uncorrected(chain, letters(followed.messages), ledger)
+        for each, dismissed in uncorrected(history, letters(followed.messages), ledger)
         if which.means(each.message_id, each.block)
     }
 
 
 def _said(
-    desk: Desk, thread_id: str, which: Which, blocks: list[int]
-) -> Callable[[], Stored | None]:
+    workspace: Workspace, thread_id: str, which: Which, blocks: list[int]
+) -> Callable[[], StoredMessage | None]:
     """Looks for a message that somebody posted meanwhile, and that dismisses all of them."""
 
-    def found() -> Stored | None:
-        now = _dismissals(desk, load_status(desk, thread_id), which)
+    def found() -> StoredMessage | None:
+        now = _dismissals(workspace, load_status(workspace, thread_id), which)
         by = [now.get(block) for block in blocks]
         numbers = [number for number in by if number is not None]
-        return desk.mailbox.message(max(numbers)) if len(numbers) == len(blocks) else None
+        return workspace.mailbox.message(max(numbers)) if len(numbers) == len(blocks) else None
 
     return found
 
 
 def _told_before(
-    desk: Desk, followed: Followed, which: Which, before: dict[int, int | None]
+    workspace: Workspace, followed: Followed, which: Which, before: dict[int, int | None]
 ) -> Dismissed:
     last = max(number or 0 for number in before.values())
-    message = desk.mailbox.message(last)
+    message = workspace.mailbox.message(last)
     left = len(followed.status.refusals)
     return Dismissed(which.message_id, tuple(before), message, is_new=False, left=left)
 
 
-def _dismiss_afterwards(desk: Desk, thread_id: str, done: Dismissed) -> Dismissed:
+def _dismiss_afterwards(workspace: Workspace, thread_id: str, done: Dismissed) -> Dismissed:
     """What is left to do; that it is heard is looked at, not taken for granted."""
     try:
-        left = load_status(desk, thread_id).status.refusals
-    except Unavailable as error:
+        left = load_status(workspace, thread_id).status.refusals
+    except UnavailableError as error:
         return done._replace(failed=error)
     if any(each.message_id == done.message_id and each.block in done.blocks for each in left):
         reason = f"message {done.message.id} says so, but in the order of the thread it stands "
@@ -416,29 +424,31 @@ def _dismiss_afterwards(desk: Desk, thread_id: str, done: Dismissed) -> Dismisse
 # Why there is nothing to dismiss
 
 
-def _filed(followed: Followed, thread_id: str, which: Which) -> Filed:
+def _filed(followed: Followed, thread_id: str, which: Which) -> ThreadMessage:
     for filed in followed.messages:
         if filed.posted.id == which.message_id:
             return filed
-    raise Refused(NOT_IN_THREAD.at(id=which.message_id, thread=thread_id))
+    raise RequestError(NOT_IN_THREAD.at(id=which.message_id, thread=thread_id))
 
 
-def _nothing(desk: Desk, followed: Followed, which: Which, filed: Filed) -> Refused:
-    thread_id = followed.chain.thread_id
-    found = [each for each in _entries(desk, followed) if each.message_id == which.message_id]
+def _nothing(
+    workspace: Workspace, followed: Followed, which: Which, filed: ThreadMessage
+) -> RequestError:
+    thread_id = followed.history.thread_id
+    found = [each for each in _entries(workspace, followed) if each.message_id == which.message_id]
     return _dismiss_refused(thread_id, which, _dismiss_why(which, found, filed))
 
 
-def _entries(desk: Desk, followed: Followed) -> Iterator[Entry]:
+def _entries(workspace: Workspace, followed: Followed) -> Iterator[Entry]:
     """What became of every block, or would become of it."""
-    chain = followed.chain
-    for version in ledgers(desk, chain.thread_id):
+    history = followed.history
+    for version in ledgers(workspace, history.thread_id):
         yield from version.entries
-    unread = [filed.posted for filed in chain.unread]
-    yield from merge(chain.state, unread, operator=desk.project.operator).ledger
+    unread = [filed.posted for filed in history.unread]
+    yield from merge(history.state, unread, operator=workspace.project.operator).ledger
 
 
-def _dismiss_why(which: Which, found: list[Entry], filed: Filed) -> str:
+def _dismiss_why(which: Which, found: list[Entry], filed: ThreadMessage) -> str:
     if not found:
         is_delta = filed.posted.message.subject.startswith(f"{DELTA.name}[")
         return "nothing of it was refused" if is_delta else "it is not a DELTA message"
@@ -452,5 +462,7 @@ def _dismiss_why(which: Which, found: list[Entry], filed: Filed) -> str:
     return "none of its blocks was refused" if which.block is None else _NOT_REFUSED[meant.pop()]
 
 
-def _dismiss_refused(thread_id: str, which: Which, reason: str) -> Refused:
-    return Refused(CANNOT_DISMISS.at(None, what=str(which), thread_id=thread_id, reason=reason))
+def _dismiss_refused(thread_id: str, which: Which, reason: str) -> RequestError:
+    return RequestError(
+        CANNOT_DISMISS.at(None, what=str(which), thread_id=thread_id, reason=reason)
+    )

@@ -15,7 +15,7 @@ from brenner.artifact.merge.draft import Node
 from brenner.artifact.model import Artifact, Metadata, order_of
 from brenner.artifact.state import State
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM, NO_VERSION_YET
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
 from brenner.mail.open import store_of
 from brenner.mail.rules import unknown_thread
 from brenner.persist.artifact_file import place_of, same_version
@@ -32,9 +32,9 @@ from brenner.services.sessions import (
     read_session_file,
     session_files,
 )
-from brenner.services.version_store import check_usable, load_chain, version_texts
+from brenner.services.version_store import check_usable, load_history, version_texts
 from brenner.services.versions import latest_state, mail_in
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.genealogy import (
     LINEAGE,
     Described,
@@ -48,7 +48,7 @@ from brenner.session.genealogy import (
     genealogy,
 )
 from brenner.session.references import ReferenceGraph, circle
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 if TYPE_CHECKING:
     from brenner.integrations.programs import Bead
@@ -69,8 +69,8 @@ class Held(NamedTuple):
 class SessionLookup:
     """What is known of sessions and their items; `sessions` knows their files."""
 
-    def __init__(self, desk: Desk, sessions: Sessions) -> None:
-        self._desk, self._sessions = desk, sessions
+    def __init__(self, workspace: Workspace, sessions: Sessions) -> None:
+        self._desk, self._sessions = workspace, sessions
         self._held: dict[str, Held | None] = {}
 
     def item(self, node: Node) -> Described:
@@ -133,12 +133,12 @@ class SessionLookup:
         archived = self._in_archive(name, artifact)
         return archived or Held(artifact, None, "file")
 
-    def _in_mail(self, desk: Desk, name: str) -> Held | None:
+    def _in_mail(self, workspace: Workspace, name: str) -> Held | None:
         """The latest version; None where there is none."""
-        chain = load_chain(desk.mailbox, name, desk.project.operator).chain
-        if not chain.versions:
+        history = load_history(workspace.mailbox, name, workspace.project.operator).history
+        if not history.versions:
             return None
-        state = latest_state(desk, chain)
+        state = latest_state(workspace, history)
         return Held(state.artifact, state, "mail")
 
     def _in_archive(self, name: str, artifact: Artifact) -> Held | None:
@@ -222,22 +222,22 @@ class Followed(NamedTuple):
         )
 
 
-def follow(desk: Desk, asked: Asked, progress: Progress) -> Followed:
+def follow(workspace: Workspace, asked: Asked, progress: Progress) -> Followed:
     """The genealogy of an item or a session; an unknown one is refused."""
     check_usable(asked.thread_id)
-    loaded = load_graph(desk, progress)
+    loaded = load_graph(workspace, progress)
     graph = loaded.graph
-    _check_session(desk, asked.thread_id, graph)
+    _check_session(workspace, asked.thread_id, graph)
     if asked.item is not None:
         _check_item(Node(asked.thread_id, asked.item), graph)
     found = genealogy(graph, asked.thread_id, asked.item, asked.directions, asked.depth)
     if not found.edges:  # what has no version may be referred to all the same
         _items(asked.thread_id, graph)
-    return Followed(found, loaded, SessionLookup(desk, loaded.sessions))
+    return Followed(found, loaded, SessionLookup(workspace, loaded.sessions))
 
 
-def _check_session(desk: Desk, thread_id: str, graph: ReferenceGraph) -> None:
-    if thread_id in graph.sessions or desk.mailbox.thread(thread_id, limit=1).position:
+def _check_session(workspace: Workspace, thread_id: str, graph: ReferenceGraph) -> None:
+    if thread_id in graph.sessions or workspace.mailbox.thread(thread_id, limit=1).position:
         return
     # Only so many names are compared with the one that was asked for: those that begin like it
     likely = sorted(graph.sessions, key=lambda name: -_alike(name, thread_id))
@@ -253,8 +253,10 @@ def _alike(name: str, wanted: str) -> int:
 def _check_item(node: Node, graph: ReferenceGraph) -> None:
     if graph.has(node):
         return
-    near = perhaps(nearest(node.item, _items(node.session, graph)))
-    raise Refused(NO_SUCH_ITEM.at(name=node.session, item=node.item, or_field="", suggestion=near))
+    near = did_you_mean(closest(node.item, _items(node.session, graph)))
+    raise RequestError(
+        NO_SUCH_ITEM.at(name=node.session, item=node.item, or_field="", suggestion=near)
+    )
 
 
 def _items(thread_id: str, graph: ReferenceGraph) -> list[str]:
@@ -262,7 +264,7 @@ def _items(thread_id: str, graph: ReferenceGraph) -> list[str]:
     known = graph.sessions.get(thread_id)
     if known is None or not known.items:
         path = cross_reference(thread_id).artifact_path
-        raise Refused(NO_VERSION_YET.at(thread_id=thread_id, path=path))
+        raise RequestError(NO_VERSION_YET.at(thread_id=thread_id, path=path))
     return sorted(known.items, key=order_of)
 
 
@@ -315,39 +317,39 @@ class Whereabouts(NamedTuple):
     roster: tuple[tuple[str, str | None], ...]
 
 
-def whereabouts(desk: Desk, thread_id: str) -> Whereabouts:
+def whereabouts(workspace: Workspace, thread_id: str) -> Whereabouts:
     """Where a session is found; one that is found nowhere is refused, with the nearest."""
     from brenner.integrations.programs import bead_of
     from brenner.integrations.tmux import terminal_of
 
     check_usable(thread_id)
-    has_mail = desk.mailbox.thread(thread_id, limit=1).position > 0
-    followed = load_status(desk, thread_id) if has_mail else None
-    read = read_session_file(desk.project, thread_id)
+    has_mail = workspace.mailbox.thread(thread_id, limit=1).position > 0
+    followed = load_status(workspace, thread_id) if has_mail else None
+    read = read_session_file(workspace.project, thread_id)
     if followed is None and read is None:
-        raise unknown_thread(thread_id, _known(desk))
+        raise unknown_thread(thread_id, _known(workspace))
     metadata = read.metadata if isinstance(read, Artifact) else Metadata()
     return Whereabouts(
         cross_reference(thread_id),
-        _mail(desk, followed) if followed else None,
-        _file(desk, thread_id, read, followed),
+        _mail(workspace, followed) if followed else None,
+        _file(workspace, thread_id, read, followed),
         terminal_of(thread_id),
-        bead_of(thread_id, desk.project.folder),
+        bead_of(thread_id, workspace.project.folder),
         _roster(followed, metadata),
     )
 
 
-def _known(desk: Desk) -> dict[str, None]:
+def _known(workspace: Workspace) -> dict[str, None]:
     """Each once: of two that are equally near nobody could say which is meant."""
-    files = session_files(desk.project)
-    known = dict.fromkeys(thread.thread_id for thread in desk.mailbox.threads())
+    files = session_files(workspace.project)
+    known = dict.fromkeys(thread.thread_id for thread in workspace.mailbox.threads())
     return known if isinstance(files, Diagnostic) else known | dict.fromkeys(files)
 
 
-def _mail(desk: Desk, followed: CrossReferencesFollowed) -> MailThread:
+def _mail(workspace: Workspace, followed: CrossReferencesFollowed) -> MailThread:
     status = followed.status
     return MailThread(
-        store_of(desk.project).shown,
+        store_of(workspace.project).shown,
         status.position,
         status.first_at,
         status.last_at,
@@ -357,24 +359,24 @@ def _mail(desk: Desk, followed: CrossReferencesFollowed) -> MailThread:
 
 
 def _file(
-    desk: Desk,
+    workspace: Workspace,
     thread_id: str,
     read: Artifact | Diagnostic | None,
     followed: CrossReferencesFollowed | None,
 ) -> ArtifactFile:
     metadata = read.metadata if isinstance(read, Artifact) else Metadata()
-    written = _written(desk, thread_id) if isinstance(read, Artifact) else None
-    text_of = _texts(desk, followed)
-    latest = text_of(followed.chain.number) if followed else None
+    written = _written(workspace, thread_id) if isinstance(read, Artifact) else None
+    text_of = _texts(workspace, followed)
+    latest = text_of(followed.history.number) if followed else None
     text = written if latest is None else latest
     return ArtifactFile(
         cross_reference(thread_id).artifact_path,
         read is not None,
         metadata,
-        persistence_of(desk.project, thread_id, text) if text is not None else None,
+        persistence_of(workspace.project, thread_id, text) if text is not None else None,
         _is_edited(written, text_of(metadata.version or 0)),
         read if isinstance(read, Diagnostic) else None,
-        _archive(desk, thread_id),
+        _archive(workspace, thread_id),
     )
 
 
@@ -385,24 +387,26 @@ def _is_edited(written: str | None, published: str | None) -> bool:
     return not same_version(written, published)
 
 
-def _texts(desk: Desk, followed: CrossReferencesFollowed | None) -> Callable[[int], str | None]:
+def _texts(
+    workspace: Workspace, followed: CrossReferencesFollowed | None
+) -> Callable[[int], str | None]:
     if followed is None:
         return lambda _: None
-    return version_texts(desk.mailbox, followed.chain, desk.project.operator)
+    return version_texts(workspace.mailbox, followed.history, workspace.project.operator)
 
 
-def _written(desk: Desk, thread_id: str) -> str | None:
+def _written(workspace: Workspace, thread_id: str) -> str | None:
     """The text of a file that could be read a moment ago."""
     try:
-        return place_of(desk.project, thread_id).file.read_text("utf-8")
+        return place_of(workspace.project, thread_id).file.read_text("utf-8")
     except (BrennerError, OSError, UnicodeDecodeError):
         return None
 
 
-def _archive(desk: Desk, thread_id: str) -> str | None:
+def _archive(workspace: Workspace, thread_id: str) -> str | None:
     """The thread's mail beside the artifact, where it was kept there."""
     try:
-        place = place_of(desk.project, thread_id)
+        place = place_of(workspace.project, thread_id)
     except BrennerError:
         return None
     return place.archive_name if os.path.isfile(place.archive) else None

@@ -16,11 +16,11 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.model import Refused
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Stored, Trust
+from brenner.diagnostics.model import RequestError
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import StoredMessage, Trust
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.session.versions import Chain
+from brenner.session.versions import VersionHistory
 
 _MARK = "brs_"  # so that who finds one in a file or a log knows what it is
 _BYTES = 32
@@ -51,14 +51,14 @@ def is_secret_of(digest: str | None, secret: str) -> bool:
 
 def kept_digest(mailbox: Mailbox, name: str) -> str | None:
     """What is kept of the secret of a name; None where it, or everybody in this home, has none."""
-    return None if Ability.SECRETS in mailbox.lacks else mailbox.digest(name)
+    return None if Capability.SECRETS in mailbox.lacks else mailbox.digest(name)
 
 
 def operator_digest(mailbox: Mailbox, operator: str) -> str | None:
     """The same of the operator, whom a store that was never written to does not know yet."""
     try:
         return kept_digest(mailbox, operator)
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code != NO_SUCH_AGENT:
             raise
         return None
@@ -71,12 +71,12 @@ def has_secret(mailbox: Mailbox, name: str, secret: str) -> bool:
 
 def name_of_secret(mailbox: Mailbox, secret: str) -> str | None:
     """Whose secret it is; None where it is nobody's, or nobody here has any."""
-    return None if Ability.SECRETS in mailbox.lacks else mailbox.named_by(digest_of(secret))
+    return None if Capability.SECRETS in mailbox.lacks else mailbox.named_by(digest_of(secret))
 
 
 def claim(mailbox: Mailbox, name: str) -> str | None:
     """The secret of a name that nobody had claimed; None where somebody has, or nobody can."""
-    if Ability.SECRETS in mailbox.lacks:
+    if Capability.SECRETS in mailbox.lacks:
         return None
     secret = new_secret()
     return secret if mailbox.claim(name, digest_of(secret)) else None
@@ -302,7 +302,7 @@ class Unverified(NamedTuple):
     """
 
     ids: tuple[int, ...] = ()
-    new: tuple[Stored, ...] = ()
+    new: tuple[StoredMessage, ...] = ()
 
     @property
     def older(self) -> int:
@@ -321,7 +321,7 @@ def trusts_of(mailbox: Mailbox, message_ids: Iterable[int]) -> dict[int, Trust |
     for each in dict.fromkeys(message_ids):
         try:
             found[each] = mailbox.message(each).envelope.trust
-        except Refused:
+        except RequestError:
             found[each] = None
     return found
 
@@ -332,16 +332,16 @@ def unverified(mailbox: Mailbox, message_ids: Iterable[int]) -> tuple[int, ...]:
     return tuple(each for each in ids if mailbox.message(each).envelope.trust is Trust.UNVERIFIED)
 
 
-def unverified_in(mailbox: Mailbox, chain: Chain) -> Unverified:
+def unverified_in(mailbox: Mailbox, history: VersionHistory) -> Unverified:
     """Those of a thread, as its chain stands."""
-    stored = mailbox.thread_arrivals(chain.thread_id, 0)
-    latest = chain.latest.message_id if chain.latest else None
+    stored = mailbox.thread_arrivals(history.thread_id, 0)
+    latest = history.latest.message_id if history.latest else None
     since = next((each.arrival for each in stored if each.id == latest), 0)
-    unread = {each.posted.id for each in chain.unread}
+    unread = {each.posted.id for each in history.unread}
     found = [each for each in stored if each.envelope.trust is Trust.UNVERIFIED]
     new = [each for each in found if each.arrival >= since or each.id in unread]
     return Unverified(tuple(each.id for each in found), tuple(sorted(new, key=_weight)))
 
 
-def _weight(stored: Stored) -> int:
+def _weight(stored: StoredMessage) -> int:
     return _WEIGHTY.index(stored.type) if stored.type in _WEIGHTY else len(_WEIGHTY)

@@ -12,12 +12,12 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import stores as stores_codes
 from brenner.diagnostics.codes.serving import NEW_MAILBOX
 from brenner.diagnostics.codes.stores import MAIL_LEFT_BEHIND
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.mail.open import SqliteStore, Store, open_mailbox, store_of, store_option
 from brenner.mail.rules import name_refusal
 from brenner.services.workspace import place, why_no_folder
 from brenner.store_url import PostgresAddress, SqliteAddress, parse_store
-from brenner.text import grouped, visible
+from brenner.text import escape_control, grouped
 
 # Mail that stayed in the store inside the project when the project got another home.
 
@@ -50,7 +50,7 @@ def left_behind(
         where=home.shown,
         command=command,
     )
-    whole = visible(command, len(command) + 1)  # one copies it: it is not cut
+    whole = escape_control(command, len(command) + 1)  # one copies it: it is not cut
     return found._replace(fix=MAIL_LEFT_BEHIND.fix.format(command=whole))
 
 
@@ -117,7 +117,7 @@ def init_project(project: Project, operator: str | None = None) -> Initialised:
         return _hinted(_with_mailbox(project, store, is_new)._replace(setting=setting))
     found = name_refusal(operator, ())
     if found:
-        raise Refused(found)
+        raise RequestError(found)
     is_asked_for = project.store_from == OPTION
     kept = setting.line if setting and is_asked_for and not setting.lacks_password else None
     settings = _write_settings(project, operator, kept)
@@ -147,7 +147,11 @@ def new_mailbox(project: Project) -> tuple[Diagnostic, ...]:
     store = store_of(project)
     if store.is_there():
         return ()
-    return (NEW_MAILBOX.at(folder=visible(str(project.folder)), store=visible(store.shown)),)
+    return (
+        NEW_MAILBOX.at(
+            folder=escape_control(str(project.folder)), store=escape_control(store.shown)
+        ),
+    )
 
 
 def about_operator(found: Diagnostic) -> Diagnostic:
@@ -209,15 +213,15 @@ def check_folder(store: Store) -> None:
     """A folder that leads nowhere is not a project without mail: a disk may not be mounted."""
     reason = why_no_folder(store.path) if isinstance(store, SqliteStore) else None
     if reason:
-        raise Unavailable(stores_codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
+        raise UnavailableError(stores_codes.STORE_UNUSABLE.at(path=store.shown, reason=reason))
 
 
 def _with_mailbox(project: Project, store: Store, is_new: bool) -> Initialised:
     known = frozenset() if is_new else _names(store)
     try:
         mailbox = open_mailbox(project, create=True)
-    except Refused as refused:
-        raise Refused(about_operator(refused.diagnostic)) from None
+    except RequestError as refused:
+        raise RequestError(about_operator(refused.diagnostic)) from None
     with mailbox:
         messages, agents = mailbox.position(), mailbox.agents()
         created = (store.shown,) if is_new else ()
@@ -241,5 +245,5 @@ def _write_settings(project: Project, operator: str, store: str | None) -> Path:
     except OSError as error:
         reason = f"`{SETTINGS_FILE}` cannot be written there ({(error.strerror or '').lower()})"
         found = stores_codes.NO_SUCH_PROJECT.at(path=str(project.folder), reason=reason)
-        raise Unavailable(found) from error
+        raise UnavailableError(found) from error
     return path

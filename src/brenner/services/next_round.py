@@ -18,8 +18,8 @@ from brenner.diagnostics.codes.sessions import (
     ROSTER_PASSED_OVER,
     ROUND_OVERTAKEN,
 )
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused
-from brenner.mail.model import Stored
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError
+from brenner.mail.model import StoredMessage
 from brenner.markdown.blocks import blocks
 from brenner.protocol.message_types import COMPILED, KICKOFF
 from brenner.protocol.messages import Message
@@ -51,13 +51,13 @@ from brenner.services.start_session import (
     told_otherwise,
     tried,
 )
-from brenner.services.version_store import filed, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import filed, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.kickoff_text import embedded
 from brenner.session.model import LatestVersion
 from brenner.session.participants import letters
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.round_kickoff import Round, attacks_in, passages_in
 from brenner.session.versions import chain_messages_is_decision as is_decision
 from brenner.session.versions import type_of
@@ -80,7 +80,7 @@ class Earlier(NamedTuple):
     found: tuple[Diagnostic, ...] = ()
 
 
-def earlier_kickoffs(messages: Iterable[Filed]) -> Earlier:
+def earlier_kickoffs(messages: Iterable[ThreadMessage]) -> Earlier:
     """The roster of the latest kickoff that has one (R15), and all recipients, in their order.
 
     Anybody can send a kickoff. One with a faulty roster does not stop the session.
@@ -102,7 +102,7 @@ def earlier_kickoffs(messages: Iterable[Filed]) -> Earlier:
     return Earlier(None, tuple(asked), tuple(found))
 
 
-def round_roster(desk: Desk, earlier: Earlier, wish: RosterWish) -> Resolved:
+def round_roster(workspace: Workspace, earlier: Earlier, wish: RosterWish) -> Resolved:
     """The roster of the round, and its recipients.
 
     Without `--to` those of the roster are asked whom a kickoff of the session has asked before,
@@ -110,16 +110,16 @@ def round_roster(desk: Desk, earlier: Earlier, wish: RosterWish) -> Resolved:
     """
     wish = wish._replace(session=wish.session or earlier.roster)
     if wish.recipients:
-        return resolve_roster(desk.project, os.environ, wish)
-    first = resolve_roster(desk.project, os.environ, wish)
-    asked = [name for name in earlier.asked if name != desk.actor]
+        return resolve_roster(workspace.project, os.environ, wish)
+    first = resolve_roster(workspace.project, os.environ, wish)
+    asked = [name for name in earlier.asked if name != workspace.actor]
     named = [name for name in first.recipients if name in asked or _is_said(first, name)]
     recipients = named or list(first.recipients if earlier.roster else ()) or asked
     if first.errors or not recipients:
         return first
     to_all = wish._replace(recipients=tuple((name, None) for name in recipients))
-    resolved = resolve_roster(desk.project, os.environ, to_all)
-    left_out = [name for name in first.recipients if name not in (*recipients, desk.actor)]
+    resolved = resolve_roster(workspace.project, os.environ, to_all)
+    left_out = [name for name in first.recipients if name not in (*recipients, workspace.actor)]
     if not left_out:
         return resolved
     told = LEFT_OUT_OF_ROUND.at(names=", ".join(left_out))
@@ -139,19 +139,19 @@ def _is_said(resolved: Resolved, name: str) -> bool:
 class RoundThread(AskingThread):
     """A thread, read as far as its status was worked out from it."""
 
-    def __init__(self, desk: Desk, followed: Followed) -> None:
+    def __init__(self, workspace: Workspace, followed: Followed) -> None:
         messages = followed.messages
         arrival = max(each.arrival for each in messages)
-        super().__init__(desk.mailbox, followed.chain.thread_id, len(messages), arrival)
-        self._desk = desk
-        self._chain = followed.chain
-        self._now = followed.chain
-        unread = [each for each in followed.chain.unread if type_of(each) == KICKOFF.name]
-        found = (desk.mailbox.message(each.posted.id) for each in unread)
+        super().__init__(workspace.mailbox, followed.history.thread_id, len(messages), arrival)
+        self._desk = workspace
+        self._chain = followed.history
+        self._now = followed.history
+        unread = [each for each in followed.history.unread if type_of(each) == KICKOFF.name]
+        found = (workspace.mailbox.message(each.posted.id) for each in unread)
         self._asked = list(self._of_this_round(found))
 
     @property
-    def first(self) -> Stored | None:
+    def first(self) -> StoredMessage | None:
         """The kickoff with which the round began."""
         return self._asked[0].stored if self._asked else None
 
@@ -168,15 +168,15 @@ class RoundThread(AskingThread):
             return None
         return overtaken(self.thread_id, before.number, latest.number if latest else None)
 
-    def _hear(self, news: tuple[Stored, ...]) -> None:
+    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
         """A kickoff may be of this round; a version, or a decision on one, may end it."""
         self._asked += self._of_this_round(each for each in news if each.type == KICKOFF.name)
         if any(each.type == COMPILED.name or is_decision(filed(each)) for each in news):
             operator = self._desk.project.operator
-            self._now = load_chain(self._mailbox, self.thread_id, operator).chain
+            self._now = load_history(self._mailbox, self.thread_id, operator).history
             check_sound(self._now)
 
-    def _of_this_round(self, kickoffs: Iterator[Stored]) -> Iterator[Asked]:
+    def _of_this_round(self, kickoffs: Iterator[StoredMessage]) -> Iterator[Asked]:
         """Whoever starts a round; an agent of the roster who asks others has not started it."""
         agents = {*self._chain.state.artifact.metadata.agents}
         agents -= {self._desk.actor, *self._chain.operators}
@@ -223,23 +223,23 @@ class RoundOptions(NamedTuple):
     seen: str | None = None
 
 
-def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
+def start_round(workspace: Workspace, thread_id: str, options: RoundOptions) -> Started:
     """Send the kickoffs of the next round to all who have not got theirs.
 
     All that can be wrong with them is found out before the first is sent; then none is.
     """
-    followed = load_status(desk, thread_id)
+    followed = load_status(workspace, thread_id)
     base = _base(followed, options)
     earlier = earlier_kickoffs(followed.messages)
-    resolved = round_roster(desk, earlier, options.wish)
-    excerpt, about_excerpt = excerpt_for(desk, options.excerpt, options.sections)
-    newcomers, about_names = newcomers_among(desk, resolved, register=options.register)
-    thread = RoundThread(desk, followed)
+    resolved = round_roster(workspace, earlier, options.wish)
+    excerpt, about_excerpt = excerpt_for(workspace, options.excerpt, options.sections)
+    newcomers, about_names = newcomers_among(workspace, resolved, register=options.register)
+    thread = RoundThread(workspace, followed)
     found = [*about_roster(resolved), *earlier.found, *about_excerpt, *about_names]
     found += (*_about_question(followed, options), *_about_session(followed, thread))
     kickoffs: list[Addressed] = []
     if not any(each.severity is ERROR for each in found):
-        plan = _plan(desk, resolved, options)
+        plan = _plan(workspace, resolved, options)
         state = _round(followed, base, options)
         plan = plan._replace(thread_id=thread_id, question=state.question, excerpt=excerpt)
         plan = plan._replace(base=base.number, round=state)
@@ -262,7 +262,7 @@ def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
     if options.dry_run:
         return tried(started, newcomers)
     check_as_seen(started, options.seen)
-    return send_all(desk, thread, started, newcomers)
+    return send_all(workspace, thread, started, newcomers)
 
 
 # What the round goes on from
@@ -270,20 +270,20 @@ def start_round(desk: Desk, thread_id: str, options: RoundOptions) -> Started:
 
 def _base(followed: Followed, options: RoundOptions) -> LatestVersion:
     """The version that the round builds on; without one, or after the last one, it is refused."""
-    chain, base = followed.chain, followed.status.version
-    check_sound(chain)
+    history, base = followed.history, followed.status.version
+    check_sound(history)
     if base is None:
-        raise Refused(codes.ROUND_WITHOUT_VERSION.at(thread_id=chain.thread_id))
+        raise RequestError(codes.ROUND_WITHOUT_VERSION.at(thread_id=history.thread_id))
     if options.base not in (None, base.number):
-        raise Refused(overtaken(chain.thread_id, options.base or 0, base.number))
-    if chain.is_closed and not options.reopen:
-        words = {"thread_id": chain.thread_id, "version": str(base.number)}
-        raise Refused(SESSION_CLOSED.at(None, **words))
+        raise RequestError(overtaken(history.thread_id, options.base or 0, base.number))
+    if history.is_closed and not options.reopen:
+        words = {"thread_id": history.thread_id, "version": str(base.number)}
+        raise RequestError(SESSION_CLOSED.at(None, **words))
     return base
 
 
 def _round(followed: Followed, base: LatestVersion, options: RoundOptions) -> Round:
-    state = followed.chain.state
+    state = followed.history.state
     return Round(
         followed.status,
         base,
@@ -298,7 +298,7 @@ def _round(followed: Followed, base: LatestVersion, options: RoundOptions) -> Ro
 
 def _standing(followed: Followed) -> str:
     """The artifact's question."""
-    return followed.chain.state.artifact.research_thread.text("statement").strip()
+    return followed.history.state.artifact.research_thread.text("statement").strip()
 
 
 def _asks_anew(followed: Followed, options: RoundOptions) -> bool:
@@ -311,26 +311,26 @@ def _about_question(followed: Followed, options: RoundOptions) -> Iterator[Diagn
     """That there is none, or that the artifact keeps another one (R15)."""
     standing, asked = _standing(followed), embedded(options.question)
     if not standing and not asked:
-        chain = followed.chain
-        yield codes.ROUND_WITHOUT_QUESTION.at(version=chain.number, thread_id=chain.thread_id)
+        history = followed.history
+        yield codes.ROUND_WITHOUT_QUESTION.at(version=history.number, thread_id=history.thread_id)
     if standing and _asks_anew(followed, options):
         yield question_differs(asked, standing)
 
 
 def _about_session(followed: Followed, thread: RoundThread) -> Iterator[Diagnostic]:
     """What the operator should know before she asks anybody."""
-    chain, status = followed.chain, followed.status
-    argument = "-- " * chain.thread_id.startswith("-") + chain.thread_id
-    if chain.is_closed:
+    history, status = followed.history, followed.status
+    argument = "-- " * history.thread_id.startswith("-") + history.thread_id
+    if history.is_closed:
         yield codes.ROUND_OF_CLOSED_SESSION.at(
-            thread_id=chain.thread_id, version=chain.number, argument=argument
+            thread_id=history.thread_id, version=history.number, argument=argument
         )
     elif status.applies and thread.first is None:
         there_is = "There is" if status.unread == 1 else "There are"
         yield codes.ROUND_BEFORE_COMPILE.at(
             unread=f"{there_is} {counted(status.unread, 'DELTA message')}",
             applies=status.applies,
-            version=chain.number,
+            version=history.number,
             argument=argument,
         )
 
@@ -338,10 +338,10 @@ def _about_session(followed: Followed, thread: RoundThread) -> Iterator[Diagnost
 # What it says
 
 
-def _plan(desk: Desk, resolved: Resolved, options: RoundOptions) -> KickoffPlan:
+def _plan(workspace: Workspace, resolved: Resolved, options: RoundOptions) -> KickoffPlan:
     return KickoffPlan(
         thread_id="",
-        sender=desk.actor,
+        sender=workspace.actor,
         roster=resolved.roster,
         recipients=resolved.recipients,
         question="",

@@ -18,9 +18,9 @@ from brenner.config import Project
 from brenner.diagnostics.codes import publishing as codes
 from brenner.diagnostics.codes.artifacts import FILE_DIFFERS
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnavailableError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Sent, Stored
+from brenner.mail.model import Sent, StoredMessage
 from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fields
 from brenner.persist.artifact_file import (
@@ -52,11 +52,11 @@ from brenner.persist.git import (
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import cross_reference
-from brenner.services.publish import send_once
-from brenner.services.workspace import Desk
+from brenner.services.publish import send_if_absent
+from brenner.services.workspace import Workspace
 from brenner.session.rebuild import text_hash
-from brenner.session.versions import Chain
-from brenner.text import MOST_CHARACTERS, visible
+from brenner.session.versions import VersionHistory
+from brenner.text import MOST_CHARACTERS, escape_control
 
 if TYPE_CHECKING:
     from brenner.persist.commit import Destination
@@ -92,24 +92,28 @@ class PersistOptions(NamedTuple):
 
 
 def check_files(
-    desk: Desk, version: VersionText, versions: Versions, options: PersistOptions, place: Place
+    workspace: Workspace,
+    version: VersionText,
+    versions: Versions,
+    options: PersistOptions,
+    place: Place,
 ) -> None:
     """Refuse to write over what is not known to be in the mail."""
     check_writable(place.file, place.name)
     found = obstacle(place.file, version, versions)
     if isinstance(found, Newer) or (found and not options.force):
-        raise _refusal(desk, version, place, found)
-    if found and options.seen not in (None, file_digest(desk.project, version.thread_id)):
-        raise Refused(FILE_OVERTAKEN.at(path=place.name))
+        raise _refusal(workspace, version, place, found)
+    if found and options.seen not in (None, file_digest(workspace.project, version.thread_id)):
+        raise RequestError(FILE_OVERTAKEN.at(path=place.name))
     if has_archive(options, place):
-        _check_archive(desk, version.thread_id, options, place)
+        _check_archive(workspace, version.thread_id, options, place)
 
 
 def file_digest(project: Project, thread_id: str) -> str:
     """What stands for the file of a session as it is now; also for that there is none."""
     try:
         return sha256(place_of(project, thread_id).file.read_bytes()).hexdigest()
-    except (OSError, Refused):  # what cannot be a file of ours is told elsewhere
+    except (OSError, RequestError):  # what cannot be a file of ours is told elsewhere
         return NO_FILE
 
 
@@ -124,26 +128,30 @@ def has_archive(options: PersistOptions, place: Place) -> bool:
     return options.archive or os.path.lexists(place.archive)
 
 
-def _check_archive(desk: Desk, thread_id: str, options: PersistOptions, place: Place) -> None:
+def _check_archive(
+    workspace: Workspace, thread_id: str, options: PersistOptions, place: Place
+) -> None:
     from brenner.services.archive import archive_obstacle
     from brenner.services.version_store import altered_in_thread
 
     check_writable(place.archive, place.archive_name)
-    for found in altered_in_thread(desk.mailbox, thread_id):
-        raise Refused(found)
-    reason = archive_obstacle(desk.mailbox, thread_id, place.archive, place.archive_name)
+    for found in altered_in_thread(workspace.mailbox, thread_id):
+        raise RequestError(found)
+    reason = archive_obstacle(workspace.mailbox, thread_id, place.archive, place.archive_name)
     if reason and not options.force:
-        raise Refused(codes.ARCHIVE_FILE_FOREIGN.at(path=place.archive_name, reason=reason))
+        raise RequestError(codes.ARCHIVE_FILE_FOREIGN.at(path=place.archive_name, reason=reason))
 
 
-def _refusal(desk: Desk, version: VersionText, place: Place, found: Obstacle) -> Refused:
+def _refusal(
+    workspace: Workspace, version: VersionText, place: Place, found: Obstacle
+) -> RequestError:
     if isinstance(found, Newer):
         words = {"path": place.name, "value": str(found.number), "version": str(version.number)}
-        return Refused(codes.ARTIFACT_FILE_NEWER.at(None, **words))
+        return RequestError(codes.ARTIFACT_FILE_NEWER.at(None, **words))
     if isinstance(found, Foreign):
-        return Refused(codes.ARTIFACT_FILE_FOREIGN.at(path=place.name, reason=found.reason))
+        return RequestError(codes.ARTIFACT_FILE_FOREIGN.at(path=place.name, reason=found.reason))
 
-    return edited_by_hand(desk, version.thread_id, place.name, found)
+    return edited_by_hand(workspace, version.thread_id, place.name, found)
 
 
 # The repository
@@ -198,7 +206,7 @@ _BY_HAND = (
 )
 
 
-class EditedByHand(Refused):
+class EditedByHand(RequestError):
     """The file has changes that are in no version. Its diagnostic's `repaired` is the message
     that would bring them in, where a delta can.
 
@@ -222,30 +230,32 @@ class EditedByHand(Refused):
         )
 
 
-def edited_by_hand(desk: Desk, thread_id: str, name: str, found: Edited) -> EditedByHand:
+def edited_by_hand(workspace: Workspace, thread_id: str, name: str, found: Edited) -> EditedByHand:
     """The refusal. The message is also written to a file of our own folder, ready to be sent."""
-    delta = _human_delta(desk, thread_id, found)
-    advice = _advice(desk.project, thread_id, delta) if delta else _NO_DELTA
+    delta = _human_delta(workspace, thread_id, found)
+    advice = _advice(workspace.project, thread_id, delta) if delta else _NO_DELTA
     diagnostic = codes.ARTIFACT_FILE_EDITED.at(path=name, advice=advice)
     return EditedByHand(diagnostic._replace(repaired=delta), found.difference, found.others)
 
 
-def _human_delta(desk: Desk, thread_id: str, found: Edited) -> str | None:
+def _human_delta(workspace: Workspace, thread_id: str, found: Edited) -> str | None:
     """The message that would bring the changes in, as far as deltas can make them."""
     if not found.edits.deltas:
         return None
     from brenner.artifact.manual_edits import human_delta
 
-    arrived = desk.mailbox.thread_arrivals(thread_id, 0)
-    known = {agent.name for agent in desk.mailbox.agents()} - {desk.actor}
+    arrived = workspace.mailbox.thread_arrivals(thread_id, 0)
+    known = {agent.name for agent in workspace.mailbox.agents()} - {workspace.actor}
     writers = dict.fromkeys(stored.message.sender for stored in arrived)
     others = tuple(name for name in writers if name in known)
-    return human_delta(found.edits, thread_id, found.base, desk.actor, others or (desk.actor,))
+    return human_delta(
+        found.edits, thread_id, found.base, workspace.actor, others or (workspace.actor,)
+    )
 
 
 def _advice(project: Project, thread_id: str, delta: str) -> str:
     """How the message is sent: by one command, if it could be written to a file."""
-    with suppress(Unavailable):  # without it the message is still shown
+    with suppress(UnavailableError):  # without it the message is still shown
         file = write_own(project, thread_id, _OFFERED, delta.encode())
         advice = f"send them with `{_command(project, file)}`, then run this command again"
         if advice.isprintable() and len(advice) <= MOST_CHARACTERS:  # it is shown as it is
@@ -282,14 +292,14 @@ def info_message(version: VersionText, path: str, words: str, commit: str | None
 def send_info(mailbox: Mailbox, message: Message, version: VersionText, words: str) -> Sent:
     """Send it, unless the thread has it, or says more about this version already."""
     key = f"persisted {version.message_id} {words}"
-    return send_once(
+    return send_if_absent(
         mailbox, message, lambda: _said_before(mailbox, message, version, words), key=key
     )
 
 
 def _said_before(
     mailbox: Mailbox, message: Message, version: VersionText, words: str
-) -> Stored | None:
+) -> StoredMessage | None:
     """The first message that says this much of the version, or more."""
     after = mailbox.message(version.message_id).arrival
     enough = WORDS[WORDS.index(words) :]
@@ -327,7 +337,7 @@ class Persisted(NamedTuple):
 
     persistence: Persistence
     words: str
-    info: Stored | None
+    info: StoredMessage | None
     is_new_info: bool
     notes: tuple[Diagnostic, ...]
     archive: str | None = None
@@ -336,19 +346,19 @@ class Persisted(NamedTuple):
 
 
 def check_persistable(
-    desk: Desk, version: VersionText, versions: Versions, options: PersistOptions
+    workspace: Workspace, version: VersionText, versions: Versions, options: PersistOptions
 ) -> None:
     """Raise what can be known to fail, before anything is posted, and say that nothing was.
 
     Nothing is written but the message that would bring a person's edits in.
     """
     try:
-        place = place_of(desk.project, version.thread_id)
-        check_files(desk, version, versions, options, place)
+        place = place_of(workspace.project, version.thread_id)
+        check_files(workspace, version, versions, options, place)
         if options.is_commit:
             archive = [place.archive.name] if has_archive(options, place) else []
             names = [place.file.name, *archive]
-            check_repository(desk.project, place, options, dict.fromkeys(names, b""))
+            check_repository(workspace.project, place, options, dict.fromkeys(names, b""))
     except BrennerError as error:
         found = error.diagnostic
         end = "" if found.message.endswith((".", "!", "?", "…")) else "."
@@ -360,7 +370,7 @@ _NOTHING = "Nothing was published."
 
 
 def persist(
-    desk: Desk,
+    workspace: Workspace,
     version: VersionText,
     versions: Versions,
     options: PersistOptions,
@@ -370,19 +380,23 @@ def persist(
 
     A push that fails is raised when everything before it is done and said.
     """
-    place = place_of(desk.project, version.thread_id)
-    with locked(desk.project, version.thread_id):
-        check_files(desk, version, versions, options, place)
-        files = _files(desk, version, options, place)
-        home = check_repository(desk.project, place, options, files) if options.is_commit else None
+    place = place_of(workspace.project, version.thread_id)
+    with locked(workspace.project, version.thread_id):
+        check_files(workspace, version, versions, options, place)
+        files = _files(workspace, version, options, place)
+        home = (
+            check_repository(workspace.project, place, options, files)
+            if options.is_commit
+            else None
+        )
         for name, data in files.items():
             if not is_written(place.folder / name, data):
                 write_whole(place.folder / name, data)
-        persistence, commit, failure = _in_git(desk, version, place, home)
+        persistence, commit, failure = _in_git(workspace, version, place, home)
         words = _words(home, failure)
         message = info_message(version, place.name, words, persistence.commit if home else None)
-        message = message._replace(sender=desk.actor, recipients=recipients)
-        sent = send_info(desk.mailbox, message, version, words)
+        message = message._replace(sender=workspace.actor, recipients=recipients)
+        sent = send_info(workspace.mailbox, message, version, words)
     if failure:
         raise failure
     notes = home.notes if home else ()
@@ -393,14 +407,14 @@ def persist(
 
 
 def _files(
-    desk: Desk, version: VersionText, options: PersistOptions, place: Place
+    workspace: Workspace, version: VersionText, options: PersistOptions, place: Place
 ) -> dict[str, bytes]:
     """What is to be written, by the names of the files."""
     files = {place.file.name: filed(place.file, version).encode()}
     if has_archive(options, place):
         from brenner.services.archive import thread_archive
 
-        files[place.archive.name] = thread_archive(desk.mailbox, version)
+        files[place.archive.name] = thread_archive(workspace.mailbox, version)
     return files
 
 
@@ -408,11 +422,11 @@ _ARCHIVE_ALONE = "mail archive"  # the summary of a commit that has nothing else
 
 
 def _in_git(
-    desk: Desk, version: VersionText, place: Place, home: Home | None
-) -> tuple[Persistence, str | None, Unavailable | None]:
+    workspace: Workspace, version: VersionText, place: Place, home: Home | None
+) -> tuple[Persistence, str | None, UnavailableError | None]:
     """Commit and push as far as wanted; how far it came, the commit, why the push failed."""
     if home is None:
-        persistence = persistence_of(desk.project, version.thread_id, version.text)
+        persistence = persistence_of(workspace.project, version.thread_id, version.text)
         return persistence, persistence.commit, None
     from brenner.persist.commit import commit_message, commit_only, push
 
@@ -428,13 +442,13 @@ def _in_git(
     try:
         if home.destination:
             push(repository, home.destination)
-    except Unavailable as error:
+    except UnavailableError as error:
         failure = error
     latest = repository.brought_in(*home.contents)
     return Persistence("Persisted", place.name, commit), latest, failure
 
 
-def _words(home: Home | None, failure: Unavailable | None) -> str:
+def _words(home: Home | None, failure: UnavailableError | None) -> str:
     if home is None:
         return WRITTEN
     return PUSHED if home.destination and not failure else COMMITTED
@@ -466,18 +480,20 @@ class ComparedFile(NamedTuple):
     difference: str = ""
 
 
-def compared_files(project: Project, chain: Chain, text_of: TextOf) -> tuple[ComparedFile, ...]:
+def compared_files(
+    project: Project, history: VersionHistory, text_of: TextOf
+) -> tuple[ComparedFile, ...]:
     """Compare the file, and every content that the history of its repository has of it.
 
     Without a file or a repository there is nothing to compare. The message id in the front matter
     is not compared (R18). Raise what git raises: a comparison that failed must not look like one
     that found no difference.
     """
-    return tuple(_compared(project, _Known(chain, text_of)))
+    return tuple(_compared(project, _Known(history, text_of)))
 
 
 def _compared(project: Project, known: "_Known") -> Iterator[ComparedFile]:
-    path = cross_reference(known.chain.thread_id).artifact_path
+    path = cross_reference(known.history.thread_id).artifact_path
     file = Path(os.path.realpath(project.folder / ARTIFACTS)) / Path(path).name
     text = read_file(file)
     if isinstance(text, Foreign):
@@ -510,13 +526,13 @@ class _Known:
     messages that are no version do not count: any agent can post one.
     """
 
-    def __init__(self, chain: Chain, text_of: TextOf) -> None:
-        self.chain = chain
+    def __init__(self, history: VersionHistory, text_of: TextOf) -> None:
+        self.history = history
         self._text_of = text_of
-        void = [each for each in chain.spare if each.record and chain.is_declared_void(each)]
+        void = [each for each in history.spare if each.record and history.is_declared_void(each)]
         self._numbers = {
             each.record.artifact_sha256: each.number for each in void if each.record
-        } | {each.artifact_sha256: each.number for each in chain.versions}
+        } | {each.artifact_sha256: each.number for each in history.versions}
 
     def compare(self, path: str, commit: str | None, text: str) -> ComparedFile:
         """Compare one content with the version that its front matter names."""
@@ -531,10 +547,10 @@ class _Known:
     def _difference(self, text: str, number: int | None, session: str | None) -> str:
         if number is None:
             return "it has no front matter that gives a version"
-        if session != self.chain.thread_id:
-            return f"it belongs to the session `{visible(session or '')}`"
+        if session != self.history.thread_id:
+            return f"it belongs to the session `{escape_control(session or '')}`"
         version = self._text_of(number)
-        broken = self.chain.broken
+        broken = self.history.broken
         if version is None and broken and number >= broken.number:
             return f"v{broken.number} cannot be rebuilt, so that v{number} cannot be compared"
         if version is None:
@@ -551,7 +567,7 @@ def _first_difference(text: str, version: str, number: int) -> str:
 
 
 def _shown(line: str | None) -> str:
-    return "missing" if line is None else f"`{visible(line, _MOST_SHOWN)}`"
+    return "missing" if line is None else f"`{escape_control(line, _MOST_SHOWN)}`"
 
 
 def file_note(found: ComparedFile, thread_id: str) -> Diagnostic:

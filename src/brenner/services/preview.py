@@ -15,15 +15,15 @@ from brenner.diagnostics.model import ERROR, Diagnostic
 from brenner.mail.mailbox import Mailbox
 from brenner.protocol.delta.parse import line_at
 from brenner.protocol.message_types import KICKOFF
-from brenner.protocol.messages import Message, Posted
+from brenner.protocol.messages import Message, PostedMessage
 from brenner.services.references import Given, Sessions, given_in, leading_nowhere, reached
-from brenner.services.version_store import load_quickly
-from brenner.services.workspace import Desk
-from brenner.session.versions import Chain
+from brenner.services.version_store import load_if_small
+from brenner.services.workspace import Workspace
+from brenner.session.versions import VersionHistory
 from brenner.session.versions import type_of as preview_type_of
 
 
-def foreseen(
+def preview_merge(
     mailbox: Mailbox, message: Message, operator: str, project: Project | None = None
 ) -> Iterator[Diagnostic]:
     """What would be refused or left out as the sessions stand. Lines count in the body.
@@ -31,21 +31,21 @@ def foreseen(
     Where the project is not known, nobody can look into its `artifacts/`, and so nothing is said of
     other sessions.
     """
-    unread: list[Posted] = []
+    unread: list[PostedMessage] = []
     state = empty_state(message.thread_id)
     if mailbox.thread(message.thread_id, limit=1).position:
-        chain = load_quickly(mailbox, message.thread_id, operator, _MOST_UNREAD)
-        if chain is None or chain.broken:
+        history = load_if_small(mailbox, message.thread_id, operator, _MOST_UNREAD)
+        if history is None or history.broken:
             return
-        yield from _after_the_end(chain)
-        state, unread = chain.state, [filed.posted for filed in chain.unread]
+        yield from _after_the_end(history)
+        state, unread = history.state, [filed.posted for filed in history.unread]
     messages = [*unread, _LAST._replace(message=message)]
     given = list(given_in(messages[-1])) if project else []
     if project is None or not given:
         for entry in _entries(state, messages, NOWHERE):
             yield from _errors(entry)
         return
-    sessions = Sessions(Desk(mailbox, project, operator))
+    sessions = Sessions(Workspace(mailbox, project, operator))
     entries = _entries(state, messages, reached(state.artifact, messages, sessions))
     for entry in entries:
         yield from _errors(entry)
@@ -56,13 +56,15 @@ def foreseen(
     yield from sessions.problems
 
 
-def _after_the_end(chain: Chain) -> Iterator[Diagnostic]:
+def _after_the_end(history: VersionHistory) -> Iterator[Diagnostic]:
     """That nobody compiles it by himself; a kickoff of a later round says otherwise."""
-    if chain.is_closed and not any(preview_type_of(each) == KICKOFF.name for each in chain.unread):
-        yield AFTER_THE_END.at(version=chain.number)
+    if history.is_closed and not any(
+        preview_type_of(each) == KICKOFF.name for each in history.unread
+    ):
+        yield AFTER_THE_END.at(version=history.number)
 
 
-def _entries(state: State, messages: list[Posted], elsewhere: Elsewhere) -> list[Entry]:
+def _entries(state: State, messages: list[PostedMessage], elsewhere: Elsewhere) -> list[Entry]:
     """What would become of the blocks of the last message."""
     ledger = merge(state, messages, elsewhere=elsewhere).ledger
     return [entry for entry in ledger if entry.message_id == messages[-1].id]
@@ -93,4 +95,4 @@ def _nowhere(given: Given, sessions: Sessions) -> Iterator[Diagnostic]:
 _MOST_UNREAD = 200
 
 
-_LAST = Posted(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))
+_LAST = PostedMessage(2**62, datetime.max.replace(tzinfo=UTC), Message("", "", (), "", ""))

@@ -19,39 +19,39 @@ from brenner.diagnostics.model import (
     ERROR,
     BrennerError,
     Diagnostic,
-    Refused,
-    Unavailable,
-    Uncertain,
+    RequestError,
+    UnavailableError,
+    UnknownOutcomeError,
 )
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Sent, Since, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Sent, Since, StoredMessage
 from brenner.mail.rules import overtaking
 from brenner.protocol.grammar import AGENT_NAME
 from brenner.protocol.message_types import COMPILED, DELTA, KICKOFF
-from brenner.protocol.messages import Message, Posted, content_hash, iso
+from brenner.protocol.messages import Message, PostedMessage, content_hash, iso
 from brenner.protocol.validate import check_stored
-from brenner.services.version_store import filed, keep_chain, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import cache_history, filed, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.decisions import compose_withdrawal
 from brenner.session.rebuild import (
-    Candidate,
-    Filed,
+    CompiledCandidate,
     Rebuilt,
-    UnsoundError,
+    ThreadMessage,
+    VersionMismatch,
     checked_record,
     rebuild,
     text_hash,
 )
 from brenner.session.versions import (
-    Chain,
     KeptChain,
+    VersionHistory,
     advance,
     candidate_of,
     check_base,
     compiled_messages,
     mismatch,
-    settled,
     type_of,
+    with_resolved_versions,
 )
 from brenner.session.versions import chain_messages_is_decision as is_decision
 from brenner.text import joined
@@ -59,10 +59,10 @@ from brenner.text import joined
 _TRIES = 200
 
 
-def send_once(
+def send_if_absent(
     mailbox: Mailbox,
     message: Message,
-    said: Callable[[], Stored | None],
+    said: Callable[[], StoredMessage | None],
     *,
     key: str,
     reply_to: int | None = None,
@@ -79,7 +79,7 @@ def send_once(
             return Sent(found, is_new=False)
         try:
             return mailbox.send(message, reply_to=reply_to, key=key, position=position)
-        except Refused as refused:
+        except RequestError as refused:
             if refused.diagnostic.code is not THREAD_MOVED:
                 raise
     return mailbox.send(message, reply_to=reply_to, key=key)
@@ -101,7 +101,7 @@ _CONTRIBUTIONS = (KICKOFF.name, DELTA.name)
 class OvertakenError(Exception):
     """Another version or a decision came in first. What was `posted` is void then."""
 
-    def __init__(self, posted: Stored | None = None) -> None:
+    def __init__(self, posted: StoredMessage | None = None) -> None:
         super().__init__()
         self.posted = posted
 
@@ -109,54 +109,56 @@ class OvertakenError(Exception):
 class Publishing(NamedTuple):
     """The message that is the version, and how many contributions came in before it, unread."""
 
-    stored: Stored
+    stored: StoredMessage
     late: int
 
 
 def since(known: KeptChain, *, contributions: bool = False) -> Since:
     """Return the condition on which a decision that is built on this chain is sent."""
-    return Since(known.arrival, known.chain.operators, contributions)
+    return Since(known.arrival, known.history.operators, contributions)
 
 
-def is_overtaken(desk: Desk, known: KeptChain) -> bool:
+def is_overtaken(workspace: Workspace, known: KeptChain) -> bool:
     """Return whether another version or a decision has come in since the thread was read."""
-    arrived = desk.mailbox.thread_arrivals(known.chain.thread_id, known.arrival)
+    arrived = workspace.mailbox.thread_arrivals(known.history.thread_id, known.arrival)
     return overtaking(since(known), arrived) is not None
 
 
-def compile_time(chain: Chain, number: int) -> str:
+def compile_time(history: VersionHistory, number: int) -> str:
     """Return the time at which a version is compiled: now, and no other message's of its number.
 
     A version that is voided and compiled again within a second would have the same content, and
     the void would cover it.
     """
     now = datetime.now(UTC).replace(microsecond=0)
-    others = [each.record for each in chain.spare if each.number == number]
+    others = [each.record for each in history.spare if each.number == number]
     taken = {record.compiled_at for record in others if record}
     while iso(now) in taken:
         now += timedelta(seconds=1)
     return iso(now)
 
 
-def check_sound(chain: Chain) -> None:
+def check_sound(history: VersionHistory) -> None:
     """Refuse to build on an altered message, or on a version that does not rebuild (R10)."""
-    if chain.stopped:
-        raise Refused(chain.stopped)
+    if history.stopped:
+        raise RequestError(history.stopped)
 
 
-def recipients_of(desk: Desk, chain: Chain, artifact: Artifact) -> tuple[str, ...]:
+def recipients_of(
+    workspace: Workspace, history: VersionHistory, artifact: Artifact
+) -> tuple[str, ...]:
     """Those of the roster and the thread's writers whom the mailbox knows.
 
     The sender gets it only if nobody else is left: a message must reach somebody. Imported mail may
     bear a name that is none; whoever that was, nobody can write there, and nobody is kept waiting.
     """
-    known = {agent.name for agent in desk.mailbox.agents() if AGENT_NAME.fullmatch(agent.name)}
-    named = dict.fromkeys((*artifact.metadata.agents, *chain.writers))
+    known = {agent.name for agent in workspace.mailbox.agents() if AGENT_NAME.fullmatch(agent.name)}
+    named = dict.fromkeys((*artifact.metadata.agents, *history.writers))
     everybody = [name for name in named if name in known]
-    return tuple(name for name in everybody if name != desk.actor) or (desk.actor,)
+    return tuple(name for name in everybody if name != workspace.actor) or (workspace.actor,)
 
 
-def verified(chain: Chain, message: Message) -> Rebuilt:
+def verified(history: VersionHistory, message: Message) -> Rebuilt:
     """The version that the message is, rebuilt from nothing but the message and the thread.
 
     So no version is ever posted that could not be rebuilt afterwards, and none that breaks a rule
@@ -164,80 +166,95 @@ def verified(chain: Chain, message: Message) -> Rebuilt:
     """
     for found in check_stored(message).violations:
         if found.severity is ERROR:
-            raise Refused(found)
-    candidate = _candidate(Filed(Posted(0, NOT_YET, message), content_hash(message), 0, 0))
+            raise RequestError(found)
+    candidate = _candidate(
+        ThreadMessage(PostedMessage(0, NOT_YET, message), content_hash(message), 0, 0)
+    )
     try:
-        check_base(chain, checked_record(candidate))
-        return rebuild(chain.state, candidate, chain.unread, compiled_messages(chain))
-    except UnsoundError as error:
+        check_base(history, checked_record(candidate))
+        return rebuild(history.state, candidate, history.unread, compiled_messages(history))
+    except VersionMismatch as error:
         difference = str(error)
-    raise Refused(mismatch(chain.thread_id, candidate.number, difference))
+    raise RequestError(mismatch(history.thread_id, candidate.number, difference))
 
 
 def post(
-    desk: Desk, known: KeptChain, message: Message, rebuilt: Rebuilt, *, contributions: bool = False
+    workspace: Workspace,
+    known: KeptChain,
+    message: Message,
+    rebuilt: Rebuilt,
+    *,
+    contributions: bool = False,
 ) -> Publishing:
     """Publish, unless another version or a decision has come in since the thread was read.
 
     With `contributions` a KICKOFF or DELTA message is a reason to start again, too.
     """
-    chain, condition = known.chain, since(known, contributions=contributions)
+    history, condition = known.history, since(known, contributions=contributions)
     try:
-        stored = desk.mailbox.send(message, position=condition).stored
-    except Refused as refused:
+        stored = workspace.mailbox.send(message, position=condition).stored
+    except RequestError as refused:
         if refused.diagnostic.code is VERSION_OVERTAKEN:
             raise OvertakenError from None
         raise
-    if Ability.EXACT_POSITIONS in desk.mailbox.lacks:
-        _check_counts(desk, chain, stored)
-    late: list[Filed] = []
+    if Capability.EXACT_POSITIONS in workspace.mailbox.lacks:
+        _check_counts(workspace, history, stored)
+    late: list[ThreadMessage] = []
     with suppress(BrennerError):  # it is published; the next time only takes longer
-        arrived = desk.mailbox.thread_arrivals(chain.thread_id, known.arrival)
+        arrived = workspace.mailbox.thread_arrivals(history.thread_id, known.arrival)
         late = [filed(each) for each in arrived if each.arrival < stored.arrival]
-        if Ability.EXACT_POSITIONS not in desk.mailbox.lacks:
-            _keep(desk, chain, late, _candidate(filed(stored)), rebuilt)
+        if Capability.EXACT_POSITIONS not in workspace.mailbox.lacks:
+            _keep(workspace, history, late, _candidate(filed(stored)), rebuilt)
     return Publishing(stored, sum(type_of(each) in _CONTRIBUTIONS for each in late))
 
 
 def _keep(
-    desk: Desk, chain: Chain, late: list[Filed], candidate: Candidate, rebuilt: Rebuilt
+    workspace: Workspace,
+    history: VersionHistory,
+    late: list[ThreadMessage],
+    candidate: CompiledCandidate,
+    rebuilt: Rebuilt,
 ) -> None:
     """Keep the chain with the version, and with the mail that came in before it."""
-    before = advance(chain, late) if late else chain
+    before = advance(history, late) if late else history
     if before is None:
         return
     filed = candidate.filed
     writers = dict.fromkeys((*before.writers, filed.posted.message.sender))
     after = before._replace(position=before.position + 1, writers=tuple(writers))
-    after = settled(after.with_version(candidate, rebuilt))
-    keep_chain(desk.mailbox, KeptChain(after, filed.arrival), desk.project.operator)
+    after = with_resolved_versions(after.with_version(candidate, rebuilt))
+    cache_history(workspace.mailbox, KeptChain(after, filed.arrival), workspace.project.operator)
 
 
-def _check_counts(desk: Desk, chain: Chain, stored: Stored) -> None:
+def _check_counts(workspace: Workspace, history: VersionHistory, stored: StoredMessage) -> None:
     """Go on only if the message is the version that it says; it may be one of two."""
-    thread_id, number = chain.thread_id, chain.number + 1
+    thread_id, number = history.thread_id, history.number + 1
     try:
-        known = load_chain(desk.mailbox, thread_id, desk.project.operator)
-    except Unavailable as error:
+        known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+    except UnavailableError as error:
         found = error.diagnostic
         words = {"id": str(stored.id), "version": str(number), "reason": found.code.title}
-        raise Uncertain(POSTED_NOT_CONFIRMED.at(None, **words)._replace(also=(found.id,))) from None
-    keep_chain(desk.mailbox, known, desk.project.operator)
-    if any(each.message_id == stored.id for each in known.chain.versions):
+        raise UnknownOutcomeError(
+            POSTED_NOT_CONFIRMED.at(None, **words)._replace(also=(found.id,))
+        ) from None
+    cache_history(workspace.mailbox, known, workspace.project.operator)
+    if any(each.message_id == stored.id for each in known.history.versions):
         return
-    check_sound(known.chain)
-    why = next((each for each in known.chain.others() if each.message_id == stored.id), None)
+    check_sound(known.history)
+    why = next((each for each in known.history.others() if each.message_id == stored.id), None)
     if why and why.code is codes.VOID_VERSION:
         raise OvertakenError(stored)
     # It came back altered, or not at all: to post it again would be no better.
-    raise Refused(why or mismatch(thread_id, number, f"message {stored.id} is not in the thread"))
+    raise RequestError(
+        why or mismatch(thread_id, number, f"message {stored.id} is not in the thread")
+    )
 
 
-def _candidate(compiled: Filed) -> Candidate:
+def _candidate(compiled: ThreadMessage) -> CompiledCandidate:
     found = candidate_of(compiled)
-    if isinstance(found, Candidate):
+    if isinstance(found, CompiledCandidate):
         return found
-    raise Refused(found)
+    raise RequestError(found)
 
 
 # Try to publish until no other version gets in between, and tell of what was posted in vain (R17).
@@ -265,27 +282,31 @@ class _Told(NamedTuple):
     is_new: bool
 
 
-def until_published(
-    desk: Desk, thread_id: str, attempt: Callable[[KeptChain], _Done], *, dry_run: bool = False
+def publish_with_retry(
+    workspace: Workspace,
+    thread_id: str,
+    attempt: Callable[[KeptChain], _Done],
+    *,
+    dry_run: bool = False,
 ) -> Published[_Done]:
     """Read the thread and try, until no other version or decision gets in between."""
-    says_so = Ability.EXACT_POSITIONS in desk.mailbox.lacks and not dry_run
+    says_so = Capability.EXACT_POSITIONS in workspace.mailbox.lacks and not dry_run
     posted: set[int] = set()
     in_vain: dict[int, Diagnostic] = {}
     try:
         for _ in range(MOST_TRIES):
-            known = load_chain(desk.mailbox, thread_id, desk.project.operator)
-            told = _withdraw(desk, known.chain) if says_so else []
+            known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+            told = _withdraw(workspace, known.history) if says_so else []
             in_vain |= {
                 it.message_id: it.found for it in told if it.is_new or it.message_id in posted
             }
             if any(each.is_new for each in told):
-                known = load_chain(desk.mailbox, thread_id, desk.project.operator)
+                known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
             try:
                 return Published(attempt(known), tuple(in_vain.values()))
             except OvertakenError as overtaken:
                 posted |= {overtaken.posted.id} if overtaken.posted else set()
-        raise Refused(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
+        raise RequestError(COMPILE_OVERTAKEN.at(thread_id=thread_id, tries=MOST_TRIES))
     except BrennerError as error:
         error.diagnostic = _with_posted(error.diagnostic, posted)
         raise
@@ -304,24 +325,26 @@ def _with_posted(found: Diagnostic, posted: Iterable[int]) -> Diagnostic:
 # What the thread is told
 
 
-def _withdraw(desk: Desk, chain: Chain) -> list[_Told]:
+def _withdraw(workspace: Workspace, history: VersionHistory) -> list[_Told]:
     """Say of each void message of ours that it is, unless the thread knows."""
-    lost = chain.lost_by(desk.actor)
-    to = recipients_of(desk, chain, chain.state.artifact) if lost else ()
-    blank = Message(chain.thread_id, desk.actor, to, "", "")
-    return [_say(desk.mailbox, chain, each, blank) for each in lost]
+    lost = history.lost_by(workspace.actor)
+    to = recipients_of(workspace, history, history.state.artifact) if lost else ()
+    blank = Message(history.thread_id, workspace.actor, to, "", "")
+    return [_say(workspace.mailbox, history, each, blank) for each in lost]
 
 
-def _say(mailbox: Mailbox, chain: Chain, lost: Candidate, blank: Message) -> _Told:
-    number, reason = lost.filed.posted.id, chain.why_void(lost)
+def _say(
+    mailbox: Mailbox, history: VersionHistory, lost: CompiledCandidate, blank: Message
+) -> _Told:
+    number, reason = lost.filed.posted.id, history.why_void(lost)
     message = compose_withdrawal(blank, lost.number, number, reason)
-    sent = send_once(mailbox, message, lambda: _said(mailbox, message), key=f"void {number}")
+    sent = send_if_absent(mailbox, message, lambda: _said(mailbox, message), key=f"void {number}")
     words = {"id": str(number), "version": str(lost.number), "reason": reason}
     found = POSTED_IN_VAIN.at(None, **words, info=sent.stored.id)
     return _Told(number, found._replace(message_id=number), sent.is_new)
 
 
-def _said(mailbox: Mailbox, message: Message) -> Stored | None:
+def _said(mailbox: Mailbox, message: Message) -> StoredMessage | None:
     """The message that says it already; its subject names the one that is void."""
     for stored in mailbox.thread_arrivals(message.thread_id, 0):
         if (stored.message.sender, stored.message.subject) == (message.sender, message.subject):
@@ -341,20 +364,20 @@ _GONE = "it has fewer messages"
 _ELSEWHERE = "another session has changed, and with it what refers to it"
 
 
-def arrived_since(mailbox: Mailbox, thread_id: str, position: int) -> tuple[Stored, ...]:
+def arrived_since(mailbox: Mailbox, thread_id: str, position: int) -> tuple[StoredMessage, ...]:
     """What came in after the first so many messages, as they came in."""
     return mailbox.thread_arrivals(thread_id, 0)[position:]
 
 
-def check_as_seen(mailbox: Mailbox, chain: Chain, position: int | None) -> None:
+def check_as_seen(mailbox: Mailbox, history: VersionHistory, position: int | None) -> None:
     """Refuse where the next version is not the one that was seen; None is whoever did not look."""
-    if position is None or chain.position == position:
+    if position is None or history.position == position:
         return
-    arrived = arrived_since(mailbox, chain.thread_id, position)
+    arrived = arrived_since(mailbox, history.thread_id, position)
     counts = [each for each in arrived if each.type in _READ or is_decision(filed(each))]
-    if counts or chain.position < position:
+    if counts or history.position < position:
         news = joined(f"message {each.id} is {_previewed_said(each)}" for each in counts) or _GONE
-        raise Refused(PREVIEW_OVERTAKEN.at(thread_id=chain.thread_id, news=news))
+        raise RequestError(PREVIEW_OVERTAKEN.at(thread_id=history.thread_id, news=news))
 
 
 def digest_of(artifact: Artifact) -> str:
@@ -368,8 +391,8 @@ def check_proposed(thread_id: str, artifact: Artifact, seen: str | None) -> None
     depend on other sessions, too.
     """
     if seen is not None and seen != digest_of(artifact):
-        raise Refused(PREVIEW_OVERTAKEN.at(thread_id=thread_id, news=_ELSEWHERE))
+        raise RequestError(PREVIEW_OVERTAKEN.at(thread_id=thread_id, news=_ELSEWHERE))
 
 
-def _previewed_said(stored: Stored) -> str:
+def _previewed_said(stored: StoredMessage) -> str:
     return f"a {stored.type or 'message'} of {stored.message.sender}"

@@ -20,10 +20,10 @@ from brenner.diagnostics.codes.messages import (
     PLACEHOLDER_LEFT,
     THREAD_ID_ADVICE,
 )
-from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError, worst_first
 from brenner.limits import MOST_BODY_BYTES, MOST_KEY_BYTES, MOST_MAIL_SUBJECT_BYTES
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust, type_of
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import PLAIN, Envelope, Sent, StoredMessage, Trust, type_of
 from brenner.mail.rules import unstorable
 from brenner.mail.search import Query
 from brenner.markdown.blocks import Block, blocks
@@ -43,16 +43,16 @@ from brenner.protocol.validate import check_composed, is_meant, meant_type
 from brenner.services.next_round import Earlier, earlier_kickoffs
 from brenner.services.send import (
     SendOptions,
-    advised,
+    ack_warnings,
     examine_composed,
     stored_key,
-    strangers,
+    unknown_participants,
     unsendable,
 )
 from brenner.services.version_store import filed
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.kickoff import shorthand_of
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 # The shorthand of an agent's model in the subjects of her contributions.
 
@@ -90,7 +90,7 @@ def _listed(mailbox: Mailbox, name: str, thread_id: str) -> RosterEntry | None:
 def _registered(mailbox: Mailbox, name: str) -> tuple[str, str]:
     try:
         known = mailbox.agent(name)
-    except Refused:
+    except RequestError:
         return "", ""
     return known.program, known.model
 
@@ -175,7 +175,7 @@ def may_not_lead(
     """Why somebody may not send this message of a kind that leads; nothing if she may."""
     name, operator = message.sender, project.operator
     if trust not in _BELIEVED:
-        advice = _NO_SECRETS if Ability.SECRETS in mailbox.lacks else _SHOW
+        advice = _NO_SECRETS if Capability.SECRETS in mailbox.lacks else _SHOW
         yield serving_codes.LEADING_NEEDS_SECRET.at(type=kind, name=name, advice=advice)
     elif name != operator and not _is_hers(mailbox, message):
         thread = message.thread_id
@@ -190,11 +190,11 @@ def _is_hers(mailbox: Mailbox, message: Message) -> bool:
     return not led or any(_is_by(message.sender, each) for each in led)
 
 
-def _is_by(name: str, stored: Stored) -> bool:
+def _is_by(name: str, stored: StoredMessage) -> bool:
     return stored.message.sender == name and stored.envelope.trust in _BELIEVED
 
 
-def _led(mailbox: Mailbox, thread_id: str) -> Iterable[Stored]:
+def _led(mailbox: Mailbox, thread_id: str) -> Iterable[StoredMessage]:
     """The messages that lead a thread; of one that is not there, none."""
     if not thread_id or unstorable("thread", thread_id, MOST_BODY_BYTES):
         return ()  # no home has it; it is refused for that
@@ -214,7 +214,7 @@ _NOTHING_SAID = messages_codes.EMPTY_MESSAGE.at()._replace(
 )
 
 
-class Letter(NamedTuple):
+class IncomingMessage(NamedTuple):
     """A message that an agent sends, with what stands on its envelope.
 
     One that `is_checked` was looked at by a program of ours, and is stored as it is.
@@ -247,57 +247,60 @@ class Receipt(NamedTuple):
     corrected: Message | None = None
 
 
-def receive(desk: Desk, letter: Letter) -> Receipt:
+def receive(workspace: Workspace, letter: IncomingMessage) -> Receipt:
     """Store a letter, or refuse it with the reasons; then nothing of it is stored.
 
     Who leads a session is not a matter of content: that holds for checked letters, too.
     """
-    barred = tuple(_barred(desk, letter)) if letter.is_checked else ()
+    barred = tuple(_barred(workspace, letter)) if letter.is_checked else ()
     if barred:
         return Receipt(None, barred)
-    found = _looked_at(desk, letter)
+    found = _looked_at(workspace, letter)
     if not (found.may_be_sent or letter.is_checked):
         return Receipt(None, found.violations, found.corrected)
-    sent = _stored(desk, letter)
-    said = advised(desk.mailbox, sent, found.violations)
+    sent = _stored(workspace, letter)
+    said = ack_warnings(workspace.mailbox, sent, found.violations)
     if not found.may_be_sent:
         said = (_unchecked(found), *said)
     return Receipt(sent, said, found.corrected)
 
 
-def examine(desk: Desk, letter: Letter) -> Examined:
+def examine(workspace: Workspace, letter: IncomingMessage) -> Examined:
     """Everything that `receive` does, but nothing is stored: the answer to whether it may be."""
     message = letter.message
-    unreadable = tuple(_unstorable(desk, letter))
+    unreadable = tuple(_unstorable(workspace, letter))
     if unreadable:
         return Examined(may_be_sent=False, violations=unreadable)
-    barred = tuple(_barred(desk, letter))
+    barred = tuple(_barred(workspace, letter))
     if barred:
         return Examined(may_be_sent=False, violations=barred)
-    in_session = is_session(desk.mailbox, message.thread_id)
+    in_session = is_session(workspace.mailbox, message.thread_id)
     if is_meant(message.subject, in_session=in_session):
-        return _checked(desk, letter)
+        return _checked(workspace, letter)
     if not (message.subject.strip() or message.body.strip()):
         return Examined(may_be_sent=False, violations=(_NOTHING_SAID,))
-    wrong = (*_unusable(desk.mailbox, message.thread_id), *strangers(desk.mailbox, message))
+    wrong = (
+        *_unusable(workspace.mailbox, message.thread_id),
+        *unknown_participants(workspace.mailbox, message),
+    )
     if wrong:
         return Examined(may_be_sent=False, violations=wrong)
-    return _aside(desk, message, in_session=in_session)
+    return _aside(workspace, message, in_session=in_session)
 
 
-def _barred(desk: Desk, letter: Letter) -> Iterator[Diagnostic]:
+def _barred(workspace: Workspace, letter: IncomingMessage) -> Iterator[Diagnostic]:
     """Why its sender may not lead the session, if that is what the letter would do."""
     message = letter.message
     kind = leading_type(message, is_checked=letter.is_checked)
     if kind:
         trust = letter.envelope.trust
-        yield from may_not_lead(desk.mailbox, desk.project, message, kind, trust)
+        yield from may_not_lead(workspace.mailbox, workspace.project, message, kind, trust)
 
 
-def _looked_at(desk: Desk, letter: Letter) -> Examined:
+def _looked_at(workspace: Workspace, letter: IncomingMessage) -> Examined:
     """The same, where it must not keep away what a program of ours sends."""
     try:
-        return examine(desk, letter)
+        return examine(workspace, letter)
     except BrennerError:
         if not letter.is_checked:
             raise
@@ -324,29 +327,29 @@ def has_session_mail(mailbox: Mailbox, thread_id: str) -> bool:
     return bool(mailbox.search(wanted, limit=1).messages)
 
 
-def _stored(desk: Desk, letter: Letter) -> Sent:
+def _stored(workspace: Workspace, letter: IncomingMessage) -> Sent:
     key = stored_key(letter.key, letter.envelope.trust)
     try:
-        return desk.mailbox.send(
+        return workspace.mailbox.send(
             letter.message, reply_to=letter.reply_to, key=key, envelope=letter.envelope
         )
-    except Refused as refused:
+    except RequestError as refused:
         first = refused.diagnostic.message_id
         if refused.diagnostic.code is not mail_codes.KEY_REUSED or not letter.key or first is None:
             raise
         # Its sender knows the key as she has given it.
         found = mail_codes.KEY_REUSED.at(key=letter.key, id=first)
-        raise Refused(found._replace(message_id=first)) from None
+        raise RequestError(found._replace(message_id=first)) from None
 
 
-def _unstorable(desk: Desk, letter: Letter) -> Iterator[Diagnostic]:
+def _unstorable(workspace: Workspace, letter: IncomingMessage) -> Iterator[Diagnostic]:
     """What no home could keep as it is. A subject is read by patterns: it has a limit of its own.
 
     A subject of the protocol has a lower one, which the check knows. What a program of ours sends
     may be as long as what is stored: it may be a version.
     """
     message = letter.message
-    long = None if letter.is_checked else unsendable(message.body, desk.project)
+    long = None if letter.is_checked else unsendable(message.body, workspace.project)
     if long:
         yield long
         return
@@ -377,9 +380,9 @@ def _unusable(mailbox: Mailbox, thread_id: str) -> Iterator[Diagnostic]:
 # Mail of the protocol
 
 
-def _checked(desk: Desk, letter: Letter) -> Examined:
+def _checked(workspace: Workspace, letter: IncomingMessage) -> Examined:
     """The mail as `brenner mail send` takes it, with the correction that only we can make."""
-    mailbox, project, message = desk.mailbox, desk.project, letter.message
+    mailbox, project, message = workspace.mailbox, workspace.project, letter.message
     is_new = not mailbox.thread(message.thread_id, limit=1).position
     begins = _begins(mailbox, message) if is_new else ()
     options = SendOptions(operator=project.operator, project=project)
@@ -405,8 +408,8 @@ def _begins(mailbox: Mailbox, message: Message) -> Iterator[Diagnostic]:
     """That a contribution goes where nobody has written before: most often it is a slip."""
     if type_of(message) != DELTA.name:
         return
-    known = nearest(message.thread_id, [each.thread_id for each in mailbox.threads()])
-    yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=perhaps(known))
+    known = closest(message.thread_id, [each.thread_id for each in mailbox.threads()])
+    yield serving_codes.NO_SESSION_YET.at(thread=message.thread_id, suggestion=did_you_mean(known))
 
 
 def _with_shorthand(mailbox: Mailbox, message: Message) -> Message | None:
@@ -429,25 +432,25 @@ def _sendable(mailbox: Mailbox, message: Message, subject: str) -> Message | Non
     report, corrected = check_composed(under_it)
     is_left = any(found.code is PLACEHOLDER_LEFT for found in report.violations)
     wanted = corrected or (under_it if report.valid else None)
-    return None if is_left or any(strangers(mailbox, message)) else wanted
+    return None if is_left or any(unknown_participants(mailbox, message)) else wanted
 
 
 # Other mail
 
 
-def _aside(desk: Desk, message: Message, *, in_session: bool) -> Examined:
+def _aside(workspace: Workspace, message: Message, *, in_session: bool) -> Examined:
     """What is to be said of mail that contributes nothing."""
     body = blocks(message.body)
     held = sum(map(is_delta_fence, body)) or (_strays(message, body) if in_session else 0)
     if not (held or in_session):
         return Examined(may_be_sent=True)
-    model = shorthand(desk.mailbox, message.sender, message.thread_id)
+    model = shorthand(workspace.mailbox, message.sender, message.thread_id)
     is_known = model in ROLE_SHORTHANDS
     subject = compose_subject(DELTA.name, _description(message), model)
     corrected = None
     if held and in_session and is_known:
         # A reply wants an ACK if what it answers did; a contribution wants none.
-        corrected = _sendable(desk.mailbox, message._replace(ack_required=None), subject)
+        corrected = _sendable(workspace.mailbox, message._replace(ack_required=None), subject)
     advice = serving_codes.NOT_COMPILED.at(
         held=_held(held),
         unless="" if held else "If it is only to be read, nothing is to be done. ",

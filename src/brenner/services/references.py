@@ -13,15 +13,15 @@ from brenner.artifact.model import Artifact, Killed, Reference
 from brenner.artifact.state import Entry
 from brenner.diagnostics.codes.deltas import UNKNOWN_REFERENCE
 from brenner.diagnostics.model import Diagnostic, Severity, Summary, worst_first
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.rules import unknown_thread
 from brenner.protocol.delta.schema import DeltaBlock
 from brenner.protocol.delta.validate import dotted
-from brenner.protocol.messages import Posted
+from brenner.protocol.messages import PostedMessage
 from brenner.protocol.thread_ids import is_valid
 from brenner.services.sessions import Progress, Rows, overviews, read_session_file, session_files
-from brenner.services.version_store import check_usable, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import check_usable, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview
 from brenner.session.references import (
     Edge,
@@ -38,7 +38,7 @@ from brenner.session.references import (
     unknown_item,
     unknown_session,
 )
-from brenner.session.versions import Chain
+from brenner.session.versions import VersionHistory
 
 # The sessions of a project as references need them: which items they have, what these refer to.
 #
@@ -56,8 +56,8 @@ class _Held(NamedTuple):
 class Sessions:
     """The sessions of a project, each looked up once."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk, self._rows = desk, Rows(desk)
+    def __init__(self, workspace: Workspace) -> None:
+        self._desk, self._rows = workspace, Rows(workspace)
         self._mail: dict[str, _Held | None] = {}
         self._files: dict[str, Artifact | None] = {}
         self._filed: dict[str, _Held | None] = {}
@@ -134,17 +134,17 @@ class Sessions:
     def _loaded(self, thread_id: str) -> Known | None:
         """By its row; where none can be kept, the chain alone is less work."""
         mailbox = self._desk.mailbox
-        if Ability.KEEPING not in mailbox.lacks:
+        if Capability.KEEPING not in mailbox.lacks:
             row = self._rows.find(thread_id)
             if row is None:
                 return None
             return known_by_overview(row.overview) if row.overview else Known(thread_id)
         if not mailbox.thread(thread_id, limit=1).position:
             return None
-        chain = load_chain(mailbox, thread_id, self._desk.project.operator).chain
-        if not chain.versions:
+        history = load_history(mailbox, thread_id, self._desk.project.operator).history
+        if not history.versions:
             return Known(thread_id)
-        return known_by_artifact(thread_id, chain.state.artifact)
+        return known_by_artifact(thread_id, history.state.artifact)
 
     def _in_file(self, thread_id: str) -> _Held | None:
         if thread_id not in self._filed:
@@ -167,17 +167,19 @@ NOBODY = Known("")
 # What a merge has to know
 
 
-def elsewhere_for(desk: Desk, chain: Chain, sessions: Sessions | None = None) -> Elsewhere:
+def elsewhere_for(
+    workspace: Workspace, history: VersionHistory, sessions: Sessions | None = None
+) -> Elsewhere:
     """The references of other sessions through which this one could close a circle.
 
     From what its items and its unread messages refer to on, item by item; what leads back to this
     session the merge knows itself, and better.
     """
-    unread = [filed.posted for filed in chain.unread]
-    return reached(chain.state.artifact, unread, sessions or Sessions(desk))
+    unread = [filed.posted for filed in history.unread]
+    return reached(history.state.artifact, unread, sessions or Sessions(workspace))
 
 
-def reached(artifact: Artifact, unread: Iterable[Posted], sessions: Sessions) -> Elsewhere:
+def reached(artifact: Artifact, unread: Iterable[PostedMessage], sessions: Sessions) -> Elsewhere:
     """What can be reached, through other sessions, from an artifact and messages to it."""
     given = [each.edge.target for posted in unread for each in given_in(posted)]
     if not given:  # only a new reference closes a circle
@@ -252,7 +254,7 @@ class Given(NamedTuple):
     edge: Edge
 
 
-def given_in(posted: Posted) -> Iterator[Given]:
+def given_in(posted: PostedMessage) -> Iterator[Given]:
     """The references in the delta blocks of a message."""
     body = posted.message.body
     if "references" not in body and "\\u" not in body:  # JSON may spell a letter out
@@ -271,7 +273,7 @@ def given_in(posted: Posted) -> Iterator[Given]:
             yield Given(block, place, Edge(origin, target, each["relation"]))
 
 
-def gives_references(messages: Iterable[Posted]) -> bool:
+def gives_references(messages: Iterable[PostedMessage]) -> bool:
     """Whether any of these messages gives an item a reference."""
     return any(True for posted in messages for _ in given_in(posted))
 
@@ -280,7 +282,7 @@ def gives_references(messages: Iterable[Posted]) -> bool:
 
 
 def unresolved(
-    desk: Desk,
+    workspace: Workspace,
     artifact: Artifact,
     sessions: Sessions | None = None,
     told: frozenset[Edge] = frozenset(),
@@ -289,7 +291,7 @@ def unresolved(
 
     A file that cannot be read is told in the place of all references that may lead into it.
     """
-    looked_up = sessions or Sessions(desk)
+    looked_up = sessions or Sessions(workspace)
     own = artifact.metadata.session_id or ""
     edges = [
         Edge(Node(own, item.id), _node(reference), reference.relation)
@@ -301,7 +303,7 @@ def unresolved(
     return (*found, *looked_up.problems)
 
 
-def told_in(ledger: Iterable[Entry], read: Iterable[Posted]) -> frozenset[Edge]:
+def told_in(ledger: Iterable[Entry], read: Iterable[PostedMessage]) -> frozenset[Edge]:
     """The references of which a ledger tells itself that what they name is no ID."""
     fields = {
         (entry.message_id, entry.block): (entry.item_id or "", [*_unknown_in(entry)])
@@ -377,13 +379,13 @@ class LoadedGraph(NamedTuple):
 
 
 def load_graph(
-    desk: Desk, progress: Progress = _silent, rows: Mapping[str, Overview] | None = None
+    workspace: Workspace, progress: Progress = _silent, rows: Mapping[str, Overview] | None = None
 ) -> LoadedGraph:
     """The graph over the mail and `artifacts/`; `rows` are those of the mail, for who has them."""
-    sessions = Sessions(desk)
-    rows = overviews(desk, progress) if rows is None else rows
+    sessions = Sessions(workspace)
+    rows = overviews(workspace, progress) if rows is None else rows
     known = {name: known_by_overview(row) for name, row in rows.items()}
-    listed = session_files(desk.project)
+    listed = session_files(workspace.project)
     problems = [listed] if isinstance(listed, Diagnostic) else []
     for name in () if isinstance(listed, Diagnostic) else listed:
         artifact = None if name in known and known[name].items else sessions.file(name)
@@ -463,12 +465,12 @@ class CheckedReferences(NamedTuple):
 
 
 def check_references(
-    desk: Desk, threads: Sequence[str] = (), progress: Progress = _silent
+    workspace: Workspace, threads: Sequence[str] = (), progress: Progress = _silent
 ) -> CheckedReferences:
     """Look at the references of all sessions, or of these; circles that go through them."""
     for thread_id in threads:
         check_usable(thread_id)
-    loaded = load_graph(desk, progress)
+    loaded = load_graph(workspace, progress)
     graph = loaded.graph
     for thread_id in threads:
         if thread_id not in graph.sessions:

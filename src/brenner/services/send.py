@@ -16,10 +16,10 @@ from brenner.diagnostics.codes.messages import (
     PLACEHOLDER_LEFT,
     TEMPLATE_NOT_FILLED_IN,
 )
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, worst_first
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, worst_first
 from brenner.diagnostics.truncate import of_message
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import PLAIN, Envelope, Sent, Stored, Trust, type_of
+from brenner.mail.model import PLAIN, Envelope, Sent, StoredMessage, Trust, type_of
 from brenner.mail.rules import unknown_recipients, unknown_sender
 from brenner.protocol.body import UNREADABLE, named_messages
 from brenner.protocol.grammar import AGENT_NAME
@@ -101,7 +101,7 @@ def _send(
     if not report.valid:
         return Outcome(report, None)
     sent = _store(mailbox, message, options)
-    return Outcome(report._replace(violations=advised(mailbox, sent, report.violations)), sent)
+    return Outcome(report._replace(violations=ack_warnings(mailbox, sent, report.violations)), sent)
 
 
 def _examined(
@@ -111,7 +111,7 @@ def _examined(
     # What is advice before sending is an error now, and one fault is told once.
     kept = [found for found in report.violations if found.code is not messages_codes.NO_RECIPIENT]
     report = _filled_in(report._replace(violations=tuple(kept)))
-    found = list(strangers(mailbox, message, are_names_checked=True))
+    found = list(unknown_participants(mailbox, message, are_names_checked=True))
     if found:  # no correction can make them known
         report = _with(report, found)._replace(corrected=None)
     if not report.valid:
@@ -125,9 +125,9 @@ def _foreseen(mailbox: Mailbox, message: Message, options: SendOptions) -> list[
     if type_of(message) != "DELTA":
         return []
 
-    from brenner.services.preview import foreseen  # loads the merge
+    from brenner.services.preview import preview_merge  # loads the merge
 
-    return list(foreseen(mailbox, message, options.operator, options.project))
+    return list(preview_merge(mailbox, message, options.operator, options.project))
 
 
 def _filled_in(report: Report) -> Report:
@@ -141,7 +141,7 @@ def _filled_in(report: Report) -> Report:
     return _with(report._replace(violations=tuple(kept), corrected=None), [error])
 
 
-def advised(
+def ack_warnings(
     mailbox: Mailbox, sent: Sent, violations: tuple[Diagnostic, ...]
 ) -> tuple[Diagnostic, ...]:
     """The violations with what the mailbox has to say of an ACK, now that it is stored.
@@ -155,10 +155,10 @@ def advised(
         return tuple(sorted(_advised(mailbox, ack, violations), key=worst_first))
     except BrennerError as error:
         what = "it is not known whether it names what you owe an ACK for"
-        return (*violations, trouble(ack.id, what, error))
+        return (*violations, stored_with_warning(ack.id, what, error))
 
 
-def trouble(message_id: int, what: str, error: BrennerError) -> Diagnostic:
+def stored_with_warning(message_id: int, what: str, error: BrennerError) -> Diagnostic:
     """That a message is stored, and something after it failed."""
     return mail_codes.STORED_WITH_TROUBLE.at(
         id=message_id, what=what, reason=error.diagnostic.message
@@ -166,7 +166,7 @@ def trouble(message_id: int, what: str, error: BrennerError) -> Diagnostic:
 
 
 def _advised(
-    mailbox: Mailbox, ack: Stored, violations: tuple[Diagnostic, ...]
+    mailbox: Mailbox, ack: StoredMessage, violations: tuple[Diagnostic, ...]
 ) -> Iterator[Diagnostic]:
     """With what is wrong in an ACK that names a message wrongly, or none.
 
@@ -202,7 +202,7 @@ def _with(report: Report, found: list[Diagnostic]) -> Report:
     return report._replace(violations=of_message(together))
 
 
-def strangers(
+def unknown_participants(
     mailbox: Mailbox, message: Message, *, are_names_checked: bool = False
 ) -> Iterator[Diagnostic]:
     """Everybody who is named and not known; that nobody is named.
@@ -235,10 +235,10 @@ def _misnamed(mailbox: Mailbox, ack: Message, named: tuple[int, ...]) -> Iterato
             yield mail_codes.ACK_BY_OTHER.at(id=message_id, name=ack.sender)
 
 
-def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> Stored | None:
+def _in_thread(mailbox: Mailbox, thread_id: str, message_id: int) -> StoredMessage | None:
     try:
         stored = mailbox.message(message_id)
-    except Refused:
+    except RequestError:
         return None
     return stored if stored.message.thread_id == thread_id else None
 
@@ -274,7 +274,7 @@ def placed(text: str, found: Diagnostic) -> tuple[str, Diagnostic]:
     return part, found._replace(line=None)
 
 
-def answered_to(answered: Stored, actor: str) -> tuple[str, ...]:
+def answered_to(answered: StoredMessage, actor: str) -> tuple[str, ...]:
     """Whom an answer goes to: the sender. Who answers herself goes on speaking to those to whom
     she spoke.
     """

@@ -16,18 +16,18 @@ from brenner.artifact.parse import parse_artifact
 from brenner.config import Project
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
-from brenner.mail.mailbox import Ability
-from brenner.mail.model import Stored, ThreadSummary
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
+from brenner.mail.mailbox import Capability
+from brenner.mail.model import StoredMessage, ThreadSummary
 from brenner.persist.artifact_file import ARTIFACTS, MOST_FILE_BYTES, place_of
 from brenner.protocol.thread_ids import ThreadKind, classify_thread_id, cross_reference, is_valid
-from brenner.services.version_store import check_usable, filed, grown_chain, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import check_usable, extend_history, filed, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.model import SessionStatus
 from brenner.session.overview import Known, Overview, decode_overview, encode_overview
-from brenner.session.rebuild import Filed
-from brenner.session.status import standing, to_come
-from brenner.session.versions import Chain, Watch, unwatched
+from brenner.session.rebuild import ThreadMessage
+from brenner.session.status import compute_status, merge_unread
+from brenner.session.versions import VersionHistory, Watch, unwatched
 
 # Sessions as their files in `artifacts/` tell of them: of another project, or of mail long gone.
 #
@@ -175,50 +175,50 @@ class Followed(NamedTuple):
     """The status of a thread, and what it was worked out from, in the order of arrival."""
 
     status: SessionStatus
-    chain: Chain
-    messages: tuple[Filed, ...]
-    stored: tuple[Stored, ...] = ()
+    history: VersionHistory
+    messages: tuple[ThreadMessage, ...]
+    stored: tuple[StoredMessage, ...] = ()
     merged: Merge | None = None
 
 
-def load_status(desk: Desk, thread_id: str) -> Followed:
+def load_status(workspace: Workspace, thread_id: str) -> Followed:
     """Where a thread stands; one that nobody has written to is refused."""
     check_usable(thread_id)
     try:
-        known = load_chain(desk.mailbox, thread_id, desk.project.operator)
-    except Refused as refused:
-        raise with_its_file(desk, thread_id, refused) from None
-    found = desk.mailbox.thread_arrivals(thread_id, 0)
+        known = load_history(workspace.mailbox, thread_id, workspace.project.operator)
+    except RequestError as refused:
+        raise with_its_file(workspace, thread_id, refused) from None
+    found = workspace.mailbox.thread_arrivals(thread_id, 0)
     stored = tuple(each for each in found if each.arrival <= known.arrival)
     messages = tuple(map(filed, stored))
-    chain, operator = known.chain, desk.project.operator
-    merged = to_come(chain, operator)
-    status = standing(chain, messages, operator, None, merged).status
-    return Followed(status, chain, messages, stored, merged)
+    history, operator = known.history, workspace.project.operator
+    merged = merge_unread(history, operator)
+    status = compute_status(history, messages, operator, None, merged).status
+    return Followed(status, history, messages, stored, merged)
 
 
 def with_news(
-    before: Followed, news: Sequence[Stored], operator: str, watch: Watch = unwatched
+    before: Followed, news: Sequence[StoredMessage], operator: str, watch: Watch = unwatched
 ) -> Followed:
     """Where the thread stands with messages that came in since; `watch` sees new versions."""
     new = tuple(map(filed, news))
     messages = (*before.messages, *new)
-    chain = grown_chain(before.chain, messages, new, operator, watch)
-    merged = to_come(chain, operator, before.merged and (before.chain, before.merged))
-    status = standing(chain, messages, operator, before.status, merged).status
-    return Followed(status, chain, messages, (*before.stored, *news), merged)
+    history = extend_history(before.history, messages, new, operator, watch)
+    merged = merge_unread(history, operator, before.merged and (before.history, before.merged))
+    status = compute_status(history, messages, operator, before.status, merged).status
+    return Followed(status, history, messages, (*before.stored, *news), merged)
 
 
-def with_its_file(desk: Desk, thread_id: str, refused: Refused) -> Refused:
+def with_its_file(workspace: Workspace, thread_id: str, refused: RequestError) -> RequestError:
     """The refusal of a thread without mail; where its artifact is here, it says so."""
     if refused.diagnostic.code != UNKNOWN_THREAD:
         return refused
-    if read_session_file(desk.project, thread_id) is None:
+    if read_session_file(workspace.project, thread_id) is None:
         return refused
     path, thread = cross_reference(thread_id).artifact_path, quote(thread_id)
     thread = f"-- {thread}" if thread_id.startswith("-") else thread
     said = f" It is in `{path}`: `brenner session show {thread}`, `brenner artifact show {thread}`."
-    return Refused(UNKNOWN_THREAD.at(thread=thread_id, suggestion=said))
+    return RequestError(UNKNOWN_THREAD.at(thread=thread_id, suggestion=said))
 
 
 # All sessions of a project, one row each; what was worked out is kept until the thread grows.
@@ -229,7 +229,7 @@ def with_its_file(desk: Desk, thread_id: str, refused: Refused) -> Refused:
 
 
 Progress = Callable[[str, int, int | None], None]
-Follow = Callable[[Desk, str], "Followed"]
+Follow = Callable[[Workspace, str], "Followed"]
 _MANY = (30, 100, 300, 1000)  # rows asked for one by one, before it may be better to read all
 _BATCH = 200  # rows that are worked out before they are kept: so many an interruption loses
 
@@ -248,18 +248,20 @@ def _silent(_doing: str, _done: int, _total: int | None) -> None:
     """Who does not look needs no progress."""
 
 
-def overviews(desk: Desk, progress: Progress = _silent) -> dict[str, Overview]:
+def overviews(workspace: Workspace, progress: Progress = _silent) -> dict[str, Overview]:
     """All threads with a valid ID in which somebody speaks the protocol."""
-    return listing(desk, progress).sessions
+    return listing(workspace, progress).sessions
 
 
-def listing(desk: Desk, progress: Progress = _silent, follow: Follow | None = None) -> Listing:
+def listing(
+    workspace: Workspace, progress: Progress = _silent, follow: Follow | None = None
+) -> Listing:
     """All sessions, and what is left out. `follow` is for who knows some of them already."""
-    summaries = desk.mailbox.threads()
+    summaries = workspace.mailbox.threads()
     threads = {each.thread_id: each for each in summaries if is_valid(each.thread_id)}
-    found = _still_true(desk, threads.values())
+    found = _still_true(workspace, threads.values())
     stale = [thread_id for thread_id in threads if thread_id not in found]
-    for known in _worked_out(desk, stale, progress, follow):
+    for known in _worked_out(workspace, stale, progress, follow):
         found[known.thread_id] = known
     rows = {thread_id: found[thread_id].overview for thread_id in threads}
     sessions = {thread_id: row for thread_id, row in rows.items() if row}
@@ -267,9 +269,9 @@ def listing(desk: Desk, progress: Progress = _silent, follow: Follow | None = No
     return Listing(sessions, others)
 
 
-def one_overview(desk: Desk, thread_id: str) -> Overview | None:
+def one_overview(workspace: Workspace, thread_id: str) -> Overview | None:
     """The row of one session; None where there is none of that ID."""
-    rows = Rows(desk)
+    rows = Rows(workspace)
     known = rows.find(thread_id)
     rows.keep()
     return known.overview if known else None
@@ -282,8 +284,8 @@ class Rows:
     not many more, all are read.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self._desk = workspace
         self._worth_keeping: dict[str, str] = {}
         self._asked = 0
         self._all: dict[str, Known] = {}
@@ -322,15 +324,15 @@ class Rows:
         self._worth_keeping = {}
 
 
-def _prefix(desk: Desk) -> str:
+def _prefix(workspace: Workspace) -> str:
     """Who may void a version, and dismiss a block, is part of what was worked out."""
-    return f"session of {desk.project.operator} for "
+    return f"session of {workspace.project.operator} for "
 
 
-def _still_true(desk: Desk, threads: Iterable[ThreadSummary]) -> dict[str, Known]:
+def _still_true(workspace: Workspace, threads: Iterable[ThreadSummary]) -> dict[str, Known]:
     """What was kept of threads that have not grown since."""
-    prefix = _prefix(desk)
-    kept = desk.mailbox.kept_under(prefix)
+    prefix = _prefix(workspace)
+    kept = workspace.mailbox.kept_under(prefix)
     found = {}
     for thread in threads:
         known = _sessions_read(kept.get(prefix + thread.thread_id))
@@ -358,7 +360,7 @@ def _is_of(known: Known, thread: ThreadSummary) -> bool:
 
 
 def _worked_out(
-    desk: Desk, thread_ids: Sequence[str], progress: Progress, follow: Follow | None
+    workspace: Workspace, thread_ids: Sequence[str], progress: Progress, follow: Follow | None
 ) -> Iterator[Known]:
     """Each thread looked at anew; what was found is kept in batches."""
     remaining = iter(thread_ids)
@@ -366,29 +368,31 @@ def _worked_out(
     while batch := list(islice(remaining, _BATCH)):
         worth_keeping = {}
         for thread_id in batch:
-            known, is_sure = _work_out(desk, thread_id, follow)
+            known, is_sure = _work_out(workspace, thread_id, follow)
             if is_sure:
-                worth_keeping[_prefix(desk) + thread_id] = encode_overview(known)
+                worth_keeping[_prefix(workspace) + thread_id] = encode_overview(known)
             done += 1
             progress("Reading sessions:", done, len(thread_ids))
             yield known
-        _keep(desk, worth_keeping)
+        _keep(workspace, worth_keeping)
 
 
-def _keep(desk: Desk, contents: dict[str, str]) -> None:
-    if contents and Ability.KEEPING not in desk.mailbox.lacks:
+def _keep(workspace: Workspace, contents: dict[str, str]) -> None:
+    if contents and Capability.KEEPING not in workspace.mailbox.lacks:
         with suppress(BrennerError):  # then the next time only takes longer
-            desk.mailbox.keep(contents)
+            workspace.mailbox.keep(contents)
 
 
-def _work_out(desk: Desk, thread_id: str, follow: "Follow | None" = None) -> tuple[Known, bool]:
+def _work_out(
+    workspace: Workspace, thread_id: str, follow: "Follow | None" = None
+) -> tuple[Known, bool]:
     """What there is to know of a thread, and whether no message came in while it was read."""
     from brenner.session.overview import overview_of
     from brenner.session.versions import type_of  # who finds all kept needs none of it
 
-    status, chain, messages, *_ = (follow or load_status)(desk, thread_id)
+    status, history, messages, *_ = (follow or load_status)(workspace, thread_id)
     last_at = max(each.posted.at for each in messages)
     speaks = any(type_of(each) for each in messages)
-    overview = overview_of(status, chain.state.artifact) if speaks else None
-    is_sure = status.position == chain.position == len(messages)
+    overview = overview_of(status, history.state.artifact) if speaks else None
+    is_sure = status.position == history.position == len(messages)
     return Known(thread_id, len(messages), last_at, overview), is_sure

@@ -13,9 +13,9 @@ from brenner.diagnostics.model import (
     ERROR,
     BrennerError,
     Diagnostic,
-    Refused,
+    RequestError,
     Summary,
-    Unavailable,
+    UnavailableError,
     worst_first,
 )
 from brenner.integrations.programs import FLAGS, NTM, TMUX, Ntm, find
@@ -40,9 +40,9 @@ from brenner.protocol.roster import Roster
 from brenner.protocol.roster_config import roster_json
 from brenner.protocol.thread_ids import cross_reference, is_valid
 from brenner.services.start_session import Addressed, Started, State
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.store_url import PostgresAddress, parse_store
-from brenner.text import joined, visible
+from brenner.text import escape_control, joined
 
 # What became of a session's agents in a terminal, as values and as JSON.
 
@@ -184,14 +184,14 @@ def _kickoff(each: Addressed) -> dict[str, object]:
 
 def what_became(done: Started, each: Addressed) -> str:
     """What became of one kickoff, in a sentence."""
-    to = joined(each.message.recipients) + (f" ({visible(each.role)})" if each.role else "")
+    to = joined(each.message.recipients) + (f" ({escape_control(each.role)})" if each.role else "")
     if each.state is State.UNKNOWN:
         return f"Nobody knows whether it was sent: the kickoff to {to}."
     if each.stored is None:
         return f"Not sent: the kickoff to {to}."
     if each.state is State.SENT_BEFORE:
         return f"Sent before: message {each.stored.id} to {to}."
-    return f"Sent message {each.stored.id} to {to} in {visible(done.thread_id or '')}."
+    return f"Sent message {each.stored.id} to {to} in {escape_control(done.thread_id or '')}."
 
 
 # What the programs beside ours know of a thread: its bead, its session in a terminal.
@@ -264,7 +264,7 @@ def stage_of(project: Project, thread_id: str, mail: str) -> Stage:
         owner = _other_owner(stage, each)
         if owner:
             words = {"mail": mail, "session": stage.session, "owner": owner}
-            raise Unavailable(codes.OTHER_TERMINAL_SESSION.at(None, **words))
+            raise UnavailableError(codes.OTHER_TERMINAL_SESSION.at(None, **words))
     return stage
 
 
@@ -305,11 +305,11 @@ _DUPLICATE = "duplicate session"
 
 
 def wanted(
-    desk: Desk, roster: Roster, recipients: Iterable[str], *, with_ntm: bool
+    workspace: Workspace, roster: Roster, recipients: Iterable[str], *, with_ntm: bool
 ) -> tuple[tuple[Opening, ...], tuple[LeftOut, ...]]:
     """Whom to open, and whom not: the roster names the programs, else the register of agents."""
-    known = {agent.name: agent.program for agent in desk.mailbox.agents()}
-    commands = commands_of(desk.project)
+    known = {agent.name: agent.program for agent in workspace.mailbox.agents()}
+    commands = commands_of(workspace.project)
     if with_ntm:
         commands = {name: command for name, command in commands.items() if name in FLAGS}
     found: list[Opening] = []
@@ -397,8 +397,8 @@ def _opened(stage: Stage, each: Opening, *, is_new: bool) -> str:
     return "" if ran.is_fine else ran.reason
 
 
-def _failure(stage: Stage, openings: Iterable[Opening], reason: str) -> Unavailable:
-    return Unavailable(
+def _failure(stage: Stage, openings: Iterable[Opening], reason: str) -> UnavailableError:
+    return UnavailableError(
         codes.SPAWN_FAILED.at(
             mail=stage.mail,
             program=stage.program,
@@ -451,12 +451,12 @@ def broadcast(
     return Told(tuple(name for name in names if name not in lost), missed)
 
 
-def incomplete(stage: Stage, missed: Sequence[LeftOut]) -> Unavailable | None:
+def incomplete(stage: Stage, missed: Sequence[LeftOut]) -> UnavailableError | None:
     """What to say of those who were not told; nothing where there is nobody."""
     if not missed:
         return None
     said = "; ".join(f"{each.agent}, as {each.reason}" for each in missed)
-    return Unavailable(
+    return UnavailableError(
         codes.BROADCAST_INCOMPLETE.at(mail=stage.mail, session=stage.session, missed=said)
     )
 
@@ -517,13 +517,13 @@ def _nobody(stage: Stage, names: Sequence[str], reason: str) -> Told:
     missed = tuple(LeftOut(name, reason) for name in names)
     said = f"{', '.join(names)}, as {stage.program} says: {reason}"
     failed = codes.BROADCAST_INCOMPLETE.at(mail=stage.mail, session=stage.session, missed=said)
-    return Told((), missed, failed=Unavailable(failed))
+    return Told((), missed, failed=UnavailableError(failed))
 
 
 def _no_session(stage: Stage, names: Sequence[str]) -> Told:
     words = {"mail": stage.mail, "session": stage.session, "program": stage.program}
     missed = tuple(LeftOut(name, "no such session runs") for name in names)
-    return Told((), missed, failed=Unavailable(codes.NO_TERMINAL_SESSION.at(None, **words)))
+    return Told((), missed, failed=UnavailableError(codes.NO_TERMINAL_SESSION.at(None, **words)))
 
 
 # Open a session's agents in a terminal, and tell them to read their mail.
@@ -537,26 +537,30 @@ _NOT_OPENED = "the session could not be opened"
 
 
 def check_ahead(
-    desk: Desk, roster: Roster, names: Sequence[str], wish: NeighbourWish, thread_id: str | None
+    workspace: Workspace,
+    roster: Roster,
+    names: Sequence[str],
+    wish: NeighbourWish,
+    thread_id: str | None,
 ) -> None:
     """Refuse what is known to fail, before anything is sent; a thread may get its ID only then."""
     if not wish:
         return
     has_ntm = find(NTM) is not None
     if not has_ntm and find(TMUX) is None:
-        raise Unavailable(codes.NO_TERMINAL_PROGRAM.at(option=wish.option))
+        raise UnavailableError(codes.NO_TERMINAL_PROGRAM.at(option=wish.option))
     if thread_id is not None and is_valid(thread_id):
-        stage_of(desk.project, thread_id, "")  # refuses a session of somebody else
+        stage_of(workspace.project, thread_id, "")  # refuses a session of somebody else
     if not wish.spawn or not names:
         return
-    openings, left_out = wanted(desk, roster, names, with_ntm=has_ntm)
+    openings, left_out = wanted(workspace, roster, names, with_ntm=has_ntm)
     if not openings:
         reasons = "; ".join(f"{each.agent}: {each.reason}" for each in left_out)
-        known = ", ".join(sorted(commands_of(desk.project)))
-        raise Refused(codes.NOBODY_TO_OPEN.at(reasons=reasons, known=known))
+        known = ", ".join(sorted(commands_of(workspace.project)))
+        raise RequestError(codes.NOBODY_TO_OPEN.at(reasons=reasons, known=known))
 
 
-def after_mail(desk: Desk, done: Started, wish: NeighbourWish) -> Attended | None:
+def after_mail(workspace: Workspace, done: Started, wish: NeighbourWish) -> Attended | None:
     """What is wished for those whom kickoffs were sent to, now or before.
 
     None where nothing is wished, or nothing could be sent.
@@ -567,17 +571,17 @@ def after_mail(desk: Desk, done: Started, wish: NeighbourWish) -> Attended | Non
         return skipped(done.thread_id, wish)
     if any(each.severity is ERROR for each in done.diagnostics):
         return None
-    return attend(desk, done.thread_id, done.roster, done.recipients, wish)
+    return attend(workspace, done.thread_id, done.roster, done.recipients, wish)
 
 
 def attend(
-    desk: Desk, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
+    workspace: Workspace, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
 ) -> Attended | None:
     """Do what is wished for these agents of a thread whose mail is out; None where nothing is."""
     if not wish:
         return None
     try:
-        return _attend(desk, thread_id, roster, names, wish)
+        return _attend(workspace, thread_id, roster, names, wish)
     except BrennerError as error:
         done = skipped(thread_id, wish)
         return done._replace(diagnostics=(error.diagnostic,), failed=error, is_skipped=False)
@@ -593,13 +597,13 @@ def skipped(thread_id: str, wish: NeighbourWish) -> Attended:
 
 
 def _attend(
-    desk: Desk, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
+    workspace: Workspace, thread_id: str, roster: Roster, names: Sequence[str], wish: NeighbourWish
 ) -> Attended:
-    stage = stage_of(desk.project, thread_id, "" if wish.dry_run else _OUT)
+    stage = stage_of(workspace.project, thread_id, "" if wish.dry_run else _OUT)
     attach = attach_command(thread_id, stage.program)
     done = Attended(stage.program, stage.session, attach, wish)
     spawned = None
-    openings, left_out = wanted(desk, roster, names, with_ntm=stage.program == NTM)
+    openings, left_out = wanted(workspace, roster, names, with_ntm=stage.program == NTM)
     if wish.spawn:
         spawned = spawn(stage, openings, left_out, dry_run=wish.dry_run)
         done = done._replace(

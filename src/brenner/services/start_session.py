@@ -36,15 +36,15 @@ from brenner.diagnostics.codes.sessions import (
 )
 from brenner.diagnostics.model import (
     ERROR,
-    Altered,
+    AlteredError,
     BrennerError,
     Diagnostic,
-    Refused,
-    Unavailable,
-    Uncertain,
+    RequestError,
+    UnavailableError,
+    UnknownOutcomeError,
 )
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Profile, Stored
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Profile, StoredMessage
 from brenner.mail.rules import registration
 from brenner.markdown.blocks import blocks
 from brenner.protocol.body import Section, find_section, is_seen, sections
@@ -65,8 +65,8 @@ from brenner.protocol.validate import check_message
 from brenner.services.compile import source_of
 from brenner.services.rosters import RosterWish, resolve_roster
 from brenner.services.sessions import read_session_file
-from brenner.services.version_store import load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import load_history
+from brenner.services.workspace import Workspace
 from brenner.session.kickoff import KickoffPlan, compose_kickoffs
 from brenner.session.kickoff_text import embedded, excerpt_of, one_line, within_limit
 from brenner.text import joined
@@ -85,7 +85,9 @@ def about_roster(resolved: Resolved) -> list[Diagnostic]:
     return found
 
 
-def excerpt_for(desk: Desk, text: str, sections: str | None) -> tuple[str, list[Diagnostic]]:
+def excerpt_for(
+    workspace: Workspace, text: str, sections: str | None
+) -> tuple[str, list[Diagnostic]]:
     """The excerpt: a text, or sections of the project's source text.
 
     A source text that cannot be read stops everything.
@@ -93,27 +95,27 @@ def excerpt_for(desk: Desk, text: str, sections: str | None) -> tuple[str, list[
     if sections is None:
         excerpt = within_limit(text)
     else:
-        source = source_of(desk.project)
+        source = source_of(workspace.project)
         if isinstance(source, Diagnostic):
-            raise Refused(source)
-        path = desk.project.source_text or ""
+            raise RequestError(source)
+        path = workspace.project.source_text or ""
         excerpt = NO_SOURCE_TEXT.at() if source is None else excerpt_of(source, path, sections)
     return ("", [excerpt]) if isinstance(excerpt, Diagnostic) else (excerpt, [])
 
 
 def newcomers_among(
-    desk: Desk, resolved: Resolved, *, register: bool
+    workspace: Workspace, resolved: Resolved, *, register: bool
 ) -> tuple[list[Profile], list[Diagnostic]]:
     """Who is not known yet, and which of the names cannot be made known.
 
     A store that is written to knows the operator. A recipient whose name is none was told by the
     roster. Where a name may be another project's, only the sender's is taken without being asked.
     """
-    known = {desk.project.operator, *(agent.name for agent in desk.mailbox.agents())}
-    names = dict.fromkeys([desk.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)])
+    known = {workspace.project.operator, *(agent.name for agent in workspace.mailbox.agents())}
+    names = dict.fromkeys([workspace.actor, *filter(AGENT_NAME.fullmatch, resolved.recipients)])
     missing = [name for name in names if name not in known]
-    if Ability.OWN_NAMES in desk.mailbox.lacks and not register:
-        strangers = [name for name in missing if name != desk.actor]
+    if Capability.OWN_NAMES in workspace.mailbox.lacks and not register:
+        strangers = [name for name in missing if name != workspace.actor]
         if strangers:
             return [], [RECIPIENTS_NOT_REGISTERED.at(names=", ".join(strangers))]
     newcomers, found = [], []
@@ -122,7 +124,7 @@ def newcomers_among(
         program, model = (entry.program, entry.model) if entry else (None, None)
         try:
             newcomers.append(registration(Profile(name, program or "", model or ""), None, known))
-        except Refused as refused:
+        except RequestError as refused:
             found.append(refused.diagnostic)
         known.add(name)
     return newcomers, found
@@ -140,7 +142,7 @@ _MOST_TRIES = 200
 class Asked(NamedTuple):
     """A KICKOFF with a question, as it was written, and the roster that it tells."""
 
-    stored: Stored
+    stored: StoredMessage
     question: str
     roster: Roster | None
 
@@ -165,32 +167,32 @@ class AskingThread(ABC):
         """Why nothing can be sent into it; None where it can."""
 
     @abstractmethod
-    def _hear(self, news: tuple[Stored, ...]) -> None:
+    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
         """Take note of what the messages say."""
 
     def read(self) -> None:
         """Take in what has come since it was last read."""
         self._take(self._mailbox.thread_arrivals(self.thread_id, self._arrival))
 
-    def _take(self, news: tuple[Stored, ...]) -> None:
+    def _take(self, news: tuple[StoredMessage, ...]) -> None:
         self._position += len(news)
         self._arrival = max((each.arrival for each in news), default=self._arrival)
         self._hear(news)
 
-    def _take_own(self, stored: Stored) -> None:
+    def _take_own(self, stored: StoredMessage) -> None:
         """Take in what was just sent; where others may have got in between, them too."""
-        if Ability.EXACT_POSITIONS in self._mailbox.lacks:
-            with suppress(Unavailable):  # it was sent all the same
+        if Capability.EXACT_POSITIONS in self._mailbox.lacks:
+            with suppress(UnavailableError):  # it was sent all the same
                 self.read()
         if stored.arrival > self._arrival:
             self._take((stored,))
 
-    def send(self, message: Message) -> Stored | None:
+    def send(self, message: Message) -> StoredMessage | None:
         """Send a kickoff to those of its recipients who have not got one; None if all have."""
         for _ in range(_MOST_TRIES):
             conflict = self.conflict()
             if conflict:
-                raise Refused(conflict)
+                raise RequestError(conflict)
             reached = self.reached()
             missing = tuple(name for name in message.recipients if name not in reached)
             if not missing:
@@ -198,7 +200,7 @@ class AskingThread(ABC):
             to_them = message._replace(recipients=missing)
             try:
                 stored = self._mailbox.send(to_them, position=self._position).stored
-            except Refused as refused:
+            except RequestError as refused:
                 if refused.diagnostic.code is not THREAD_MOVED:
                     raise
                 moved = refused
@@ -226,7 +228,7 @@ class KickoffThread(AskingThread):
         self._asked: list[Asked] = []
         self.read()
 
-    def _hear(self, news: tuple[Stored, ...]) -> None:
+    def _hear(self, news: tuple[StoredMessage, ...]) -> None:
         self._asked += asked_in(news)
 
     @property
@@ -251,7 +253,7 @@ class KickoffThread(AskingThread):
         return self._first.question if is_respelt else None
 
     @property
-    def first(self) -> Stored | None:
+    def first(self) -> StoredMessage | None:
         """The kickoff with which the session began."""
         return self._first.stored if self._asked else None
 
@@ -316,7 +318,7 @@ def _compared(question: str) -> str:
     return (words.rstrip(_END_MARKS) or words).casefold()
 
 
-def asked_in(messages: tuple[Stored, ...]) -> Iterator[Asked]:
+def asked_in(messages: tuple[StoredMessage, ...]) -> Iterator[Asked]:
     """Those of the messages that ask a question."""
     for stored in messages:
         if stored.type == KICKOFF.name:
@@ -345,7 +347,7 @@ class Addressed(NamedTuple):
     """
 
     message: Message
-    stored: Stored | None
+    stored: StoredMessage | None
     state: State
     role: str | None
 
@@ -387,7 +389,9 @@ def send_missing(
             done += _sent(each.message, thread, roster)
         except BrennerError as error:
             failed = error
-            is_unknown = isinstance(error, Uncertain | Altered)  # what is there is to be looked at
+            is_unknown = isinstance(
+                error, UnknownOutcomeError | AlteredError
+            )  # what is there is to be looked at
             done.append(each._replace(state=State.UNKNOWN) if is_unknown else each)
     return tuple(done), failed
 
@@ -449,7 +453,7 @@ class Beginning(NamedTuple):
     """
 
     what: str
-    stored: Stored
+    stored: StoredMessage
     names: tuple[str, ...]
 
 
@@ -573,7 +577,7 @@ def digest_of(kickoffs: Iterable[Addressed], base: int = 0) -> str:
 def check_as_seen(started: Started, seen: str | None) -> None:
     """Refuse to send other kickoffs than somebody has looked at; None is whoever did not look."""
     if seen is not None and seen != started.digest:
-        raise Refused(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
+        raise RequestError(KICKOFFS_OVERTAKEN.at(thread_id=started.thread_id or ""))
 
 
 def once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -591,10 +595,10 @@ def tried(started: Started, newcomers: Iterable[Profile]) -> Started:
 
 
 def send_all(
-    desk: Desk, thread: AskingThread, started: Started, newcomers: Iterable[Profile]
+    workspace: Workspace, thread: AskingThread, started: Started, newcomers: Iterable[Profile]
 ) -> Started:
     """Register whom nobody knows yet, then send what is missing."""
-    registered = [desk.mailbox.register(profile) for profile in newcomers]
+    registered = [workspace.mailbox.register(profile) for profile in newcomers]
     kickoffs, failed = send_missing(thread, started.kickoffs, started.roster)
     is_sent = any(each.state is State.SENT for each in kickoffs)
     started = started._replace(
@@ -659,22 +663,22 @@ class StartOptions(NamedTuple):
     seen: str | None = None
 
 
-def start_session(desk: Desk, options: StartOptions) -> Started:
+def start_session(workspace: Workspace, options: StartOptions) -> Started:
     """Send the kickoffs of a session to all who have not got theirs.
 
     All that can be wrong with them is found out before the first is sent; then none is.
     """
-    resolved = resolve_roster(desk.project, os.environ, options.wish)
+    resolved = resolve_roster(workspace.project, os.environ, options.wish)
     roster = resolved.roster
-    thread, about_thread = _thread(desk, options)
-    excerpt, about_excerpt = excerpt_for(desk, options.excerpt, options.sections)
-    newcomers, about_names = newcomers_among(desk, resolved, register=options.register)
-    about_file = _about_file(desk, thread) if thread and thread.is_new else []
+    thread, about_thread = _thread(workspace, options)
+    excerpt, about_excerpt = excerpt_for(workspace, options.excerpt, options.sections)
+    newcomers, about_names = newcomers_among(workspace, resolved, register=options.register)
+    about_file = _about_file(workspace, thread) if thread and thread.is_new else []
     found = [*about_roster(resolved), *about_thread, *about_file, *about_excerpt, *about_names]
     kickoffs: list[Addressed] = []
     if thread and not (resolved.errors or about_excerpt or about_names):
-        plan = _plan(desk, options, resolved)
-        base = 0 if thread.is_new else _latest(desk, thread.thread_id)
+        plan = _plan(workspace, options, resolved)
+        base = 0 if thread.is_new else _latest(workspace, thread.thread_id)
         plan = plan._replace(thread_id=thread.thread_id, excerpt=excerpt, base=base)
         plan = plan._replace(question=thread.other_words or options.question)
         messages = compose_kickoffs(plan)
@@ -698,19 +702,21 @@ def start_session(desk: Desk, options: StartOptions) -> Started:
     if options.dry_run:
         return tried(started, newcomers)
     check_as_seen(started, options.seen)
-    return send_all(desk, thread, started, newcomers)
+    return send_all(workspace, thread, started, newcomers)
 
 
 # What is asked for, and what is wrong with it
 
 
-def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, list[Diagnostic]]:
+def _thread(
+    workspace: Workspace, options: StartOptions
+) -> tuple[KickoffThread | None, list[Diagnostic]]:
     """The thread of the session: the one that is asked for, that has the question, or a new one."""
     thread_id = options.bead if options.thread_id is None else options.thread_id
     asked = embedded(options.question)
     if thread_id is None:
         today = options.today or datetime.now(UTC).date()
-        thread = thread_of_today(desk.mailbox, options.question, asked, today)
+        thread = thread_of_today(workspace.mailbox, options.question, asked, today)
         return thread, _as_list(thread.respelt())
     found = check_thread_id(thread_id)
     if not is_valid(thread_id):
@@ -718,13 +724,13 @@ def _thread(desk: Desk, options: StartOptions) -> tuple[KickoffThread | None, li
     if options.bead is not None and classify_thread_id(thread_id) is not ThreadKind.ENGINEERING:
         reason = "it names no bead but a session or a topic, which `--thread-id` takes"
         return None, [INVALID_BEAD_ID.at(thread_id=thread_id, reason=reason, suggestion="")]
-    thread = KickoffThread(desk.mailbox, thread_id, asked)
+    thread = KickoffThread(workspace.mailbox, thread_id, asked)
     return thread, [*found, *_as_list(thread.conflict()), *_as_list(thread.respelt())]
 
 
-def _about_file(desk: Desk, thread: KickoffThread) -> list[Diagnostic]:
+def _about_file(workspace: Workspace, thread: KickoffThread) -> list[Diagnostic]:
     """That a session of this ID has a file, and its mail is not here: it would begin anew."""
-    artifact = read_session_file(desk.project, thread.thread_id)
+    artifact = read_session_file(workspace.project, thread.thread_id)
     held = artifact.metadata.version if isinstance(artifact, Artifact) else 0
     if not held:
         return []
@@ -737,10 +743,10 @@ def _as_list(found: Diagnostic | None) -> list[Diagnostic]:
     return [found] if found else []
 
 
-def _plan(desk: Desk, options: StartOptions, resolved: Resolved) -> KickoffPlan:
+def _plan(workspace: Workspace, options: StartOptions, resolved: Resolved) -> KickoffPlan:
     return KickoffPlan(
         thread_id="",
-        sender=desk.actor,
+        sender=workspace.actor,
         roster=resolved.roster,
         recipients=resolved.recipients,
         question=options.question,
@@ -752,6 +758,6 @@ def _plan(desk: Desk, options: StartOptions, resolved: Resolved) -> KickoffPlan:
     )
 
 
-def _latest(desk: Desk, thread_id: str) -> int:
+def _latest(workspace: Workspace, thread_id: str) -> int:
     """The version that a contribution to an older thread builds on."""
-    return load_chain(desk.mailbox, thread_id, desk.project.operator).chain.number
+    return load_history(workspace.mailbox, thread_id, workspace.project.operator).history.number

@@ -6,28 +6,28 @@ from typing import NamedTuple
 
 from brenner.artifact.model import Artifact
 from brenner.artifact.state import Conflict, Entry
-from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, Refused
+from brenner.diagnostics.model import ERROR, BrennerError, Diagnostic, RequestError
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.rules import unknown_thread
 from brenner.persist.artifact_file import VersionText
 from brenner.protocol.compiled import read_compiled
 from brenner.protocol.messages import Message
 from brenner.protocol.subjects import parse_subject
 from brenner.protocol.thread_ids import check_thread_id
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.rebuild import (
-    Candidate,
-    Filed,
+    CompiledCandidate,
     Rebuilt,
+    ThreadMessage,
     altered_message,
     is_altered,
     local_ledger,
     text_hash,
 )
 from brenner.session.versions import (
-    Chain,
     KeptChain,
+    VersionHistory,
     Watch,
     advance,
     decode_chain,
@@ -37,9 +37,9 @@ from brenner.session.versions import (
 )
 
 
-def filed(stored: Stored) -> Filed:
+def filed(stored: StoredMessage) -> ThreadMessage:
     """A message as a session needs it."""
-    return Filed(
+    return ThreadMessage(
         stored.posted,
         stored.content_hash,
         stored.origin_id,
@@ -55,57 +55,59 @@ def check_usable(thread_id: str) -> None:
     """Refuse an ID that is no thread's: it is a file name, too."""
     for found in check_thread_id(thread_id):
         if found.severity is ERROR:
-            raise Refused(found)
+            raise RequestError(found)
 
 
-def load_chain(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain:
+def load_history(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain:
     """The chain as it stands; a thread that nobody has written to is refused."""
     kept = _kept(mailbox, thread_id, operator)
     if kept is not None:
         news = mailbox.thread_arrivals(thread_id, kept.arrival)
-        chain = advance(kept.chain, list(map(filed, news))) if news else kept.chain
-        if chain is not None:
-            return KeptChain(chain, _last(news, kept.arrival))
+        history = advance(kept.history, list(map(filed, news))) if news else kept.history
+        if history is not None:
+            return KeptChain(history, _last(news, kept.arrival))
     stored = mailbox.thread_arrivals(thread_id, 0)
     if not stored:
         raise unknown_thread(thread_id, [thread.thread_id for thread in mailbox.threads()])
     return KeptChain(replay(thread_id, list(map(filed, stored)), operator), _last(stored, 0))
 
 
-def grown_chain(
-    chain: Chain,
-    messages: Sequence[Filed],
-    news: Sequence[Filed],
+def extend_history(
+    history: VersionHistory,
+    messages: Sequence[ThreadMessage],
+    news: Sequence[ThreadMessage],
     operator: str,
     watch: Watch = unwatched,
-) -> Chain:
+) -> VersionHistory:
     """The chain with messages that came in since; `messages` are all of them, with the new ones.
 
     `watch` sees the versions that are new, or all, where everything is replayed: each as it is
     known in the end.
     """
-    seen: list[tuple[Candidate, Rebuilt]] = []
-    after = advance(chain, news, lambda *version: seen.append(version))
+    seen: list[tuple[CompiledCandidate, Rebuilt]] = []
+    after = advance(history, news, lambda *version: seen.append(version))
     # The first version names an operator who is heard from then on, also in what came before it.
-    has_first = after is not None and bool(after.versions) and not chain.versions
+    has_first = after is not None and bool(after.versions) and not history.versions
     if after is None or has_first:
-        return replay(chain.thread_id, messages, operator, watch)
+        return replay(history.thread_id, messages, operator, watch)
     for version in seen:
         watch(*version)
     return after
 
 
-def load_quickly(mailbox: Mailbox, thread_id: str, operator: str, most: int) -> Chain | None:
+def load_if_small(
+    mailbox: Mailbox, thread_id: str, operator: str, most: int
+) -> VersionHistory | None:
     """The chain, if no more than so many messages have to be read for it."""
     kept = _kept(mailbox, thread_id, operator)
-    known = kept.chain.position if kept else 0
+    known = kept.history.position if kept else 0
     if mailbox.thread(thread_id, limit=1).position - known > most:
         return None
-    chain = load_chain(mailbox, thread_id, operator).chain
-    return chain if len(chain.unread) <= most else None
+    history = load_history(mailbox, thread_id, operator).history
+    return history if len(history.unread) <= most else None
 
 
-def replay_chain(mailbox: Mailbox, thread_id: str, operator: str, watch: Watch) -> Chain:
+def replay_chain(mailbox: Mailbox, thread_id: str, operator: str, watch: Watch) -> VersionHistory:
     """The chain worked out from the mail alone; `watch` sees every version that is rebuilt."""
     stored = mailbox.thread_arrivals(thread_id, 0)
     if not stored:
@@ -119,21 +121,21 @@ def altered_in_thread(mailbox: Mailbox, thread_id: str) -> tuple[Diagnostic, ...
     return tuple(altered_message(each.posted.id) for each in found if is_altered(each))
 
 
-def keep_chain(mailbox: Mailbox, known: KeptChain, operator: str) -> None:
+def cache_history(mailbox: Mailbox, known: KeptChain, operator: str) -> None:
     """Keep a chain for the next time. Where that fails, the next time only takes longer."""
-    if known.chain.stopped or not known.chain.versions:
+    if known.history.stopped or not known.history.versions:
         return
     with suppress(BrennerError):
-        mailbox.keep({_name(known.chain.thread_id, operator): encode_chain(known)})
+        mailbox.keep({_name(known.history.thread_id, operator): encode_chain(known)})
 
 
 def _kept(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain | None:
     text = mailbox.kept(_name(thread_id, operator))
     if text is None:
         return None
-    altered: dict[int, Filed] = {}
+    altered: dict[int, ThreadMessage] = {}
 
-    def message(number: int) -> Filed:
+    def message(number: int) -> ThreadMessage:
         found = filed(mailbox.message(number))
         if is_altered(found):
             altered[number] = found
@@ -143,7 +145,7 @@ def _kept(mailbox: Mailbox, thread_id: str, operator: str) -> KeptChain | None:
         known = decode_chain(text, thread_id, message)
     except (ValueError, LookupError, TypeError, BrennerError):  # damaged, or of another release
         return None
-    return known._replace(chain=known.chain._replace(altered=tuple(altered.values())))
+    return known._replace(history=known.history._replace(altered=tuple(altered.values())))
 
 
 def _name(thread_id: str, operator: str) -> str:
@@ -151,7 +153,7 @@ def _name(thread_id: str, operator: str) -> str:
     return f"chain of {operator} for {thread_id}"
 
 
-def _last(stored: Iterable[Stored], before: int) -> int:
+def _last(stored: Iterable[StoredMessage], before: int) -> int:
     return max((each.arrival for each in stored), default=before)
 
 
@@ -159,9 +161,11 @@ def _last(stored: Iterable[Stored], before: int) -> int:
 # persisted.
 
 
-def version_texts(mailbox: Mailbox, chain: Chain, operator: str) -> Callable[[int], str | None]:
+def version_texts(
+    mailbox: Mailbox, history: VersionHistory, operator: str
+) -> Callable[[int], str | None]:
     """A function from the number of a version to its text; None for one that does not exist."""
-    ids = {version.number: version for version in chain.versions}
+    ids = {version.number: version for version in history.versions}
 
     def text_of(number: int) -> str | None:
         version = ids.get(number)
@@ -178,17 +182,17 @@ def version_texts(mailbox: Mailbox, chain: Chain, operator: str) -> Callable[[in
         """All of them: a version too large for its message is seldom looked at."""
         if not found:
 
-            def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+            def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
                 found[candidate.number] = rebuilt.text
 
-            replay_chain(mailbox, chain.thread_id, operator, watch)
+            replay_chain(mailbox, history.thread_id, operator, watch)
         return found
 
     return text_of
 
 
 def version_text(
-    chain: Chain, number: int, message_id: int, text: str, message: Message
+    history: VersionHistory, number: int, message_id: int, text: str, message: Message
 ) -> VersionText:
     """What is persisted of a version; the commit says of it what the subject of its message says.
 
@@ -196,9 +200,9 @@ def version_text(
     """
     subject = parse_subject(message.subject)
     said = (subject.description if subject else "").removeprefix(f"v{number}").strip()
-    spare = [each for each in chain.spare if chain.is_void(each)]
+    spare = [each for each in history.spare if history.is_void(each)]
     void = tuple(each.inline for each in spare if each.inline)
-    return VersionText(chain.thread_id, number, message_id, text, said, void)
+    return VersionText(history.thread_id, number, message_id, text, said, void)
 
 
 # What became of every block of a thread, version by version.
@@ -216,16 +220,16 @@ class VersionLedger(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
 
 
-def ledgers(desk: Desk, thread_id: str) -> tuple[VersionLedger, ...]:
+def ledgers(workspace: Workspace, thread_id: str) -> tuple[VersionLedger, ...]:
     """The ledger of every version, in order; all of them are rebuilt once."""
     check_usable(thread_id)
     found: list[VersionLedger] = []
-    replay_chain(desk.mailbox, thread_id, desk.project.operator, gathered(found))
+    replay_chain(workspace.mailbox, thread_id, workspace.project.operator, gathered(found))
     return tuple(found)
 
 
 def ledgers_in(
-    thread_id: str, messages: Sequence[Filed], operator: str
+    thread_id: str, messages: Sequence[ThreadMessage], operator: str
 ) -> tuple[VersionLedger, ...]:
     """The same of messages that are at hand."""
     found: list[VersionLedger] = []
@@ -236,7 +240,7 @@ def ledgers_in(
 def gathered(found: list[VersionLedger]) -> Watch:
     """What looks on while versions are rebuilt, and gathers their ledgers."""
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         entries = local_ledger(candidate, rebuilt)
         conflicts = tuple(rebuilt.state.conflicts)
         found.append(VersionLedger(candidate.number, entries, rebuilt.artifact, conflicts))
@@ -244,7 +248,7 @@ def gathered(found: list[VersionLedger]) -> Watch:
     return watch
 
 
-def ledger_of(desk: Desk, thread_id: str, number: int) -> tuple[Entry, ...]:
+def ledger_of(workspace: Workspace, thread_id: str, number: int) -> tuple[Entry, ...]:
     """What became of every block that one version has read."""
-    found = {each.number: each.entries for each in ledgers(desk, thread_id)}
+    found = {each.number: each.entries for each in ledgers(workspace, thread_id)}
     return found.get(number, ())

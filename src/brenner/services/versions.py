@@ -14,9 +14,9 @@ from brenner.diagnostics.codes import artifacts as codes
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
 from brenner.diagnostics.codes.publishing import VERSION_NOT_LATEST
 from brenner.diagnostics.codes.stores import NOT_AN_ARCHIVE
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Summary
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, Summary
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Restored, Stored
+from brenner.mail.model import Restored, StoredMessage
 from brenner.persist.artifact_file import MOST_FILE_BYTES, filed, place_of
 from brenner.persist.commit import commit_message
 from brenner.protocol.grammar import VERSION
@@ -43,14 +43,21 @@ from brenner.services.persist import (
 from brenner.services.publish import check_sound, recipients_of
 from brenner.services.version_store import (
     check_usable,
-    load_chain,
+    load_history,
     replay_chain,
     version_text,
     version_texts,
 )
-from brenner.services.workspace import Desk
-from brenner.session.rebuild import Candidate, Rebuilt, altered_in, ids_of, local_state, text_hash
-from brenner.session.versions import Chain, Published
+from brenner.services.workspace import Workspace
+from brenner.session.rebuild import (
+    CompiledCandidate,
+    Rebuilt,
+    altered_in,
+    ids_of,
+    local_state,
+    text_hash,
+)
+from brenner.session.versions import Published, VersionHistory
 
 
 class Target(NamedTuple):
@@ -80,65 +87,75 @@ class LoadedVersion(NamedTuple):
     artifact: Artifact
     text: str
     source: Literal["mail", "file"]
-    message: Stored | None = None
+    message: StoredMessage | None = None
     state: State | None = None
     notes: tuple[Diagnostic, ...] = ()
 
 
-def load_version(desk: Desk, target: Target, *, with_state: bool = False) -> LoadedVersion:
+def load_version(
+    workspace: Workspace, target: Target, *, with_state: bool = False
+) -> LoadedVersion:
     """The version asked for, or the latest: of the mail, else of the file (dual-source rule)."""
     check_usable(target.thread_id)
-    if not _has_mail(desk.mailbox, target.thread_id):
-        return _from_file(desk, target, None)
-    chain = load_chain(desk.mailbox, target.thread_id, desk.project.operator).chain
-    if not chain.versions:
-        return _from_file(desk, target, chain)
-    number = chain.number if target.version is None else target.version
-    found = {version.number: version for version in chain.versions}
+    if not _has_mail(workspace.mailbox, target.thread_id):
+        return _from_file(workspace, target, None)
+    history = load_history(workspace.mailbox, target.thread_id, workspace.project.operator).history
+    if not history.versions:
+        return _from_file(workspace, target, history)
+    number = history.number if target.version is None else target.version
+    found = {version.number: version for version in history.versions}
     if number not in found:
-        words = {"thread_id": target.thread_id, "version": str(number), "known": _known(chain)}
-        raise Refused(codes.UNKNOWN_VERSION.at(None, **words))
-    state = _its_state(desk, chain, number) if with_state else None
-    text = _text(desk, chain, found[number], state)
+        words = {"thread_id": target.thread_id, "version": str(number), "known": _known(history)}
+        raise RequestError(codes.UNKNOWN_VERSION.at(None, **words))
+    state = _its_state(workspace, history, number) if with_state else None
+    text = _text(workspace, history, found[number], state)
     return LoadedVersion(
         target.thread_id,
         number,
         state.artifact if state else parse_artifact(text).artifact,
         text,
         "mail",
-        desk.mailbox.message(found[number].message_id),
+        workspace.mailbox.message(found[number].message_id),
         state,
-        _notes(desk, chain, target),
+        _notes(workspace, history, target),
     )
 
 
-def _its_state(desk: Desk, chain: Chain, number: int) -> State:
-    is_latest = number == chain.number
-    return latest_state(desk, chain) if is_latest else _state_of(desk, chain.thread_id, number)
+def _its_state(workspace: Workspace, history: VersionHistory, number: int) -> State:
+    is_latest = number == history.number
+    return (
+        latest_state(workspace, history)
+        if is_latest
+        else _state_of(workspace, history.thread_id, number)
+    )
 
 
-def _text(desk: Desk, chain: Chain, version: Published, state: State | None) -> str:
+def _text(
+    workspace: Workspace, history: VersionHistory, version: Published, state: State | None
+) -> str:
     """The text of a version; one whose state is at hand need not be rebuilt for it."""
     text = render_artifact(state.artifact) if state else ""
     if state and text_hash(text) == version.artifact_sha256:
         return text
-    return version_texts(desk.mailbox, chain, desk.project.operator)(version.number) or ""
+    return (
+        version_texts(workspace.mailbox, history, workspace.project.operator)(version.number) or ""
+    )
 
 
-def latest_state(desk: Desk, chain: Chain) -> State:
+def latest_state(workspace: Workspace, history: VersionHistory) -> State:
     """The state of the latest version; messages have the ids of this store in it."""
-    if _has_its_ids(chain):
-        return chain.state
-    return _state_of(desk, chain.thread_id, chain.number)
+    if _has_its_ids(history):
+        return history.state
+    return _state_of(workspace, history.thread_id, history.number)
 
 
-def _has_its_ids(chain: Chain) -> bool:
+def _has_its_ids(history: VersionHistory) -> bool:
     """Whether every version has the id that it was posted with: none was renumbered by an import,
     and so no message that it has read.
     """
-    posted = {version.number: version.message_id for version in chain.state.versions}
+    posted = {version.number: version.message_id for version in history.state.versions}
     return all(
-        posted.get(each.number, each.message_id) == each.message_id for each in chain.versions
+        posted.get(each.number, each.message_id) == each.message_id for each in history.versions
     )
 
 
@@ -146,85 +163,89 @@ def _has_mail(mailbox: Mailbox, thread_id: str) -> bool:
     return mailbox.thread(thread_id, limit=1).position > 0
 
 
-def _known(chain: Chain) -> str:
-    if len(chain.versions) == 1:
-        return f"there is only v{chain.number}"
-    return f"the latest is v{chain.number}"
+def _known(history: VersionHistory) -> str:
+    if len(history.versions) == 1:
+        return f"there is only v{history.number}"
+    return f"the latest is v{history.number}"
 
 
-def _state_of(desk: Desk, thread_id: str, number: int) -> State:
+def _state_of(workspace: Workspace, thread_id: str, number: int) -> State:
     """The state of a version, which is rebuilt; messages have the ids of this store in it."""
     found: dict[int, State] = {}
     ids: dict[tuple[int, int], int] = {}
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         ids.update(ids_of(candidate, rebuilt))
         if candidate.number == number:
             found[number] = local_state(rebuilt.state, ids)
 
-    replay_chain(desk.mailbox, thread_id, desk.project.operator, watch)
+    replay_chain(workspace.mailbox, thread_id, workspace.project.operator, watch)
     return found[number]
 
 
-def _notes(desk: Desk, chain: Chain, target: Target) -> tuple[Diagnostic, ...]:
+def _notes(workspace: Workspace, history: VersionHistory, target: Target) -> tuple[Diagnostic, ...]:
     """What the reader should know beside the version: messages that are none, or that were altered,
     a later file.
     """
-    notes = [*chain.new_others(), *_broken(chain), *chain.altered_messages()]
+    notes = [*history.new_others(), *_broken(history), *history.altered_messages()]
     if target.version is None:
-        notes += file_ahead(desk, chain)
+        notes += file_ahead(workspace, history)
     return tuple(notes)
 
 
-def file_ahead(desk: Desk, chain: Chain) -> list[Diagnostic]:
+def file_ahead(workspace: Workspace, history: VersionHistory) -> list[Diagnostic]:
     """Say that the file holds a later version than the mail, and none that was voided."""
-    number, on_disk = chain.number, _file(desk, chain.thread_id)
+    number, on_disk = history.number, _file(workspace, history.thread_id)
     held = parse_artifact(on_disk).artifact.metadata.version if on_disk else None
     if held is None or held <= number:
         return []
-    if any(each.number == held and chain.is_declared_void(each) for each in chain.spare):
+    if any(each.number == held and history.is_declared_void(each) for each in history.spare):
         return []
-    path = cross_reference(chain.thread_id).artifact_path
+    path = cross_reference(history.thread_id).artifact_path
     ends = f"ends with v{number}" if number else "has no version of it"
     return [codes.FILE_AHEAD_OF_MAIL.at(path=path, value=str(held), ends=ends)]
 
 
-def _not_versions(chain: Chain) -> tuple[Diagnostic, ...]:
+def _not_versions(history: VersionHistory) -> tuple[Diagnostic, ...]:
     """The COMPILED messages that are no version, also the one that stops the next compile."""
-    return (*chain.others(), *_broken(chain))
+    return (*history.others(), *_broken(history))
 
 
-def _broken(chain: Chain) -> tuple[Diagnostic, ...]:
-    return (chain.unsound,) if chain.unsound else ()
+def _broken(history: VersionHistory) -> tuple[Diagnostic, ...]:
+    return (history.unsound,) if history.unsound else ()
 
 
-def _file(desk: Desk, thread_id: str) -> str | None:
+def _file(workspace: Workspace, thread_id: str) -> str | None:
     """The artifact's file; None where there is none that can be read."""
     try:
-        return (desk.project.folder / cross_reference(thread_id).artifact_path).read_text("utf-8")
+        return (workspace.project.folder / cross_reference(thread_id).artifact_path).read_text(
+            "utf-8"
+        )
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def _from_file(desk: Desk, target: Target, chain: Chain | None) -> LoadedVersion:
+def _from_file(
+    workspace: Workspace, target: Target, history: VersionHistory | None
+) -> LoadedVersion:
     """The persisted version, where the mail has none."""
     path = cross_reference(target.thread_id).artifact_path
-    text = _file(desk, target.thread_id)
+    text = _file(workspace, target.thread_id)
     if text is None:
-        if chain is None:
-            load_chain(desk.mailbox, target.thread_id, desk.project.operator)  # refuses
-        elif chain.stopped:
-            raise Refused(chain.stopped)
-        raise Refused(codes.NO_VERSION_YET.at(thread_id=target.thread_id, path=path))
+        if history is None:
+            load_history(workspace.mailbox, target.thread_id, workspace.project.operator)  # refuses
+        elif history.stopped:
+            raise RequestError(history.stopped)
+        raise RequestError(codes.NO_VERSION_YET.at(thread_id=target.thread_id, path=path))
     parsed = parse_artifact(text)
     artifact = parsed.artifact
     number = artifact.metadata.version
     if target.version not in (None, number):
         known = f"there is only v{number}, in `{path}`"
         words = {"thread_id": target.thread_id, "version": str(target.version), "known": known}
-        raise Refused(codes.UNKNOWN_VERSION.at(None, **words))
+        raise RequestError(codes.UNKNOWN_VERSION.at(None, **words))
     note = codes.SHOWN_FROM_FILE.at(thread_id=target.thread_id, path=path)
-    others = _not_versions(chain) if chain else ()
+    others = _not_versions(history) if history else ()
     notes = (note, *others, *parsed.diagnostics)
     return LoadedVersion(target.thread_id, number, artifact, text, "file", notes=notes)
 
@@ -236,7 +257,7 @@ class ListedVersion(NamedTuple):
     """One line of the history."""
 
     number: int
-    message: Stored
+    message: StoredMessage
     compiled_at: str
     compiled_by: str
     status: str
@@ -244,7 +265,7 @@ class ListedVersion(NamedTuple):
     persistence: Persistence
 
 
-class History(NamedTuple):
+class VersionList(NamedTuple):
     """Every version, in order; `others` are COMPILED messages that are none."""
 
     thread_id: str
@@ -253,25 +274,27 @@ class History(NamedTuple):
     unread: int
 
 
-def history(desk: Desk, thread_id: str) -> History:
+def history(workspace: Workspace, thread_id: str) -> VersionList:
     """The versions that the mail has, each with what is known of its file and commit."""
     check_usable(thread_id)
-    chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-    text_of = version_texts(desk.mailbox, chain, desk.project.operator)
-    digests = {each.number: version_digest(text_of(each.number) or "") for each in chain.versions}
-    return history_of(desk, chain, digests)
+    history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
+    text_of = version_texts(workspace.mailbox, history, workspace.project.operator)
+    digests = {each.number: version_digest(text_of(each.number) or "") for each in history.versions}
+    return list_versions(workspace, history, digests)
 
 
-def history_of(desk: Desk, chain: Chain, digests: Mapping[int, bytes]) -> History:
+def list_versions(
+    workspace: Workspace, history: VersionHistory, digests: Mapping[int, bytes]
+) -> VersionList:
     """The same of a chain that is known, with the digests of its versions.
 
     A version of which there is none cannot be found in files or in git: it counts as a draft.
     """
-    wanted = {each.number: digests.get(each.number, b"") for each in chain.versions}
-    states = persistences_by_digest(desk.project, chain.thread_id, wanted)
+    wanted = {each.number: digests.get(each.number, b"") for each in history.versions}
+    states = persistences_by_digest(workspace.project, history.thread_id, wanted)
     listed = []
-    for version in chain.versions:
-        stored = desk.mailbox.message(version.message_id)
+    for version in history.versions:
+        stored = workspace.mailbox.message(version.message_id)
         subject = parse_subject(stored.message.subject)
         said = subject.description if subject else stored.message.subject
         listed.append(
@@ -285,7 +308,9 @@ def history_of(desk: Desk, chain: Chain, digests: Mapping[int, bytes]) -> Histor
                 states[version.number],
             )
         )
-    return History(chain.thread_id, tuple(listed), _not_versions(chain), len(chain.unread))
+    return VersionList(
+        history.thread_id, tuple(listed), _not_versions(history), len(history.unread)
+    )
 
 
 class VerifiedVersion(NamedTuple):
@@ -313,7 +338,7 @@ class Verification(NamedTuple):
 
 
 def verify(
-    desk: Desk, thread_id: str, archive: Path | None = None, *, files: bool = False
+    workspace: Workspace, thread_id: str, archive: Path | None = None, *, files: bool = False
 ) -> Verification:
     """Rebuild every version from the mail alone, or from an archive of it, and compare.
 
@@ -321,41 +346,41 @@ def verify(
     With `files` a persisted file or a commit that differs from its version is a failure.
     """
     check_usable(thread_id)
-    mailbox = desk.mailbox if archive is None else mail_in(archive)
+    mailbox = workspace.mailbox if archive is None else mail_in(archive)
     found: list[VerifiedVersion] = []
 
-    def watch(candidate: Candidate, rebuilt: Rebuilt) -> None:
+    def watch(candidate: CompiledCandidate, rebuilt: Rebuilt) -> None:
         found.append(_verified(candidate, altered_in(candidate, rebuilt)))
 
-    chain = replay_chain(mailbox, thread_id, desk.project.operator, watch)
-    if chain.broken:
-        found.append(_verified(chain.broken.candidate, chain.broken.difference))
-    text_of = version_texts(mailbox, chain, desk.project.operator)
-    compared, about_files = _files(desk, chain, text_of, files=files)
+    history = replay_chain(mailbox, thread_id, workspace.project.operator, watch)
+    if history.broken:
+        found.append(_verified(history.broken.candidate, history.broken.difference))
+    text_of = version_texts(mailbox, history, workspace.project.operator)
+    compared, about_files = _files(workspace, history, text_of, files=files)
     return Verification(
         thread_id,
         tuple(found),
-        not chain.stopped and not (files and any(not each.ok for each in compared)),
-        (*chain.others(), *_missing(chain), *chain.altered_messages(), *about_files),
-        tuple(each.posted.id for each in chain.altered),
+        not history.stopped and not (files and any(not each.ok for each in compared)),
+        (*history.others(), *_missing(history), *history.altered_messages(), *about_files),
+        tuple(each.posted.id for each in history.altered),
         compared,
     )
 
 
-def _missing(chain: Chain) -> tuple[Diagnostic, ...]:
+def _missing(history: VersionHistory) -> tuple[Diagnostic, ...]:
     """Return how to get a missing version back; the verdict on the next one does not say it."""
-    return _broken(chain) if chain.broken and chain.broken.is_gap else ()
+    return _broken(history) if history.broken and history.broken.is_gap else ()
 
 
 def _files(
-    desk: Desk, chain: Chain, text_of: TextOf, *, files: bool
+    workspace: Workspace, history: VersionHistory, text_of: TextOf, *, files: bool
 ) -> tuple[tuple[ComparedFile, ...], list[Diagnostic]]:
     """Compare the file and its commits with the versions; also return what is to be said of them.
 
     Where git fails, that is an error only for a caller who asked for the files.
     """
     try:
-        compared = compared_files(desk.project, chain, text_of)
+        compared = compared_files(workspace.project, history, text_of)
     except BrennerError as error:
         if files:
             raise
@@ -363,12 +388,12 @@ def _files(
     notes = []
     for each in compared:
         if not each.ok:
-            ahead = file_ahead(desk, chain) if each.commit is None else []
-            notes += ahead or [file_note(each, chain.thread_id)]
+            ahead = file_ahead(workspace, history) if each.commit is None else []
+            notes += ahead or [file_note(each, history.thread_id)]
     return compared, notes
 
 
-def _verified(candidate: Candidate, difference: str) -> VerifiedVersion:
+def _verified(candidate: CompiledCandidate, difference: str) -> VerifiedVersion:
     sha256 = candidate.record.artifact_sha256 if candidate.record else ""
     return VerifiedVersion(candidate.number, not difference, sha256, difference)
 
@@ -384,16 +409,16 @@ def mail_in(archive: Path) -> Mailbox:
             done = import_archive(mailbox, archive_lines(file), "jsonl", str(archive))
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
-        raise Refused(NOT_AN_ARCHIVE.at(path=str(archive), reason=reason)) from None
+        raise RequestError(NOT_AN_ARCHIVE.at(path=str(archive), reason=reason)) from None
     if not isinstance(done, Restored):
-        raise Refused(done[0])
+        raise RequestError(done[0])
     return mailbox
 
 
 # The versions of a thread as JSON, the same for every front end. Keys are only ever added.
 
 
-def history_json(found: History) -> dict[str, object]:
+def history_json(found: VersionList) -> dict[str, object]:
     """Every version, and the COMPILED messages that are none."""
     others = [other.to_json() for other in found.others]
     return {
@@ -500,7 +525,7 @@ def side_of_nothing(thread_id: str) -> Side:
 class Latest(NamedTuple):
     """The latest version of a thread, ready to be persisted."""
 
-    chain: Chain
+    history: VersionHistory
     version: VersionText
 
 
@@ -522,44 +547,44 @@ class Foreseen(NamedTuple):
 
 
 def latest_of(
-    desk: Desk, thread_id: str, number: int | None = None, message_id: int | None = None
+    workspace: Workspace, thread_id: str, number: int | None = None, message_id: int | None = None
 ) -> Latest:
     """The latest version; refused where there is none, or where it is not the one of `number`, or
     of that message: a number that was declared void is given again.
     """
     check_usable(thread_id)
-    chain = load_chain(desk.mailbox, thread_id, desk.project.operator).chain
-    check_sound(chain)
-    if chain.latest is None:
+    history = load_history(workspace.mailbox, thread_id, workspace.project.operator).history
+    check_sound(history)
+    if history.latest is None:
         path = cross_reference(thread_id).artifact_path
-        raise Refused(NO_VERSION_YET.at(thread_id=thread_id, path=path))
-    if number is not None and number != chain.number:
-        now = f"v{chain.number} is"
-        raise Refused(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
-    if message_id not in (None, chain.latest.message_id):
-        now = f"another v{chain.number} is, message {chain.latest.message_id}"
-        number = chain.number
-        raise Refused(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
-    stored = desk.mailbox.message(chain.latest.message_id)
-    text = render_artifact(chain.state.artifact)
-    return Latest(chain, version_text(chain, chain.number, stored.id, text, stored.message))
+        raise RequestError(NO_VERSION_YET.at(thread_id=thread_id, path=path))
+    if number is not None and number != history.number:
+        now = f"v{history.number} is"
+        raise RequestError(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
+    if message_id not in (None, history.latest.message_id):
+        now = f"another v{history.number} is, message {history.latest.message_id}"
+        number = history.number
+        raise RequestError(VERSION_NOT_LATEST.at(thread_id=thread_id, version=number, latest=now))
+    stored = workspace.mailbox.message(history.latest.message_id)
+    text = render_artifact(history.state.artifact)
+    return Latest(history, version_text(history, history.number, stored.id, text, stored.message))
 
 
-def foresee(desk: Desk, latest: Latest, options: PersistOptions) -> Foreseen:
+def foresee(workspace: Workspace, latest: Latest, options: PersistOptions) -> Foreseen:
     """What `persist_latest` would do now. Nothing is written, nothing is sent."""
     version = latest.version
-    persistence = persistence_of(desk.project, version.thread_id, version.text)
+    persistence = persistence_of(workspace.project, version.thread_id, version.text)
     seen = Foreseen(version, persistence, "")
     try:
-        place = place_of(desk.project, version.thread_id)
+        place = place_of(workspace.project, version.thread_id)
         there, after = _there(place.file), filed(place.file, version)
         seen = seen._replace(difference=unified(there, after, place.name, place.name))
-        check_files(desk, version, _texts(desk, latest), options, place)
+        check_files(workspace, version, _texts(workspace, latest), options, place)
         if has_archive(options, place):
             seen = seen._replace(archive=place.archive_name)
         if options.is_commit:
             names = [place.file.name, *([place.archive.name] if seen.archive else [])]
-            home = check_repository(desk.project, place, options, dict.fromkeys(names, b""))
+            home = check_repository(workspace.project, place, options, dict.fromkeys(names, b""))
             said = commit_message(version.thread_id, version.number, version.summary)
             to = home.destination
             seen = seen._replace(
@@ -572,15 +597,15 @@ def foresee(desk: Desk, latest: Latest, options: PersistOptions) -> Foreseen:
     return seen
 
 
-def persist_latest(desk: Desk, latest: Latest, options: PersistOptions) -> Persisted:
+def persist_latest(workspace: Workspace, latest: Latest, options: PersistOptions) -> Persisted:
     """Persist it; what was interrupted is finished by doing it again."""
-    artifact = latest.chain.state.artifact
-    recipients = recipients_of(desk, latest.chain, artifact)
-    return persist(desk, latest.version, _texts(desk, latest), options, recipients)
+    artifact = latest.history.state.artifact
+    recipients = recipients_of(workspace, latest.history, artifact)
+    return persist(workspace, latest.version, _texts(workspace, latest), options, recipients)
 
 
-def _texts(desk: Desk, latest: Latest) -> Versions:
-    return version_texts(desk.mailbox, latest.chain, desk.project.operator)
+def _texts(workspace: Workspace, latest: Latest) -> Versions:
+    return version_texts(workspace.mailbox, latest.history, workspace.project.operator)
 
 
 def _there(file: Path) -> str:

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from brenner.diagnostics.codes.sessions import STORE_REPLACED
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
-from brenner.diagnostics.model import BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import BrennerError, RequestError, UnavailableError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.open import SqliteStore, open_mailbox, store_of
 from brenner.protocol.thread_ids import is_valid
-from brenner.services.version_store import check_usable, filed, grown_chain, load_chain
-from brenner.services.workspace import Desk
+from brenner.services.version_store import check_usable, extend_history, filed, load_history
+from brenner.services.workspace import Workspace
 from brenner.session.model import Phase, SessionStatus
 from brenner.session.overview import Overview
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.routing import Route, Step, evidence_of, route
-from brenner.session.status import Standing, standing
-from brenner.session.versions import Chain, replay
+from brenner.session.status import ComputedStatus, compute_status
+from brenner.session.versions import VersionHistory, replay
 
 if TYPE_CHECKING:
-    from brenner.services.compile import Compiled
+    from brenner.services.compile import CompileResult
 
 
 # A mailbox that is only looked at: nothing is kept there, whatever was worked out.
@@ -47,7 +47,7 @@ class _Looking:
     def __getattr__(self, name: str) -> object:
         return getattr(self._mailbox, name)
 
-    def thread_arrivals(self, thread_id: str, after: int) -> "tuple[Stored, ...]":
+    def thread_arrivals(self, thread_id: str, after: int) -> "tuple[StoredMessage, ...]":
         found = self._mailbox.thread_arrivals(thread_id, after)
         return tuple(each for each in found if self._upto is None or each.arrival <= self._upto)
 
@@ -55,9 +55,9 @@ class _Looking:
         """Who only looks leaves nothing behind; the next time takes as long."""
 
 
-def only_looking(desk: Desk, upto: int | None = None) -> Desk:
+def only_looking(workspace: Workspace, upto: int | None = None) -> Workspace:
     """The desk of somebody who writes nothing, not even what follows from the mail."""
-    return desk._replace(mailbox=cast("Mailbox", _Looking(desk.mailbox, upto)))
+    return workspace._replace(mailbox=cast("Mailbox", _Looking(workspace.mailbox, upto)))
 
 
 # The threads that are followed: each kept in memory, so that a message costs what is new.
@@ -72,14 +72,14 @@ _NO_SESSION = Route(
 class Known(NamedTuple):
     """A thread as far as it was read."""
 
-    chain: Chain
-    messages: tuple[Filed, ...]
-    standing: Standing
+    history: VersionHistory
+    messages: tuple[ThreadMessage, ...]
+    computed: ComputedStatus
 
     @property
     def status(self) -> SessionStatus:
         """Where it stands."""
-        return self.standing.status
+        return self.computed.status
 
 
 class Taken(NamedTuple):
@@ -88,7 +88,7 @@ class Taken(NamedTuple):
     A thread whose ID no session can have stands nowhere.
     """
 
-    stored: Stored
+    stored: StoredMessage
     route: Route
     before: SessionStatus | None
     after: SessionStatus | None
@@ -97,39 +97,39 @@ class Taken(NamedTuple):
 class Threads:
     """All that are followed; those in which something happens stay in memory."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self._known: dict[str, Known] = {}
 
     def first(self, thread_id: str, upto: int) -> SessionStatus:
         """Where a thread stood when so many messages had come in; an unknown one is refused."""
         check_usable(thread_id)
-        known = self._known[thread_id] = _read(self.desk, thread_id, upto)
+        known = self._known[thread_id] = _read(self.workspace, thread_id, upto)
         return known.status
 
-    def take(self, stored: Stored) -> Taken:
+    def take(self, stored: StoredMessage) -> Taken:
         """The next message. Nothing has happened where the mailbox fails on the way."""
         thread_id = stored.message.thread_id
         if not is_valid(thread_id):
             return Taken(stored, _NO_SESSION, None, None)
         before = self._before(thread_id, stored)
         message = filed(stored)
-        after = _with(before, message, self.desk.project.operator)
+        after = _with(before, message, self.workspace.project.operator)
         self._remember(thread_id, after)
-        ledger = after.standing.ledger
-        evidence = evidence_of(message, before and before.chain, after.chain, ledger)
+        ledger = after.computed.ledger
+        evidence = evidence_of(message, before and before.history, after.history, ledger)
         found = route(message, before and before.status, after.status, evidence)
         return Taken(stored, found, before and before.status, after.status)
 
-    def _before(self, thread_id: str, stored: Stored) -> Known | None:
+    def _before(self, thread_id: str, stored: StoredMessage) -> Known | None:
         """The thread without the message; None where that is its first."""
         if thread_id in self._known:
             return self._known[thread_id]
         upto = stored.arrival - 1
-        earlier = self.desk.mailbox.thread_arrivals(thread_id, 0)
+        earlier = self.workspace.mailbox.thread_arrivals(thread_id, 0)
         if all(each.arrival > upto for each in earlier):
             return None
-        return _read(self.desk, thread_id, upto)
+        return _read(self.workspace, thread_id, upto)
 
     def _remember(self, thread_id: str, known: Known) -> None:
         self._known.pop(thread_id, None)
@@ -138,25 +138,25 @@ class Threads:
             del self._known[next(iter(self._known))]
 
 
-def _read(desk: Desk, thread_id: str, upto: int) -> Known:
+def _read(workspace: Workspace, thread_id: str, upto: int) -> Known:
     """A thread as it was; what others have kept of it helps, and nothing is kept."""
-    then, operator = only_looking(desk, upto), desk.project.operator
-    found = load_chain(then.mailbox, thread_id, operator)
+    then, operator = only_looking(workspace, upto), workspace.project.operator
+    found = load_history(then.mailbox, thread_id, operator)
     messages = tuple(map(filed, then.mailbox.thread_arrivals(thread_id, 0)))
     # What somebody kept may be newer than the moment that is asked for.
-    chain = found.chain if found.arrival <= upto else replay(thread_id, messages, operator)
-    return Known(chain, messages, standing(chain, messages, operator))
+    history = found.history if found.arrival <= upto else replay(thread_id, messages, operator)
+    return Known(history, messages, compute_status(history, messages, operator))
 
 
-def _with(before: Known | None, message: Filed, operator: str) -> Known:
+def _with(before: Known | None, message: ThreadMessage, operator: str) -> Known:
     """The thread with one more message."""
     thread_id = message.posted.message.thread_id
     if before is None:
-        chain = replay(thread_id, (message,), operator)
-        return Known(chain, (message,), standing(chain, (message,), operator))
+        history = replay(thread_id, (message,), operator)
+        return Known(history, (message,), compute_status(history, (message,), operator))
     messages = (*before.messages, message)
-    chain = grown_chain(before.chain, messages, [message], operator)
-    return Known(chain, messages, standing(chain, messages, operator, before.status))
+    history = extend_history(before.history, messages, [message], operator)
+    return Known(history, messages, compute_status(history, messages, operator, before.status))
 
 
 # What happens while sessions are watched.
@@ -186,7 +186,7 @@ class PhaseChanged(NamedTuple):
 class Made(NamedTuple):
     """A compile that `--auto-compile` asked for has ended."""
 
-    done: "Compiled"
+    done: "CompileResult"
 
 
 class NotMade(NamedTuple):
@@ -247,7 +247,7 @@ class AutoCompile:
         """Seconds until something is due."""
         return max(0.0, min(self._ready.values(), default=math.inf) - time.monotonic())
 
-    def due(self, desk: Desk) -> Iterator[Made | NotMade]:
+    def due(self, workspace: Workspace) -> Iterator[Made | NotMade]:
         """Compile what is due; where the mailbox itself is lost, that is raised.
 
         What came of it is told while it is still held: who stops us then knows of the version.
@@ -255,28 +255,30 @@ class AutoCompile:
         now = time.monotonic()
         for thread_id in [each for each, at in self._ready.items() if at <= now]:
             with self._held():
-                event = self._compile(desk, thread_id)
+                event = self._compile(workspace, thread_id)
                 if event:
                     yield event
 
-    def _compile(self, desk: Desk, thread_id: str) -> Made | NotMade | None:
+    def _compile(self, workspace: Workspace, thread_id: str) -> Made | NotMade | None:
         from brenner.services.compile import CompileOptions, compile_thread
 
         try:
-            done = compile_thread(desk, thread_id, CompileOptions(notify=self._notify))
-        except Refused as refused:
+            done = compile_thread(workspace, thread_id, CompileOptions(notify=self._notify))
+        except RequestError as refused:
             self._ready.pop(thread_id)  # until something comes in
             return NotMade(thread_id, refused)
-        except Unavailable as error:
-            return self._later(desk, thread_id, error)
+        except UnavailableError as error:
+            return self._later(workspace, thread_id, error)
         self._ready.pop(thread_id)  # its message comes in like every other
         return Made(done)
 
-    def _later(self, desk: Desk, thread_id: str, error: Unavailable) -> NotMade | None:
+    def _later(
+        self, workspace: Workspace, thread_id: str, error: UnavailableError
+    ) -> NotMade | None:
         """Try again after a pause, unless the mailbox is what failed: then when it is back."""
         try:
-            desk.mailbox.position()
-        except Unavailable:
+            workspace.mailbox.position()
+        except UnavailableError:
             raise error from None
         said, pause = self._failed.get(thread_id, ("", _FIRST_PAUSE))
         self._ready[thread_id] = time.monotonic() + pause
@@ -296,15 +298,15 @@ class Home:
     `position` is how many messages were taken in, `last` the latest of them.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
         self.position = 0
-        self.last: Stored | None = None
-        self._store = store_of(desk.project)
+        self.last: StoredMessage | None = None
+        self._store = store_of(workspace.project)
         self._file = self._store.path if isinstance(self._store, SqliteStore) else None
         self._identity = _identity(self._file)
         self._is_ours = False  # whether the mailbox was opened here
-        self._is_missing = isinstance(desk.mailbox, MemoryMailbox)
+        self._is_missing = isinstance(workspace.mailbox, MemoryMailbox)
 
     @property
     def shown(self) -> str:
@@ -313,15 +315,15 @@ class Home:
 
     def begin(self) -> None:
         """From here on everything that comes in is news."""
-        mailbox = self.desk.mailbox
+        mailbox = self.workspace.mailbox
         self.position = mailbox.position()
         found = mailbox.arrivals(self.position - 1, 1) if self.position else ()
         self.last = found[0] if found else None
 
-    def news(self, thread_id: str | None, seconds: float) -> tuple[Stored, ...]:
+    def news(self, thread_id: str | None, seconds: float) -> tuple[StoredMessage, ...]:
         """What has come in, as soon as there is something, or when the time is up."""
         self._check_there()
-        mailbox = self.desk.mailbox
+        mailbox = self.workspace.mailbox
         position = mailbox.wait(self.position, seconds)
         if position <= self.position:
             return ()
@@ -332,7 +334,7 @@ class Home:
             self.position = position
         return found
 
-    def done(self, stored: Stored) -> None:
+    def done(self, stored: StoredMessage) -> None:
         """A message was taken in."""
         self.position, self.last = stored.arrival, stored
 
@@ -343,7 +345,7 @@ class Home:
         """
         if self._file and _identity(self._file) != self._identity:
             self._open_anew()
-        mailbox, last = self.desk.mailbox, self.last
+        mailbox, last = self.workspace.mailbox, self.last
         position = mailbox.position()
         found = mailbox.arrivals(last.arrival - 1, 1) if last else ()
         is_same = not last or [(each.id, each.content_hash) for each in found] == [
@@ -355,7 +357,7 @@ class Home:
     def close(self) -> None:
         """Let go of what was opened here."""
         if self._is_ours:
-            self.desk.mailbox.close()
+            self.workspace.mailbox.close()
 
     def _check_there(self) -> None:
         """A store that was not there may have been made since.
@@ -372,17 +374,17 @@ class Home:
         identity = _identity(self._file)
         if self._file and identity is None:
             raise self._gone()
-        mailbox = open_mailbox(self.desk.project, create=False)
+        mailbox = open_mailbox(self.workspace.project, create=False)
         self.close()
-        self.desk = self.desk._replace(mailbox=mailbox)
+        self.workspace = self.workspace._replace(mailbox=mailbox)
         self._identity, self._is_ours, self._is_missing = identity, True, False
 
-    def _gone(self) -> Unavailable:
+    def _gone(self) -> UnavailableError:
         reason = "the file was taken away"
-        return Unavailable(STORE_UNUSABLE.at(path=str(self._file), reason=reason))
+        return UnavailableError(STORE_UNUSABLE.at(path=str(self._file), reason=reason))
 
 
-class StoreReplacedError(Unavailable):
+class StoreReplacedError(UnavailableError):
     """Another store is in the place of the one that was watched; waiting does not help."""
 
 
@@ -412,22 +414,22 @@ class WatchOptions(NamedTuple):
     until: Phase | None = None
 
 
-def watch(desk: Desk, options: WatchOptions, held: Held = nullcontext) -> Iterator[Event]:
+def watch(workspace: Workspace, options: WatchOptions, held: Held = nullcontext) -> Iterator[Event]:
     """What happens, from now on; it ends only with the phase that was asked for.
 
     Within `held` nobody may interrupt: a version is posted, what is known of it kept, and the
     event handed out that tells of it.
     """
-    watcher = _Watcher(desk, options, held)
+    watcher = _Watcher(workspace, options, held)
     with closing(watcher.home):
         yield from watcher.events()
 
 
 class _Watcher:
-    def __init__(self, desk: Desk, options: WatchOptions, held: Held) -> None:
+    def __init__(self, workspace: Workspace, options: WatchOptions, held: Held) -> None:
         self.options = options
-        self.home = Home(desk)
-        self.threads = Threads(desk)
+        self.home = Home(workspace)
+        self.threads = Threads(workspace)
         self.compiles = AutoCompile(options.notify, held)
         self.is_over = False
 
@@ -435,26 +437,26 @@ class _Watcher:
         yield self._begin()
         while True:
             try:
-                yield from self.compiles.due(self.home.desk)
+                yield from self.compiles.due(self.home.workspace)
                 if self.is_over:
                     return
                 yield from self._news()
             except StoreReplacedError:
                 raise
-            except Unavailable as lost:
+            except UnavailableError as lost:
                 yield from self._until_back(lost)
 
     def _begin(self) -> Watching:
         """Where everything stands, and from where on it is news."""
         self.home.begin()
-        desk, thread_id = self.home.desk, self.options.thread_id
+        workspace, thread_id = self.home.workspace, self.options.thread_id
         if thread_id is not None:
             status = self.threads.first(thread_id, self.home.position)
             self._note(status.thread_id, status.phase)
             return Watching(self.home.shown, (), status)
         from brenner.services.sessions import overviews  # only who watches all needs them
 
-        found = tuple(overviews(only_looking(desk)).values())
+        found = tuple(overviews(only_looking(workspace)).values())
         for each in found:
             self._note(each.thread_id, each.phase)
         return Watching(self.home.shown, found)
@@ -462,7 +464,7 @@ class _Watcher:
     def _news(self) -> Iterator[Event]:
         """What has come in, one message after the other; each counts once it has been read."""
         news = self.home.news(self.options.thread_id, min(_LOOK_UP_EVERY, self.compiles.pause))
-        self.threads.desk = self.home.desk
+        self.threads.workspace = self.home.workspace
         for stored in news:
             taken = self.threads.take(stored)
             self.home.done(stored)
@@ -483,7 +485,7 @@ class _Watcher:
         if self.options.auto_compile:
             self.compiles.note(thread_id, phase)
 
-    def _until_back(self, lost: Unavailable) -> Iterator[Event]:
+    def _until_back(self, lost: UnavailableError) -> Iterator[Event]:
         """Try again and again; that it was lost is said once."""
         began, pause = time.monotonic(), _WATCH_FIRST_PAUSE
         yield Lost(lost, datetime.now(UTC))

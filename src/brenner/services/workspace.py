@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from brenner.config import Project, find_project
 from brenner.diagnostics.codes.mail import NO_SUCH_AGENT
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.open import AgentMailStore, PostgresStore, SqliteStore, Store, open_mailbox
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent
     from brenner.services.acknowledge import Pending
-    from brenner.services.compile import Compiled, CompileOptions
+    from brenner.services.compile import CompileOptions, CompileResult
     from brenner.services.send import Outcome, SendOptions
     from brenner.services.start_session import Started, StartOptions
     from brenner.services.versions import LoadedVersion, Verification
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """The one who was named, else the operator, at the mailbox of a project."""
 
     mailbox: Mailbox
@@ -43,7 +43,7 @@ class Desk(NamedTuple):
             return False
         try:
             self.mailbox.agent(self.actor)
-        except Refused as refused:
+        except RequestError as refused:
             if refused.diagnostic.code != NO_SUCH_AGENT:  # another project may have the name now
                 raise
             return True
@@ -75,7 +75,7 @@ class Desk(NamedTuple):
 
         return start_session(self, options)
 
-    def compile(self, thread_id: str, options: "CompileOptions | None" = None) -> "Compiled":
+    def compile(self, thread_id: str, options: "CompileOptions | None" = None) -> "CompileResult":
         """Publish the next version of a thread, if there is one to publish."""
         from brenner.services.compile import CompileOptions, compile_thread
 
@@ -104,19 +104,19 @@ class Desk(NamedTuple):
         self.close()
 
 
-def desk_in(
+def workspace_in(
     project: Project, actor: str | None, *, create: bool, needs_operator: bool = True
-) -> Desk:
+) -> Workspace:
     """The desk in a project. Only who is going to write creates a store where there is none."""
     mailbox = open_mailbox(project, create=create, needs_operator=needs_operator)
-    return Desk(mailbox, project, actor or project.operator)
+    return Workspace(mailbox, project, actor or project.operator)
 
 
-def open_desk(
+def open_workspace(
     project: str | None = None, store: str | None = None, actor: str | None = None
-) -> Desk:
+) -> Workspace:
     """The desk in the project of that folder, or of the one we are in; its store is made."""
-    return desk_in(find_project(project, os.environ, store), actor, create=True)
+    return workspace_in(find_project(project, os.environ, store), actor, create=True)
 
 
 # Why a store's file cannot be read or written: files, permissions, other processes.

@@ -22,8 +22,8 @@ from brenner.protocol.messages import iso
 from brenner.protocol.subjects import parse_subject
 from brenner.session.compiled_message import Contributor, Publication, contributors_of
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
-from brenner.session.rebuild import Filed, open_conflicts, read_message, stamped, text_hash
-from brenner.session.versions import Chain
+from brenner.session.rebuild import ThreadMessage, open_conflicts, read_message, stamped, text_hash
+from brenner.session.versions import VersionHistory
 
 
 class Compiler(NamedTuple):
@@ -35,7 +35,7 @@ class Compiler(NamedTuple):
     source: SourceText | None = None
 
 
-class Proposal(NamedTuple):
+class ProposedVersion(NamedTuple):
     """A version that could be published. `left` is how many unread messages it leaves for later.
 
     `unresolved` is what only who knows other sessions can add: the references that lead nowhere.
@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
     diff: Diff
     lint: LintReport
     status: str
-    read: tuple[Filed, ...]
+    read: tuple[ThreadMessage, ...]
     contributors: tuple[Contributor, ...]
     not_contributed: tuple[Diagnostic, ...]
     left: int
@@ -74,53 +74,57 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    chain: Chain, compiler: Compiler, *, close: bool = False, elsewhere: Elsewhere = NOWHERE
-) -> Proposal:
+    history: VersionHistory,
+    compiler: Compiler,
+    *,
+    close: bool = False,
+    elsewhere: Elsewhere = NOWHERE,
+) -> ProposedVersion:
     """Merge what no version has read into the next version, lint it and render it.
 
     A session is closed only by a version that leaves nothing unread. `elsewhere` are the references
     of other sessions, through which it is not to close a circle.
     """
-    read, merged = _portion(chain, compiler, elsewhere)
-    left = len(chain.unread) - len(read)
+    read, merged = _portion(history, compiler, elsewhere)
+    left = len(history.unread) - len(read)
     close = close and not left
     finished = stamped(merged.artifact, compiler.at, compiler.name, "active")
     status = "closed" if close else ("active" if lint(finished).valid else "draft")
     artifact = stamped(finished, compiler.at, compiler.name, status)
     text = render_artifact(artifact)
-    return Proposal(
+    return ProposedVersion(
         number=artifact.metadata.version or 0,
         artifact=artifact,
         text=text,
         sha256=text_hash(text),
         merged=merged,
-        diff=diff(chain.state.artifact, artifact),
+        diff=diff(history.state.artifact, artifact),
         lint=lint(artifact, compiler.source),
         status=status,
         read=read,
         contributors=contributors_of(merged.ledger, artifact),
         not_contributed=of_messages(
-            (*(aside.diagnostic for aside in chain.aside), *_overlooked(read))
+            (*(aside.diagnostic for aside in history.aside), *_overlooked(read))
         ),
         left=left,
     )
 
 
 def _portion(
-    chain: Chain, compiler: Compiler, elsewhere: Elsewhere
-) -> tuple[tuple[Filed, ...], Merge]:
+    history: VersionHistory, compiler: Compiler, elsewhere: Elsewhere
+) -> tuple[tuple[ThreadMessage, ...], Merge]:
     """As many messages as a version takes: the first ones of which any applies."""
-    unread, most = chain.unread, MOST_MESSAGES_OF_A_VERSION
+    unread, most = history.unread, MOST_MESSAGES_OF_A_VERSION
     for start in range(0, max(len(unread), 1), most):
         read = unread[start : start + most]
         posted = [filed.posted for filed in read]
-        merged = merge(chain.state, posted, operator=compiler.operator, elsewhere=elsewhere)
+        merged = merge(history.state, posted, operator=compiler.operator, elsewhere=elsewhere)
         if any(entry.state is Outcome.APPLIED for entry in merged.ledger):
             break
     return read, merged
 
 
-def _overlooked(read: Iterable[Filed]) -> Iterator[Diagnostic]:
+def _overlooked(read: Iterable[ThreadMessage]) -> Iterator[Diagnostic]:
     """What looks like a contribution in a DELTA message and stands outside of its blocks (R4)."""
     for filed in read:
         message = filed.posted.message
@@ -136,11 +140,13 @@ def _overlooked(read: Iterable[Filed]) -> Iterator[Diagnostic]:
         yield from (each._replace(message_id=filed.posted.id) for each in found)
 
 
-def record_of(chain: Chain, proposal: Proposal, compiler: Compiler) -> VersionRecord:
+def record_of(
+    history: VersionHistory, proposal: ProposedVersion, compiler: Compiler
+) -> VersionRecord:
     """The record with which the version can be rebuilt."""
     return VersionRecord(
         version=proposal.number,
-        base=base_of(chain),
+        base=base_of(history),
         messages=tuple(map(read_message, proposal.read)),
         artifact_sha256=proposal.sha256,
         compiled_at=compiler.at,
@@ -152,25 +158,28 @@ def record_of(chain: Chain, proposal: Proposal, compiler: Compiler) -> VersionRe
     )
 
 
-def base_of(chain: Chain) -> CompiledMessage | None:
+def base_of(history: VersionHistory) -> CompiledMessage | None:
     """The latest version as this store has it: its COMPILED message, where it was first stored."""
-    latest = chain.latest
+    latest = history.latest
     if latest is None:
         return None
-    place = chain.state.versions[-1]
+    place = history.state.versions[-1]
     return CompiledMessage(latest.number, latest.content_hash, place.message_id, iso(latest.at))
 
 
 def publication_of(
-    chain: Chain, proposal: Proposal, compiler: Compiler, recipients: tuple[str, ...]
+    history: VersionHistory,
+    proposal: ProposedVersion,
+    compiler: Compiler,
+    recipients: tuple[str, ...],
 ) -> Publication:
     """Everything that the COMPILED message says."""
     return Publication(
-        thread_id=chain.thread_id,
+        thread_id=history.thread_id,
         sender=compiler.name,
         recipients=recipients,
         version=proposal.number,
-        previous=chain.number or None,
+        previous=history.number or None,
         compiled_at=compiler.at,
         artifact=proposal.artifact,
         text=proposal.text,
@@ -181,7 +190,7 @@ def publication_of(
         conflicts=proposal.merged.conflicts,
         not_contributed=proposal.not_contributed,
         warnings=proposal.merged.warnings,
-        record=render_record(record_of(chain, proposal, compiler)),
+        record=render_record(record_of(history, proposal, compiler)),
         artifact_sha256=proposal.sha256,
         unresolved=proposal.unresolved,
         unverified=proposal.unverified,

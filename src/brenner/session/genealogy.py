@@ -18,7 +18,7 @@ from brenner.artifact.state import KICKOFF, Source, State
 from brenner.protocol.delta.schema import RESEARCH_THREAD, SECTIONS, Operation, Section
 from brenner.protocol.messages import iso
 from brenner.session.references import Edge, ReferenceGraph
-from brenner.text import visible
+from brenner.text import escape_control
 
 # What is known of an item: what it is called, who proposed it, and what became of it.
 
@@ -618,7 +618,7 @@ def label(text: str, most: int = _MOST_TITLE) -> str:
     """A text of which nothing is obeyed, on one line, to stand between quotation marks."""
     return "".join(
         character if _is_plain(character) else f"#{ord(character)};"
-        for character in visible(text, most).translate(_SPELLED)
+        for character in escape_control(text, most).translate(_SPELLED)
     )
 
 

@@ -7,7 +7,7 @@ contribute. What the operator wrote stays text: see `user_text`.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from brenner.diagnostics.model import ERROR, Refused
+from brenner.diagnostics.model import ERROR, RequestError
 from brenner.markdown.escape import escape_heading
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import Message
@@ -32,7 +32,7 @@ from brenner.session.round_kickoff import (
     open_ids,
     round_outputs,
 )
-from brenner.text import visible
+from brenner.text import escape_control
 
 PROMPTS: dict[str, Prompt] = {
     Role.HYPOTHESIS_GENERATOR: prompts.HYPOTHESIS_GENERATOR_PROMPT,
@@ -85,7 +85,7 @@ def compose_kickoffs(plan: KickoffPlan) -> tuple[Message, ...]:
     lacking = validate_roster_coverage(plan.roster, plan.recipients).violations
     for found in (*faults, *lacking):
         if found.severity is ERROR:
-            raise Refused(found)
+            raise RequestError(found)
     recipients = tuple(dict.fromkeys(plan.recipients))
     if plan.roster.mode == Mode.UNIFIED:
         return (_kickoff(plan, recipients, prompts.UNIFIED_PROMPT),) if recipients else ()
@@ -188,7 +188,7 @@ def _subject(plan: KickoffPlan) -> str:
 
     That of a later round begins with its number.
     """
-    title, thread = visible(_title(plan)), f" ({plan.thread_id})"
+    title, thread = escape_control(_title(plan)), f" ({plan.thread_id})"
     if plan.round:
         title = f"Round {plan.round.number}: {title}"
     room = _MOST_DESCRIPTION - len(thread)

@@ -25,7 +25,7 @@ from brenner.session.model import (
     Turn,
 )
 from brenner.session.status_text import PHASE_WORDS, attention
-from brenner.text import counted, visible
+from brenner.text import counted, escape_control
 
 # A session in one row: what a list of all sessions shows, and what it refers to.
 #
@@ -269,7 +269,7 @@ def ack_words(owed: Sequence[Owed], asked: Asked) -> str:
     mine = [each for each in owed if each.debtor == asked.name]
     others = [each for each in owed if each.debtor != asked.name]
     agents = sorted({each.debtor for each in others})
-    owe = f"{visible(agents[0])} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
+    owe = f"{escape_control(agents[0])} owes" if len(agents) == 1 else f"{len(agents)} agents owe"
     told = [
         f"{who} {_acks(some, asked)}." for who, some in ((asked.owes, mine), (owe, others)) if some
     ]

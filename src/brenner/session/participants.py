@@ -14,16 +14,16 @@ from brenner.protocol.messages import Message, in_thread_order
 from brenner.protocol.roster import Roster, RosterEntry, role_in
 from brenner.protocol.roster_config import read_roster
 from brenner.session.model import OpenAck, Participant, Turn
-from brenner.session.rebuild import Filed
-from brenner.session.versions import Chain, Published, type_of
+from brenner.session.rebuild import ThreadMessage
+from brenner.session.versions import Published, VersionHistory, type_of
 
 # The messages of a thread with what is asked of them most: the type, read once, and the order.
 
 
-class Letter(NamedTuple):
+class TypedMessage(NamedTuple):
     """A message of the thread; `type` is None for mail that is not the protocol's."""
 
-    filed: Filed
+    filed: ThreadMessage
     type: str | None
 
     @property
@@ -47,10 +47,10 @@ class Letter(NamedTuple):
         return self.filed.content_hash
 
 
-def letters(messages: Iterable[Filed]) -> tuple[Letter, ...]:
+def letters(messages: Iterable[ThreadMessage]) -> tuple[TypedMessage, ...]:
     """The messages in their order (R9), whatever order they come in."""
     in_order = sorted(messages, key=lambda filed: in_thread_order(filed.posted))
-    return tuple(Letter(filed, type_of(filed)) for filed in in_order)
+    return tuple(TypedMessage(filed, type_of(filed)) for filed in in_order)
 
 
 # The ACKs of a thread: those that are owed, and those that were given.
@@ -67,12 +67,12 @@ class Given(NamedTuple):
     is_completed: bool
 
 
-def open_acks(thread: Sequence[Letter]) -> tuple[OpenAck, ...]:
+def open_acks(thread: Sequence[TypedMessage]) -> tuple[OpenAck, ...]:
     """What is owed, the oldest first: copies of a message are owed once, as a mailbox has it."""
     settled = {
         (number, each.message.sender) for each in thread for number in each.filed.acknowledges
     }
-    copies: dict[tuple[str, str], list[Letter]] = {}
+    copies: dict[tuple[str, str], list[TypedMessage]] = {}
     for each in thread:
         for name in debtors(each):
             if (each.id, name) not in settled:
@@ -81,7 +81,7 @@ def open_acks(thread: Sequence[Letter]) -> tuple[OpenAck, ...]:
     return tuple(sorted(owed, key=lambda each: (each.since, each.message_id, each.debtor)))
 
 
-def debtors(letter: Letter) -> tuple[str, ...]:
+def debtors(letter: TypedMessage) -> tuple[str, ...]:
     """Who owes an ACK for a message when it comes in."""
     message = letter.message
     if not wants_ack(message):
@@ -89,7 +89,7 @@ def debtors(letter: Letter) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(message.recipients) if name != message.sender)
 
 
-def _open_ack(debtor: str, copies: Sequence[Letter]) -> OpenAck:
+def _open_ack(debtor: str, copies: Sequence[TypedMessage]) -> OpenAck:
     first, last = copies[0], copies[-1]
     return OpenAck(
         debtor=debtor,
@@ -104,7 +104,7 @@ def _open_ack(debtor: str, copies: Sequence[Letter]) -> OpenAck:
     )
 
 
-def given_acks(thread: Sequence[Letter], contents: Collection[str]) -> tuple[Given, ...]:
+def given_acks(thread: Sequence[TypedMessage], contents: Collection[str]) -> tuple[Given, ...]:
     """The ACKs about any of these contents, in their order: what they settled, and what they name.
 
     An ACK may name what nobody owed one for, or what was acknowledged before. It can mean only
@@ -123,12 +123,12 @@ def given_acks(thread: Sequence[Letter], contents: Collection[str]) -> tuple[Giv
 class _Numbers:
     """Messages by their numbers: those in an ACK are of the store in which it was written."""
 
-    def __init__(self, about: Iterable[Letter]) -> None:
+    def __init__(self, about: Iterable[TypedMessage]) -> None:
         self._here = {each.id: each for each in about}
         imported = (each for each in self._here.values() if not each.filed.is_local)
         self._elsewhere = {each.filed.origin_id: each for each in imported}
 
-    def contents(self, ack: Filed, named: Sequence[int]) -> Iterator[str]:
+    def contents(self, ack: ThreadMessage, named: Sequence[int]) -> Iterator[str]:
         """What an ACK is about: what it settled and what it names, or else what it replies to."""
         written = self._here if ack.is_local else self._elsewhere
         found = [*map(self._here.get, ack.acknowledges), *map(written.get, named)]
@@ -137,7 +137,7 @@ class _Numbers:
         return (each.content for each in found if each and each.filed.arrival < ack.arrival)
 
 
-def _given(ack: Letter, numbers: _Numbers) -> Given:
+def _given(ack: TypedMessage, numbers: _Numbers) -> Given:
     found = sections(blocks(ack.message.body))
     contents = frozenset(numbers.contents(ack.filed, named_in(found)))
     status = find_section(found, "Status")
@@ -162,21 +162,21 @@ class CurrentRound(NamedTuple):
     the blocks that no version has read, `artifact` what they would make.
     """
 
-    chain: Chain
-    thread: tuple[Letter, ...]
+    history: VersionHistory
+    thread: tuple[TypedMessage, ...]
     asked: Mapping[str, Asked]
     given: tuple[Given, ...]
     ledger: tuple[Entry, ...]
     artifact: Artifact
 
 
-def asked_in(chain: Chain, thread: Sequence[Letter]) -> dict[str, Asked]:
+def asked_in(history: VersionHistory, thread: Sequence[TypedMessage]) -> dict[str, Asked]:
     """Who is asked by a kickoff that no version has read; of several the latest counts.
 
     A copy of a kickoff that was read, sent again to the same agent, reminds her of her ACK; it
     does not ask for anything new.
     """
-    unread = {filed.posted.id for filed in chain.unread}
+    unread = {filed.posted.id for filed in history.unread}
     kickoffs = [each for each in thread if each.type == KICKOFF.name]
     before = {
         (name, each.content) for each in kickoffs if each.id not in unread for name in _to(each)
@@ -191,7 +191,7 @@ def asked_in(chain: Chain, thread: Sequence[Letter]) -> dict[str, Asked]:
     return asked
 
 
-def _to(letter: Letter) -> Iterator[str]:
+def _to(letter: TypedMessage) -> Iterator[str]:
     message = letter.message
     return (name for name in dict.fromkeys(message.recipients) if name != message.sender)
 
@@ -201,11 +201,11 @@ def participants(current: CurrentRound, operator: str) -> tuple[Participant, ...
 
     The operator is one of them only if she was asked, or is in the roster.
     """
-    chain, thread = current.chain, current.thread
+    history, thread = current.history, current.thread
     asked = current.asked
     roster = _roster(current.artifact)
     senders = (each.message.sender for each in thread)
-    others = (name for name in senders if name not in chain.operators and name != operator)
+    others = (name for name in senders if name not in history.operators and name != operator)
     names = dict.fromkeys((*roster.names, *asked, *others))
     of_roster = set(roster.names)
     known = _Known(current)
@@ -234,10 +234,10 @@ class _Known:
     """
 
     def __init__(self, current: CurrentRound) -> None:
-        latest = current.chain.latest
+        latest = current.history.latest
         self._round_began = (latest.at, latest.message_id) if latest else None
-        self._unread = {filed.posted.id for filed in current.chain.unread}
-        self._letters: dict[str, list[Letter]] = {}
+        self._unread = {filed.posted.id for filed in current.history.unread}
+        self._letters: dict[str, list[TypedMessage]] = {}
         self._acks: dict[str, list[Given]] = {}
         self._blocks: dict[str, list[Outcome]] = {}
         self._copies: set[int] = set()
@@ -276,7 +276,7 @@ class _Known:
         has_passed = any(ack.is_completed for ack in about)
         return found._replace(turn=_turn(found, has_passed=has_passed))
 
-    def _is_aside(self, letter: Letter) -> bool:
+    def _is_aside(self, letter: TypedMessage) -> bool:
         began = self._round_began
         return letter.type not in _NO_ASIDE and (began is None or (letter.at, letter.id) > began)
 
@@ -303,26 +303,26 @@ class Round(NamedTuple):
     """One round; its `version` is there once it is published, and ends it."""
 
     number: int
-    messages: tuple[Filed, ...]
+    messages: tuple[ThreadMessage, ...]
     version: Published | None = None
 
 
 def rounds_of(
-    chain: Chain, messages: Iterable[Filed], *, is_over: bool = False
+    history: VersionHistory, messages: Iterable[ThreadMessage], *, is_over: bool = False
 ) -> tuple[Round, ...]:
     """All rounds, the first one first; what came after the last version is the round to come,
     unless the session `is_over`.
     """
-    ends = [(version.at, version.message_id) for version in chain.versions]
-    found: list[list[Filed]] = [[] for _ in range(len(ends) + 1)]
+    ends = [(version.at, version.message_id) for version in history.versions]
+    found: list[list[ThreadMessage]] = [[] for _ in range(len(ends) + 1)]
     for filed in sorted(messages, key=lambda each: in_thread_order(each.posted)):
         found[bisect_left(ends, in_thread_order(filed.posted))].append(filed)
     if is_over and ends:
         after = found.pop()
         found[-1] += after
-    versions = (*chain.versions, None)[: len(found)]
+    versions = (*history.versions, None)[: len(found)]
     # A thread that another program began may have a first version that is not v1
-    first = chain.versions[0].number if chain.versions else 1
+    first = history.versions[0].number if history.versions else 1
     rounds = [
         Round(version.number if version else first + index, tuple(some), version)
         for index, (some, version) in enumerate(zip(found, versions, strict=True))

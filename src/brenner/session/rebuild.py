@@ -25,16 +25,16 @@ from brenner.diagnostics.codes.stores import HASH_MISMATCH
 from brenner.diagnostics.model import Diagnostic
 from brenner.lint.linter import lint
 from brenner.protocol.compiled import read_compiled
-from brenner.protocol.messages import Posted, content_hash, iso
+from brenner.protocol.messages import PostedMessage, content_hash, iso
 from brenner.session.model import CompiledMessage, OpenConflict, ReadMessage, VersionRecord
-from brenner.text import visible
+from brenner.text import escape_control
 
 _MOST_SHOWN = 60  # characters of a line that differs
 # Rules without which an artifact cannot be gone on with: IDs are well formed, and none stands twice
 _SOUND_IDS = ("ES-003", "ES-004")
 
 
-class Filed(NamedTuple):
+class ThreadMessage(NamedTuple):
     """A message of a thread as a store has it.
 
     `origin_id` is the id where it was first stored, `arrival` its place in the order of coming in
@@ -43,7 +43,7 @@ class Filed(NamedTuple):
     stored; None for a message that decides nothing, and where the store does not keep it.
     """
 
-    posted: Posted
+    posted: PostedMessage
     content_hash: str
     origin_id: int
     arrival: int
@@ -59,13 +59,13 @@ class Filed(NamedTuple):
         return self.posted.message.sender in operators if self.decides is None else self.decides
 
 
-class Candidate(NamedTuple):
+class CompiledCandidate(NamedTuple):
     """A COMPILED message with a record, and the version that it says it is.
 
     A record that cannot be read has a `fault` instead. `inline` is the artifact in the message.
     """
 
-    filed: Filed
+    filed: ThreadMessage
     number: int
     record: VersionRecord | None
     fault: str
@@ -82,11 +82,11 @@ class Rebuilt(NamedTuple):
     artifact: Artifact
     text: str
     state: State
-    read: tuple[Filed, ...]
+    read: tuple[ThreadMessage, ...]
     merged: Merge | None
 
 
-class UnsoundError(Exception):
+class VersionMismatch(Exception):
     """A record does not make the version that its message says; in words, the first difference."""
 
 
@@ -104,7 +104,10 @@ def text_hash(text: str) -> str:
 
 
 def rebuild(
-    state: State, candidate: Candidate, unread: Sequence[Filed], adoptable: Sequence[Filed] = ()
+    state: State,
+    candidate: CompiledCandidate,
+    unread: Sequence[ThreadMessage],
+    adoptable: Sequence[ThreadMessage] = (),
 ) -> Rebuilt:
     """The version that a record makes of the state before it; `UnsoundError` where it makes none.
 
@@ -117,7 +120,7 @@ def rebuild(
         after, merged = adopt(state, record, adoptable), None
     else:
         posted = [
-            Posted(entry.id, _time(entry.at), filed.posted.message)
+            PostedMessage(entry.id, _time(entry.at), filed.posted.message)
             for entry, filed in zip(record.messages, read, strict=True)
         ]
         left_out = Elsewhere(left_out=frozenset(record.references_left_out))
@@ -135,10 +138,10 @@ def rebuild(
 
 
 def _fail(reason: str) -> NoReturn:
-    raise UnsoundError(reason)
+    raise VersionMismatch(reason)
 
 
-def checked_record(candidate: Candidate) -> VersionRecord:
+def checked_record(candidate: CompiledCandidate) -> VersionRecord:
     """The record, if the message and it say the same of who compiled which version."""
     record, sender = candidate.record, candidate.filed.posted.message.sender
     if record is None:
@@ -153,9 +156,11 @@ def checked_record(candidate: Candidate) -> VersionRecord:
     return record
 
 
-def _matched(entries: Sequence[ReadMessage], unread: Sequence[Filed]) -> list[Filed]:
+def _matched(
+    entries: Sequence[ReadMessage], unread: Sequence[ThreadMessage]
+) -> list[ThreadMessage]:
     """The messages that a record names, each once: of equal ones the one of that id, if any."""
-    by_hash: dict[str, dict[int, Filed]] = {}
+    by_hash: dict[str, dict[int, ThreadMessage]] = {}
     for filed in unread:
         by_hash.setdefault(filed.content_hash, {})[filed.posted.id] = filed
     found = []
@@ -180,7 +185,7 @@ def as_seen(state: State, base: CompiledMessage | None) -> State:
     )
 
 
-def adopt(state: State, record: VersionRecord, adoptable: Sequence[Filed]) -> State:
+def adopt(state: State, record: VersionRecord, adoptable: Sequence[ThreadMessage]) -> State:
     """The state of a version that takes another program's artifact as it is.
 
     Only what stands before the adopted message can count as read by it. All times are the
@@ -211,7 +216,7 @@ def adopt(state: State, record: VersionRecord, adoptable: Sequence[Filed]) -> St
     )
 
 
-def adopted_artifact(compiled: Filed, version: int) -> Artifact:
+def adopted_artifact(compiled: ThreadMessage, version: int) -> Artifact:
     """The artifact in a COMPILED message that another program posted."""
     inline = read_compiled(compiled.posted.message).inline
     if inline is None:
@@ -234,7 +239,7 @@ def open_conflicts(conflicts: Iterable[Conflict]) -> tuple[OpenConflict, ...]:
     return tuple(OpenConflict(conflict.item_id, conflict.field) for conflict in conflicts)
 
 
-def _check_text(text: str, candidate: Candidate, record: VersionRecord) -> None:
+def _check_text(text: str, candidate: CompiledCandidate, record: VersionRecord) -> None:
     inline = candidate.inline
     if inline is not None and inline != text:
         _fail(_first_difference(text, inline))
@@ -257,14 +262,14 @@ def _first_difference(ours: str, theirs: str) -> str:
 
 
 def _shown(line: str | None) -> str:
-    return "missing" if line is None else f"`{visible(line, _MOST_SHOWN)}`"
+    return "missing" if line is None else f"`{escape_control(line, _MOST_SHOWN)}`"
 
 
 def _time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def read_message(filed: Filed) -> ReadMessage:
+def read_message(filed: ThreadMessage) -> ReadMessage:
     """How a record names a message that was read."""
     return ReadMessage(filed.content_hash, filed.posted.id, iso(filed.posted.at))
 
@@ -279,14 +284,14 @@ def read_message(filed: Filed) -> ReadMessage:
 Ids = Mapping[tuple[int, int], int]
 
 
-def ids_of(candidate: Candidate, rebuilt: Rebuilt) -> Ids:
+def ids_of(candidate: CompiledCandidate, rebuilt: Rebuilt) -> Ids:
     """The ids of the messages that one version has read."""
     messages = candidate.record.messages if candidate.record else ()
     pairs = zip(messages, rebuilt.read, strict=True)
     return {(candidate.number, entry.id): filed.posted.id for entry, filed in pairs}
 
 
-def local_ledger(candidate: Candidate, rebuilt: Rebuilt) -> tuple[Entry, ...]:
+def local_ledger(candidate: CompiledCandidate, rebuilt: Rebuilt) -> tuple[Entry, ...]:
     """What became of every block of a version, with the ids of its messages in this store."""
     if rebuilt.merged is None:
         return ()
@@ -358,7 +363,7 @@ _FIX = (
 _RESTORE = "it was changed after it was stored; restore it from a backup or an archive"
 
 
-def is_altered(filed: Filed) -> bool:
+def is_altered(filed: ThreadMessage) -> bool:
     """Whether the thread, sender, subject or body of a message differs from what was stored."""
     return content_hash(filed.posted.message) != filed.content_hash
 
@@ -368,7 +373,7 @@ def altered_message(message_id: int) -> Diagnostic:
     return HASH_MISMATCH.at(id=message_id)._replace(fix=_FIX, message_id=message_id)
 
 
-def altered_in(candidate: Candidate, rebuilt: Rebuilt) -> str:
+def altered_in(candidate: CompiledCandidate, rebuilt: Rebuilt) -> str:
     """Describe the first altered message that a version uses; return "" if there is none.
 
     A version uses its own COMPILED message and the messages that it has read.

@@ -20,7 +20,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.protocol.delta.schema import RESEARCH_THREAD
 from brenner.protocol.grammar import ITEM_ID
 from brenner.protocol.thread_ids import is_valid, suggest_thread_id
-from brenner.text import nearest, perhaps, visible
+from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
     from brenner.session.overview import Overview
@@ -292,7 +292,7 @@ def unknown_session(edge: Edge, others: Names) -> Diagnostic:
     """A reference to a session that is not known; `others` are those that are."""
     session = edge.target.session
     reason = f"there is no session `{session}`, neither in the mail nor in `artifacts/`"
-    near = nearest(session, others.like(session), _MOST_EDITS)
+    near = closest(session, others.like(session), _MOST_EDITS)
     could_be = is_valid(session)
     if not could_be:
         reason = f"`{session}` is not a valid thread ID, so no session will ever have it"
@@ -312,7 +312,7 @@ def unknown_item(edge: Edge, known: Known) -> Diagnostic:
     else:
         alike = [each for each in known.items if _prefix(each) == _prefix(item)]
         reason = f"`{session}` has no `{item}`, {_listed(alike)}"
-    near = nearest(item, sorted(known.items, key=order_of))
+    near = closest(item, sorted(known.items, key=order_of))
     found = codes.UNKNOWN_REFERENCED_ITEM.at(None, **_words(edge, reason, near))
     return _about(found, edge, could_be=match is not None)
 
@@ -329,19 +329,24 @@ def circle(way: Sequence[Edge], killed: Container[Node] = ()) -> Diagnostic:
 
     An item that is `killed` can no longer be edited: the circle is taken apart at another one.
     """
-    steps = [f"{visible(_said(edge.relation))} `{visible(str(edge.target))}`" for edge in way]
+    steps = [
+        f"{escape_control(_said(edge.relation))} `{escape_control(str(edge.target))}`"
+        for edge in way
+    ]
     if len(steps) > _MOST_STEPS:
         more = len(steps) - _MOST_STEPS
         steps[_MOST_STEPS - 1 : -1] = [f"leads through {more} more items"]
-    chain = ", which ".join([f"`{visible(str(way[0].origin))}` {steps[0]}", *steps[1:]])
-    found = codes.CIRCLE_OF_REFERENCES.at(chain="")  # a word would be cut, and a circle must close
-    message, fix = found.code.message.format(chain=chain), found.fix + _without(way, killed)
+    history = ", which ".join([f"`{escape_control(str(way[0].origin))}` {steps[0]}", *steps[1:]])
+    found = codes.CIRCLE_OF_REFERENCES.at(
+        history=""
+    )  # a word would be cut, and a circle must close
+    message, fix = found.code.message.format(history=history), found.fix + _without(way, killed)
     return _about(found._replace(message=message, fix=fix), way[0])
 
 
 def _without(way: Sequence[Edge], killed: Container[Node]) -> str:
     """Which items of a circle cannot be edited."""
-    names = [f"`{visible(str(edge.origin))}`" for edge in way if edge.origin in killed]
+    names = [f"`{escape_control(str(edge.origin))}`" for edge in way if edge.origin in killed]
     if not names:
         return ""
     if len(names) == len(way):
@@ -374,7 +379,7 @@ def _words(edge: Edge, reason: str, near: str | None) -> dict[str, str]:
         "session": edge.target.session,
         "item": edge.target.item,
         "reason": reason,
-        "suggestion": perhaps(near),
+        "suggestion": did_you_mean(near),
     }
 
 

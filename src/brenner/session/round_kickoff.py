@@ -23,7 +23,7 @@ from brenner.protocol.subjects import parse_subject
 from brenner.session.kickoff_text import one_line
 from brenner.session.model import LatestVersion, OpenMessage, Refusal, SessionStatus
 from brenner.session.prompts import Prompt
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.text import counted
 
 _NONE = "none"
@@ -239,7 +239,7 @@ def about(subject: str) -> str:
 # What earlier messages say
 
 
-def passages_in(messages: Iterable[Filed]) -> tuple[Passages, ...]:
+def passages_in(messages: Iterable[ThreadMessage]) -> tuple[Passages, ...]:
     """Which kickoffs of a thread gave passages with section numbers, each excerpt once."""
     found: dict[str, Passages] = {}
     for filed in sorted(messages, key=lambda each: in_thread_order(each.posted)):
@@ -254,7 +254,7 @@ def passages_in(messages: Iterable[Filed]) -> tuple[Passages, ...]:
     return tuple(found.values())[-_MOST_CITED:]
 
 
-def attacks_in(messages: Iterable[Filed], status: SessionStatus) -> dict[int, str]:
+def attacks_in(messages: Iterable[ThreadMessage], status: SessionStatus) -> dict[int, str]:
     """What the open CRITIQUE messages say under their `## Attack`."""
     wanted = {each.message_id for each in status.of_type(CRITIQUE.name)}
     bodies = {each.posted.id: each.posted.message.body for each in messages}

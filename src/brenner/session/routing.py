@@ -19,10 +19,10 @@ from brenner.protocol.message_types import COMPILED, DELTA
 from brenner.protocol.subjects import Subject, parse_subject
 from brenner.session.decisions import voided_by
 from brenner.session.model import OpenMessage, Participant, Phase, Refusal, SessionStatus, Turn
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import dismissed_by
-from brenner.session.versions import Chain, asides_of, type_of
-from brenner.text import counted, visible
+from brenner.session.versions import VersionHistory, asides_of, type_of
+from brenner.text import counted, escape_control
 
 # Where a message goes, as a value, and the evidence that it is told from.
 
@@ -93,7 +93,7 @@ NOTHING_MORE = Evidence()
 
 def listed(words: Iterable[str]) -> str:
     """`H1, H2 and 4 more`; whatever they hold is made safe to show."""
-    shown = [visible(word, _MOST_CHARACTERS) for word in words]
+    shown = [escape_control(word, _MOST_CHARACTERS) for word in words]
     if len(shown) > _MOST_LISTED:
         shown = [*shown[: _MOST_LISTED - 1], f"{len(shown) - _MOST_LISTED + 1} more"]
     *most, last = shown or ["nobody"]
@@ -109,7 +109,7 @@ _MOST_ABOUT = 60
 class Scene(NamedTuple):
     """What the words about a message are made of."""
 
-    message: Filed
+    message: ThreadMessage
     before: SessionStatus | None
     after: SessionStatus
     evidence: Evidence
@@ -175,12 +175,12 @@ class Scene(NamedTuple):
     @property
     def about(self) -> str:
         """What it is about, in its author's words, cut."""
-        return visible(self.opened.about, _MOST_ABOUT) if self.opened else ""
+        return escape_control(self.opened.about, _MOST_ABOUT) if self.opened else ""
 
     @property
     def rank(self) -> str:
         """How grave or urgent its author calls it."""
-        return visible(self.opened.rank, _MOST_ABOUT) if self.opened else ""
+        return escape_control(self.opened.rank, _MOST_ABOUT) if self.opened else ""
 
     @property
     def waiting_words(self) -> str:
@@ -290,7 +290,7 @@ _NOT_OURS = Route(None, Step.NOTHING, "not the protocol's: nothing in it is comp
 
 
 def route(
-    message: Filed,
+    message: ThreadMessage,
     before: SessionStatus | None,
     after: SessionStatus,
     evidence: Evidence = NOTHING_MORE,
@@ -309,7 +309,7 @@ def _typed(subject: Subject, scene: Scene) -> Route:
     return ROUTES[subject.type](scene)._replace(type=subject.type, model=subject.role)
 
 
-def _with_asides(found: Route, message: Filed) -> Route:
+def _with_asides(found: Route, message: ThreadMessage) -> Route:
     """Nothing that looks like a contribution is passed over (R4)."""
     aside = sum(1 for _ in asides_of(message))
     if not aside:
@@ -479,7 +479,10 @@ ROUTES: Mapping[str, Callable[[Scene], Route]] = MappingProxyType(
 
 
 def evidence_of(
-    message: Filed, before: Chain | None, after: Chain, ledger: Iterable[Entry]
+    message: ThreadMessage,
+    before: VersionHistory | None,
+    after: VersionHistory,
+    ledger: Iterable[Entry],
 ) -> Evidence:
     """What is needed beside the statuses; `before` is None where the message begins the thread.
 
@@ -500,8 +503,8 @@ def evidence_of(
     return Evidence(changes=changes(diff(old, after.state.artifact)))
 
 
-def _why_not(message: Filed, chain: Chain) -> Diagnostic | None:
+def _why_not(message: ThreadMessage, history: VersionHistory) -> Diagnostic | None:
     number = message.posted.id
-    if chain.broken and chain.broken.candidate.filed.posted.id == number:
-        return chain.unsound
-    return next((each for each in chain.others() if each.message_id == number), None)
+    if history.broken and history.broken.candidate.filed.posted.id == number:
+        return history.unsound
+    return next((each for each in history.others() if each.message_id == number), None)

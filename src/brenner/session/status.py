@@ -46,7 +46,7 @@ from brenner.session.model import (
 from brenner.session.participants import (
     CurrentRound,
     Given,
-    Letter,
+    TypedMessage,
     asked_in,
     debtors,
     given_acks,
@@ -54,10 +54,10 @@ from brenner.session.participants import (
     open_acks,
     participants,
 )
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.refused_blocks import BlockPlace, after_ledger, corrections
 from brenner.session.validation_reply import told_of
-from brenner.session.versions import Chain
+from brenner.session.versions import VersionHistory
 
 # Refused blocks that the operator dismisses, and the INFO messages that say so.
 
@@ -115,7 +115,7 @@ class Dismissals:
     A copy of the message that is sent again after it is the author's new attempt.
     """
 
-    def __init__(self, thread: Iterable[Letter], operators: Iterable[str]) -> None:
+    def __init__(self, thread: Iterable[TypedMessage], operators: Iterable[str]) -> None:
         self._letters = {each.id: each for each in thread}
         may = frozenset(operators)
         self._last = {
@@ -152,14 +152,14 @@ _RANK = {
 }
 
 
-def unowed(thread: Sequence[Letter]) -> set[str]:
+def unowed(thread: Sequence[TypedMessage]) -> set[str]:
     """The contents of those for which nobody owes an ACK, from the start."""
     found = [each for each in thread if each.type in _ABOUT]
     return {each.content for each in found} - {each.content for each in found if debtors(each)}
 
 
 def open_messages(
-    thread: Sequence[Letter], owed: Sequence[OpenAck], given: Sequence[Given]
+    thread: Sequence[TypedMessage], owed: Sequence[OpenAck], given: Sequence[Given]
 ) -> tuple[OpenMessage, ...]:
     """Those that nobody has taken care of yet, in their order; copies of a message count once.
 
@@ -172,7 +172,7 @@ def open_messages(
     waiting: dict[str, list[str]] = {}
     for ack in owed:
         waiting.setdefault(contents[ack.message_id], []).append(ack.debtor)
-    copies: dict[str, list[Letter]] = {}
+    copies: dict[str, list[TypedMessage]] = {}
     for each in thread:
         if each.type in _ABOUT:
             copies.setdefault(each.content, []).append(each)
@@ -183,7 +183,7 @@ def open_messages(
     )
 
 
-def _open_message(letter: Letter, waiting_for: tuple[str, ...]) -> OpenMessage:
+def _open_message(letter: TypedMessage, waiting_for: tuple[str, ...]) -> OpenMessage:
     name = letter.type or ""
     found = sections(blocks(letter.message.body))
     subject = parse_subject(letter.message.subject)
@@ -226,87 +226,91 @@ _SESSION = frozenset({KICKOFF.name, DELTA.name, COMPILED.name})
 _RESOLVED = "resolved"
 
 
-class Standing(NamedTuple):
+class ComputedStatus(NamedTuple):
     """Where a session stands, and what would become of every block that no version has read."""
 
     status: SessionStatus
     ledger: tuple[Entry, ...]
 
 
-def status_of(chain: Chain, messages: Sequence[Filed], operator: str) -> SessionStatus:
+def status_of(
+    history: VersionHistory, messages: Sequence[ThreadMessage], operator: str
+) -> SessionStatus:
     """The status of the thread; `messages` are all of it, at least one, in any order."""
-    return standing(chain, messages, operator).status
+    return compute_status(history, messages, operator).status
 
 
-def to_come(chain: Chain, operator: str, before: tuple[Chain, Merge] | None = None) -> Merge:
+def merge_unread(
+    history: VersionHistory, operator: str, before: tuple[VersionHistory, Merge] | None = None
+) -> Merge:
     """What the next version would be, from what no version has read.
 
     Where that was worked out before, and nothing of it is new, it is still so.
     """
-    if before and before[0].state is chain.state and before[0].unread == chain.unread:
+    if before and before[0].state is history.state and before[0].unread == history.unread:
         return before[1]
-    return merge(chain.state, [filed.posted for filed in chain.unread], operator=operator)
+    return merge(history.state, [filed.posted for filed in history.unread], operator=operator)
 
 
-def standing(
-    chain: Chain,
-    messages: Sequence[Filed],
+def compute_status(
+    history: VersionHistory,
+    messages: Sequence[ThreadMessage],
     operator: str,
     before: SessionStatus | None = None,
     merged: Merge | None = None,
-) -> Standing:
+) -> ComputedStatus:
     """The status with the ledger that it was worked out from.
 
     Where the status `before` the newest messages is known, and the version is still the same, that
     is not looked at again. `merged` is what is `to_come`, where it is known.
     """
     thread = letters(messages)
-    merged = merged or to_come(chain, operator)
-    asked, owed = asked_in(chain, thread), open_acks(thread)
+    merged = merged or merge_unread(history, operator)
+    asked, owed = asked_in(history, thread), open_acks(thread)
     given = given_acks(thread, {each.content for each in asked.values()} | unowed(thread))
-    current = CurrentRound(chain, thread, asked, given, merged.ledger, merged.artifact)
+    current = CurrentRound(history, thread, asked, given, merged.ledger, merged.artifact)
     who = participants(current, operator)
-    refused = uncorrected(chain, thread, merged.ledger)
+    refused = uncorrected(history, thread, merged.ledger)
     applies = sum(entry.state is Outcome.APPLIED for entry in merged.ledger)
-    latest = chain.state.artifact
+    latest = history.state.artifact
     status = SessionStatus(
-        thread_id=chain.thread_id,
-        kind=classify_thread_id(chain.thread_id),
+        thread_id=history.thread_id,
+        kind=classify_thread_id(history.thread_id),
         question=_question(latest) or _question(merged.artifact),
-        round=chain.number if _is_over(current) else chain.number + 1,
+        round=history.number if _is_over(current) else history.number + 1,
         phase=_phase(current, who, applies),
-        version=_version(chain, before),
+        version=_version(history, before),
         participants=who,
         open_acks=owed,
-        critiques=tuple(_critiques(chain)),
+        critiques=tuple(_critiques(history)),
         messages=open_messages(thread, owed, given),
         refusals=tuple(each for each, dismissed in refused if dismissed is None),
-        unread=sum(each.type == DELTA.name for each in _unread(chain, thread)),
+        unread=sum(each.type == DELTA.name for each in _unread(history, thread)),
         applies=applies,
-        stopped=chain.stopped,
+        stopped=history.stopped,
         position=len(thread),
         first_at=thread[0].at,
         last_at=thread[-1].at,
         references=tuple(_references(latest)),
         operator=operator,
     )
-    return Standing(status, merged.ledger)
+    return ComputedStatus(status, merged.ledger)
 
 
-def _unread(chain: Chain, thread: Sequence[Letter]) -> Iterator[Letter]:
-    ids = {filed.posted.id for filed in chain.unread}
+def _unread(history: VersionHistory, thread: Sequence[TypedMessage]) -> Iterator[TypedMessage]:
+    ids = {filed.posted.id for filed in history.unread}
     return (each for each in thread if each.id in ids)
 
 
 def uncorrected(
-    chain: Chain, thread: Sequence[Letter], ledger: Sequence[Entry]
+    history: VersionHistory, thread: Sequence[TypedMessage], ledger: Sequence[Entry]
 ) -> Iterator[tuple[Refusal, int | None]]:
     """The refused blocks, of versions and to come, that their authors have not corrected.
 
     Each with the message in which the operator dismisses it; None where it is open.
     """
-    dismissals = Dismissals(thread, chain.operators)
-    return ((each, dismissals.of(each)) for each in after_ledger(chain.refused, ledger, None))
+    dismissals = Dismissals(thread, history.operators)
+    return ((each, dismissals.of(each)) for each in after_ledger(history.refused, ledger, None))
 
 
 def _question(artifact: Artifact) -> str:
@@ -315,12 +319,12 @@ def _question(artifact: Artifact) -> str:
 
 def _is_over(current: CurrentRound) -> bool:
     """Whether the session has ended: it goes on where a kickoff after the end asks somebody."""
-    return current.chain.is_closed and not current.asked
+    return current.history.is_closed and not current.asked
 
 
 def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> Phase | None:
     """What the round waits for. What cannot be compiled is not ready, whatever has come in."""
-    chain, turns = current.chain, {each.turn for each in who}
+    history, turns = current.history, {each.turn for each in who}
     if not any(each.type in _SESSION for each in current.thread):
         return None
     if _is_over(current):
@@ -329,13 +333,13 @@ def _phase(current: CurrentRound, who: Sequence[Participant], applies: int) -> P
         return Phase.AWAITING_ACKS
     if turns & {Turn.OWES_DELTA, Turn.TO_CORRECT}:
         return Phase.AWAITING_DELTAS
-    if applies and not chain.stopped:
+    if applies and not history.stopped:
         return Phase.READY_TO_COMPILE
-    return Phase.IN_CRITIQUE if chain.versions else Phase.AWAITING_DELTAS
+    return Phase.IN_CRITIQUE if history.versions else Phase.AWAITING_DELTAS
 
 
-def _version(chain: Chain, before: SessionStatus | None) -> LatestVersion | None:
-    latest, artifact = chain.latest, chain.state.artifact
+def _version(history: VersionHistory, before: SessionStatus | None) -> LatestVersion | None:
+    latest, artifact = history.latest, history.state.artifact
     if latest is None:
         return None
     known = before.version if before else None
@@ -355,9 +359,9 @@ def _version(chain: Chain, before: SessionStatus | None) -> LatestVersion | None
     )
 
 
-def _critiques(chain: Chain) -> Iterator[OpenCritique]:
+def _critiques(history: VersionHistory) -> Iterator[OpenCritique]:
     """The C items of the latest version that nobody has answered or withdrawn."""
-    state = chain.state
+    state = history.state
     for item in state.artifact.active(ADVERSARIAL_CRITIQUE):
         status = item.text("current_status")
         if not status.strip().casefold().startswith(_RESOLVED):
@@ -384,28 +388,30 @@ class How(StrEnum):
     DISMISSED = "dismissed"
 
 
-class Settled(NamedTuple):
+class ResolvedBlocks(NamedTuple):
     """How a refused block was settled, and in which message."""
 
     how: How
     message_id: int
 
 
-def settled(
-    chain: Chain, messages: Sequence[Filed], ledgers: Sequence[Sequence[Entry]]
-) -> dict[BlockPlace, Settled]:
+def resolved_blocks(
+    history: VersionHistory, messages: Sequence[ThreadMessage], ledgers: Sequence[Sequence[Entry]]
+) -> dict[BlockPlace, ResolvedBlocks]:
     """The refused blocks that are not open any more, by message and block.
 
     `ledgers` are those of all versions in their order, and last what would become of the blocks
     that none has read.
     """
     expected = ledgers[-1] if ledgers else ()
-    found = {place: Settled(How.CORRECTED, by[0]) for place, by in corrections(ledgers).items()}
-    if not chain.refused and all(entry.state is not Outcome.REFUSED for entry in expected):
+    found = {
+        place: ResolvedBlocks(How.CORRECTED, by[0]) for place, by in corrections(ledgers).items()
+    }
+    if not history.refused and all(entry.state is not Outcome.REFUSED for entry in expected):
         return found
-    for refusal, dismissed in uncorrected(chain, letters(messages), expected):
+    for refusal, dismissed in uncorrected(history, letters(messages), expected):
         if dismissed is not None:
-            found[refusal.message_id, refusal.block] = Settled(How.DISMISSED, dismissed)
+            found[refusal.message_id, refusal.block] = ResolvedBlocks(How.DISMISSED, dismissed)
     return found
 
 
@@ -566,7 +572,7 @@ class _Fields:
 # Which authors of refused blocks have been told of them by mail.
 
 
-def told_of_refusals(messages: Iterable[Filed]) -> frozenset[int]:
+def told_of_refusals(messages: Iterable[ThreadMessage]) -> frozenset[int]:
     """The messages to which somebody has sent the Validation Error reply.
 
     It is a reply to the message; where a home keeps no links, its subject has the number.

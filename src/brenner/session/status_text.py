@@ -26,7 +26,7 @@ from brenner.session.model import (
     SessionStatus,
     Turn,
 )
-from brenner.text import as_option, counted, joined, thread_argument, visible
+from brenner.text import as_option, counted, escape_control, joined, thread_argument
 
 PHASE_WORDS: dict[Phase | None, str] = {
     Phase.AWAITING_ACKS: "awaiting ACKs",
@@ -269,7 +269,7 @@ def _numbered(messages: Sequence[OpenMessage]) -> Iterator[str]:
 
 
 def _names(names: Iterable[str]) -> str:
-    shown = [visible(name, _MOST_ABOUT) for name in names]
+    shown = [escape_control(name, _MOST_ABOUT) for name in names]
     if len(shown) > _MOST_NAMES:
         shown = [*shown[: _MOST_NAMES - 1], f"{len(shown) - _MOST_NAMES + 1} others"]
     *most, last = shown or [""]
@@ -277,7 +277,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _words(text: str) -> str:
-    return visible(" ".join(text.split()), _MOST_ABOUT)
+    return escape_control(" ".join(text.split()), _MOST_ABOUT)
 
 
 def _lower(title: str) -> str:
@@ -374,7 +374,7 @@ def _pressing_first(owed: Iterable[OpenAck]) -> list[OpenAck]:
 
 def _acknowledge(owed: OpenAck, reader: Reader) -> Step:
     """What asks for an answer is not to be closed without one: the form alone is refused."""
-    what = f"the {owed.type or 'message'} of {visible(owed.sender)}"
+    what = f"the {owed.type or 'message'} of {escape_control(owed.sender)}"
     actor = as_option(reader.actor, reader.operator)
     words = f"answer {what}, `brenner mail show {owed.last_message_id}`, then"
     answer = f" --notes {quote(placeholder('your answer'))}" * (owed.type in _PRESSING)
@@ -421,7 +421,7 @@ def _debtors(status: SessionStatus, reader: Reader) -> dict[str, None]:
 
 def _option_value(text: str) -> str:
     """A text as one types it behind an option; a valid ID may be long, and is never cut."""
-    return quote(visible(text, len(text) + 1))
+    return quote(escape_control(text, len(text) + 1))
 
 
 def _own(status: SessionStatus, reader: Reader, owed: Sequence[OpenAck]) -> Iterator[Step]:

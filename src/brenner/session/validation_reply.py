@@ -13,11 +13,16 @@ from brenner.markdown.blocks import blocks
 from brenner.markdown.escape import fenced, one_paragraph
 from brenner.protocol.body import in_fence, quoted, short
 from brenner.protocol.grammar import AGENT_NAME
-from brenner.protocol.messages import Message, Posted, parse_message_file, render_message_file
+from brenner.protocol.messages import (
+    Message,
+    PostedMessage,
+    parse_message_file,
+    render_message_file,
+)
 from brenner.protocol.subjects import compose_subject
 from brenner.protocol.thread_ids import is_valid
 from brenner.protocol.validate import Report
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.artifact.state import Entry
@@ -37,7 +42,7 @@ def validation_error_body(original: str, report: Report) -> str:
     errors = [found for found in report.violations if found.severity is ERROR]
     parts = [
         "# Validation Error\n",
-        f"## Message\n{one_paragraph(visible(original))}\n",
+        f"## Message\n{one_paragraph(escape_control(original))}\n",
         "## Errors",
     ]
     parts += [f"- {_place(found)}: {found.message}" for found in errors]
@@ -76,7 +81,7 @@ def compose_reply(text: str, report: Report, sender: str) -> str | None:
 
 
 def compose_refusal(
-    posted: Posted, entries: "tuple[Entry, ...]", sender: str, latest: int | None = None
+    posted: PostedMessage, entries: "tuple[Entry, ...]", sender: str, latest: int | None = None
 ) -> Message:
     """The reply to a stored message some of whose blocks were refused: the `entries`.
 

@@ -40,10 +40,10 @@ from brenner.session.model import (
     was_record,
 )
 from brenner.session.rebuild import (
-    Candidate,
-    Filed,
+    CompiledCandidate,
     Rebuilt,
-    UnsoundError,
+    ThreadMessage,
+    VersionMismatch,
     altered_message,
     checked_record,
     is_altered,
@@ -72,7 +72,7 @@ _HAS_MORE = re.compile(r"\n- and [0-9]+ more: `brenner check --thread=")
 _NO_TYPE = "message without a valid prefix"
 
 
-class Aside(NamedTuple):
+class IgnoredBlock(NamedTuple):
     """A delta block in a message that contributes nothing, and when that came in."""
 
     arrival: int
@@ -87,13 +87,13 @@ class Declared(NamedTuple):
     id: int
 
 
-def type_of(filed: Filed) -> str | None:
+def type_of(filed: ThreadMessage) -> str | None:
     """The message type; None for mail that is not the protocol's."""
     subject = parse_subject(filed.posted.message.subject)
     return subject.type if subject else None
 
 
-def candidate_of(filed: Filed) -> Candidate | Diagnostic:
+def candidate_of(filed: ThreadMessage) -> CompiledCandidate | Diagnostic:
     """A COMPILED message with a record, or why it can be no version.
 
     What was a record once, a newer release's or one that was damaged on its way, is one all the
@@ -109,14 +109,14 @@ def candidate_of(filed: Filed) -> Candidate | Diagnostic:
         record = read_record(body.record)
     except UnreadableRecordError as error:
         if said is not None and was_record(body.record):
-            return Candidate(filed, said, None, str(error), said, body.inline)
+            return CompiledCandidate(filed, said, None, str(error), said, body.inline)
         words = {"reason": str(error), "thread_id": message.thread_id}
         found = RECORD_UNREADABLE.at(body.record_line, **words)
         return found._replace(message_id=filed.posted.id)
-    return Candidate(filed, record.version, record, "", said, body.inline)
+    return CompiledCandidate(filed, record.version, record, "", said, body.inline)
 
 
-def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...]:
+def declared_by(filed: ThreadMessage, operators: Collection[str]) -> tuple[Declared, ...]:
     """The versions that a message declares void; only an operator can."""
     if not filed.counts_for(operators) or type_of(filed) != INFO.name:
         return ()
@@ -124,12 +124,12 @@ def declared_by(filed: Filed, operators: Collection[str]) -> tuple[Declared, ...
     return tuple(Declared(void, filed.posted.at, filed.posted.id) for void in voids)
 
 
-def chain_messages_is_decision(filed: Filed) -> bool:
+def chain_messages_is_decision(filed: ThreadMessage) -> bool:
     """Whether a message says that it voids or adopts something: then it matters who may."""
     return changes_versions(filed.posted.message)
 
 
-def is_listed_in(aside: Aside, version: Candidate) -> bool:
+def is_listed_in(aside: IgnoredBlock, version: CompiledCandidate) -> bool:
     """Return whether a version lists an aside, so that the next one need not.
 
     The message may have come in while the version was being made: then its body does not list it.
@@ -146,14 +146,14 @@ def is_listed_in(aside: Aside, version: Candidate) -> bool:
     return place in listed or _HAS_MORE.search(listed) is not None
 
 
-def asides_of(filed: Filed) -> Iterator[Aside]:
+def asides_of(filed: ThreadMessage) -> Iterator[IgnoredBlock]:
     """The delta blocks in a message that is no DELTA."""
     name, body = type_of(filed), filed.posted.message.body
     if name == DELTA.name or "delta" not in body:
         return
     found = DELTA_NOT_CONTRIBUTED.at(type=name or _NO_TYPE)._replace(message_id=filed.posted.id)
     for block in filter(is_delta_fence, blocks(body)):
-        yield Aside(filed.arrival, found._replace(line=block.line))
+        yield IgnoredBlock(filed.arrival, found._replace(line=block.line))
 
 
 class Published(NamedTuple):
@@ -175,7 +175,7 @@ class Broken(NamedTuple):
     `is_gap`, it is built on versions that are not in the thread.
     """
 
-    candidate: Candidate
+    candidate: CompiledCandidate
     difference: str
     is_gap: bool = False
 
@@ -190,7 +190,7 @@ class Broken(NamedTuple):
         return self.candidate.filed.posted.id
 
 
-class Chain(NamedTuple):
+class VersionHistory(NamedTuple):
     """A thread as its mail has it.
 
     `state` is that of the latest version. `unread` are the KICKOFF and DELTA messages that no
@@ -205,16 +205,16 @@ class Chain(NamedTuple):
     state: State
     operators: frozenset[str]
     versions: tuple[Published, ...] = ()
-    unread: tuple[Filed, ...] = ()
-    unrecorded: tuple[tuple[Filed, Diagnostic], ...] = ()
-    spare: tuple[Candidate, ...] = ()
-    aside: tuple[Aside, ...] = ()
+    unread: tuple[ThreadMessage, ...] = ()
+    unrecorded: tuple[tuple[ThreadMessage, Diagnostic], ...] = ()
+    spare: tuple[CompiledCandidate, ...] = ()
+    aside: tuple[IgnoredBlock, ...] = ()
     declared: tuple[Declared, ...] = ()
     broken: Broken | None = None
     writers: tuple[str, ...] = ()
     position: int = 0
     refused: tuple[Refusal, ...] = ()
-    altered: tuple[Filed, ...] = ()
+    altered: tuple[ThreadMessage, ...] = ()
 
     @property
     def latest(self) -> Published | None:
@@ -256,7 +256,7 @@ class Chain(NamedTuple):
             found = VERSION_MISSING.at(None, **words, id=message, sender=sender)
         return found._replace(message_id=message)
 
-    def is_void(self, candidate: Candidate) -> bool:
+    def is_void(self, candidate: CompiledCandidate) -> bool:
         """Whether the operator declared it void.
 
         What is built on a void version hangs in the air, and is void with it. That happens where
@@ -266,7 +266,7 @@ class Chain(NamedTuple):
             return False
         return self.is_declared_void(candidate) or self.void_base(candidate) is not None
 
-    def is_declared_void(self, candidate: Candidate) -> bool:
+    def is_declared_void(self, candidate: CompiledCandidate) -> bool:
         """Whether the operator herself said so."""
         number, filed = candidate.number, candidate.filed
         about = [each for each in self.declared if each.void.version == number]
@@ -281,7 +281,7 @@ class Chain(NamedTuple):
             each.number == number and each.filed.content_hash in hashes for each in self.spare
         )
 
-    def void_base(self, candidate: Candidate) -> Candidate | None:
+    def void_base(self, candidate: CompiledCandidate) -> CompiledCandidate | None:
         """The void message that it is built on; None where it is built on a version, or nothing."""
         base = candidate.record.base if candidate.record else None
         if base is None or any(each.content_hash == base.content_hash for each in self.versions):
@@ -297,7 +297,7 @@ class Chain(NamedTuple):
             None,
         )
 
-    def why_void(self, candidate: Candidate) -> str:
+    def why_void(self, candidate: CompiledCandidate) -> str:
         """Why a message with a record is no version, in words."""
         number = candidate.number
         ids = {version.number: version.message_id for version in self.versions}
@@ -312,7 +312,7 @@ class Chain(NamedTuple):
             return f"message {ids[number]} is v{number} already"
         return f"it says v{number}, and the next version is v{self.number + 1}"
 
-    def lost_by(self, sender: str) -> tuple[Candidate, ...]:
+    def lost_by(self, sender: str) -> tuple[CompiledCandidate, ...]:
         """The messages of a compiler who was not quick enough: void, and no declaration says so."""
         return tuple(
             each
@@ -335,10 +335,10 @@ class Chain(NamedTuple):
         new = {filed.posted.id for filed in compiled if self._is_new(filed)}
         return tuple(each for each in self.others() if each.message_id in new)
 
-    def _is_new(self, filed: Filed) -> bool:
+    def _is_new(self, filed: ThreadMessage) -> bool:
         return not self.latest or _order(filed) > (self.latest.at, self.latest.message_id)
 
-    def with_version(self, candidate: Candidate, rebuilt: Rebuilt) -> "Chain":
+    def with_version(self, candidate: CompiledCandidate, rebuilt: Rebuilt) -> "VersionHistory":
         """The chain after that version."""
         filed, record = candidate.filed, checked_record(candidate)
         place = Version(record.version, filed.posted.at, filed.origin_id, rebuilt.state.counts)
@@ -353,157 +353,165 @@ class Chain(NamedTuple):
         )
 
 
-Watch = Callable[[Candidate, Rebuilt], None]
+Watch = Callable[[CompiledCandidate, Rebuilt], None]
 
 
-def unwatched(_candidate: Candidate, _rebuilt: Rebuilt) -> None:
+def unwatched(_candidate: CompiledCandidate, _rebuilt: Rebuilt) -> None:
     """Nobody looks on."""
 
 
 def replay(
-    thread_id: str, messages: Sequence[Filed], operator: str, watch: Watch = unwatched
-) -> Chain:
+    thread_id: str, messages: Sequence[ThreadMessage], operator: str, watch: Watch = unwatched
+) -> VersionHistory:
     """The chain from all messages of the thread; `watch` sees every version as it is rebuilt.
 
     The operator is the one of this project, and the one whom the first version names: the thread
     may come from another project, or she may have been called otherwise.
     """
-    empty = Chain(thread_id, empty_state(thread_id), frozenset({operator}))
+    empty = VersionHistory(thread_id, empty_state(thread_id), frozenset({operator}))
     if any(map(chain_messages_is_decision, messages)):
         empty = _with_operator(empty, _taken_in(empty, messages, unwatched))
-    chain = _taken_in(empty, messages, watch)
-    return _with_operator(chain, chain)
+    history = _taken_in(empty, messages, watch)
+    return _with_operator(history, history)
 
 
-def _with_operator(chain: Chain, known: Chain) -> Chain:
+def _with_operator(history: VersionHistory, known: VersionHistory) -> VersionHistory:
     """The chain that also hears the operator whom the first version names."""
     named = (version.operator for version in known.versions[:1])
-    return chain._replace(operators=chain.operators.union(named))
+    return history._replace(operators=history.operators.union(named))
 
 
-def advance(chain: Chain, news: Sequence[Filed], watch: Watch = unwatched) -> Chain | None:
+def advance(
+    history: VersionHistory, news: Sequence[ThreadMessage], watch: Watch = unwatched
+) -> VersionHistory | None:
     """The chain with messages that came in since; None where it must be replayed from the start,
     because something new bears on what was decided already.
     """
-    if any(declared_by(filed, chain.operators) or not filed.is_local for filed in news):
+    if any(declared_by(filed, history.operators) or not filed.is_local for filed in news):
         return None
-    ids = {version.number: version.message_id for version in chain.versions}
+    ids = {version.number: version.message_id for version in history.versions}
     for filed in news:
         found = candidate_of(filed) if type_of(filed) == COMPILED.name else None
-        if isinstance(found, Candidate) and filed.posted.id < ids.get(found.number, 0):
+        if isinstance(found, CompiledCandidate) and filed.posted.id < ids.get(found.number, 0):
             return None
-    after = _taken_in(chain, news, watch)
+    after = _taken_in(history, news, watch)
     # The first version may name an operator whose decisions were not heard so far.
-    return after if _with_operator(after, after).operators == chain.operators else None
+    return after if _with_operator(after, after).operators == history.operators else None
 
 
-def _taken_in(chain: Chain, news: Sequence[Filed], watch: Watch) -> Chain:
+def _taken_in(
+    history: VersionHistory, news: Sequence[ThreadMessage], watch: Watch
+) -> VersionHistory:
     """The chain with these messages sorted into it, and every version that is there now."""
-    by_type: dict[str | None, list[Filed]] = {}
+    by_type: dict[str | None, list[ThreadMessage]] = {}
     for filed in sorted(news, key=_order):
         by_type.setdefault(type_of(filed), []).append(filed)
-    unread = (*chain.unread, *by_type.get(KICKOFF.name, ()), *by_type.get(DELTA.name, ()))
+    unread = (*history.unread, *by_type.get(KICKOFF.name, ()), *by_type.get(DELTA.name, ()))
     compiled = [(filed, candidate_of(filed)) for filed in by_type.get(COMPILED.name, ())]
-    plain = [(filed, found) for filed, found in compiled if not isinstance(found, Candidate)]
-    candidates = [found for _, found in compiled if isinstance(found, Candidate)]
-    writers = dict.fromkeys((*chain.writers, *(filed.posted.message.sender for filed in news)))
-    chain = chain._replace(
+    plain = [
+        (filed, found) for filed, found in compiled if not isinstance(found, CompiledCandidate)
+    ]
+    candidates = [found for _, found in compiled if isinstance(found, CompiledCandidate)]
+    writers = dict.fromkeys((*history.writers, *(filed.posted.message.sender for filed in news)))
+    history = history._replace(
         unread=tuple(sorted(unread, key=_order)),
-        unrecorded=(*chain.unrecorded, *plain),
-        spare=tuple(sorted((*chain.spare, *candidates), key=_by_id)),
-        aside=(*chain.aside, *(aside for filed in news for aside in asides_of(filed))),
+        unrecorded=(*history.unrecorded, *plain),
+        spare=tuple(sorted((*history.spare, *candidates), key=_by_id)),
+        aside=(*history.aside, *(aside for filed in news for aside in asides_of(filed))),
         declared=(
-            *chain.declared,
-            *(each for filed in news for each in declared_by(filed, chain.operators)),
+            *history.declared,
+            *(each for filed in news for each in declared_by(filed, history.operators)),
         ),
         writers=tuple(writers),
-        position=chain.position + len(news),
-        altered=(*chain.altered, *filter(is_altered, news)),
+        position=history.position + len(news),
+        altered=(*history.altered, *filter(is_altered, news)),
     )
-    return settled(chain, watch)
+    return with_resolved_versions(history, watch)
 
 
-def settled(chain: Chain, watch: Watch = unwatched) -> Chain:
+def with_resolved_versions(history: VersionHistory, watch: Watch = unwatched) -> VersionHistory:
     """Every version among the candidates, one after the other, up to one that is unsound."""
-    chain = chain._replace(broken=None)
-    while candidate := _next(chain):
+    history = history._replace(broken=None)
+    while candidate := _next(history):
         try:
-            check_base(chain, checked_record(candidate))
-            rebuilt = rebuild(chain.state, candidate, chain.unread, compiled_messages(chain))
-        except UnsoundError as error:
-            return chain._replace(broken=Broken(candidate, str(error)))
+            check_base(history, checked_record(candidate))
+            rebuilt = rebuild(history.state, candidate, history.unread, compiled_messages(history))
+        except VersionMismatch as error:
+            return history._replace(broken=Broken(candidate, str(error)))
         watch(candidate, rebuilt)
-        chain = chain.with_version(candidate, rebuilt)
-    return chain._replace(broken=_gap(chain))
+        history = history.with_version(candidate, rebuilt)
+    return history._replace(broken=_gap(history))
 
 
-def _gap(chain: Chain) -> Broken | None:
+def _gap(history: VersionHistory) -> Broken | None:
     """Return the first message that is built on versions which are not in the thread.
 
     Its number, and those between, were published once and must not be reused in silence (R10).
     """
-    later = [each for each in chain.spare if each.number > chain.number and not _adopted(each)]
-    found = [each for each in later if not chain.is_void(each)]
+    later = [each for each in history.spare if each.number > history.number and not _adopted(each)]
+    found = [each for each in later if not history.is_void(each)]
     if not found:
         return None
     candidate = min(found, key=lambda each: (each.number, _by_id(each)))
     base = candidate.record.base if candidate.record else None
-    if base and all(base.content_hash != each.content_hash for each in compiled_messages(chain)):
+    if base and all(base.content_hash != each.content_hash for each in compiled_messages(history)):
         reason = f"it is built on v{base.version}, which is not in this thread"
     else:
-        latest = f"is v{chain.number}" if chain.versions else "does not exist yet"
+        latest = f"is v{history.number}" if history.versions else "does not exist yet"
         reason = f"it says v{candidate.number}, and the latest version before it {latest}"
     return Broken(candidate, reason, is_gap=True)
 
 
-def _next(chain: Chain) -> Candidate | None:
+def _next(history: VersionHistory) -> CompiledCandidate | None:
     """The message that is the next version: of those with its number the one with the lowest id.
 
     One that adopts another message takes the number after that one's.
     """
-    number = chain.number + 1
+    number = history.number + 1
     adopted = {
         message.content_hash
-        for each in chain.spare
+        for each in history.spare
         if (message := _adopted(each)) and message.version >= number
-        if _may_adopt(chain, each) and not chain.is_void(each)
+        if _may_adopt(history, each) and not history.is_void(each)
     }
-    fitting = (each for each in chain.spare if _fits(chain, each, number, adopted))
-    return next((each for each in fitting if not chain.is_void(each)), None)
+    fitting = (each for each in history.spare if _fits(history, each, number, adopted))
+    return next((each for each in fitting if not history.is_void(each)), None)
 
 
-def _fits(chain: Chain, candidate: Candidate, number: int, adopted: set[str]) -> bool:
+def _fits(
+    history: VersionHistory, candidate: CompiledCandidate, number: int, adopted: set[str]
+) -> bool:
     """Whether a message can be the next version; one that another adopts is none itself."""
     message = _adopted(candidate)
     if message:
-        return message.version >= number and _may_adopt(chain, candidate)
+        return message.version >= number and _may_adopt(history, candidate)
     return candidate.number == number and candidate.filed.content_hash not in adopted
 
 
-def _adopted(candidate: Candidate) -> CompiledMessage | None:
+def _adopted(candidate: CompiledCandidate) -> CompiledMessage | None:
     return candidate.record.adopted if candidate.record else None
 
 
-def _may_adopt(chain: Chain, candidate: Candidate) -> bool:
+def _may_adopt(history: VersionHistory, candidate: CompiledCandidate) -> bool:
     """Only the operator takes over what another program made: it counts deltas as read."""
-    return candidate.filed.counts_for(chain.operators)
+    return candidate.filed.counts_for(history.operators)
 
 
-def compiled_messages(chain: Chain) -> list[Filed]:
+def compiled_messages(history: VersionHistory) -> list[ThreadMessage]:
     """The COMPILED messages that are no version: those that can be adopted."""
-    return [*(filed for filed, _ in chain.unrecorded), *(each.filed for each in chain.spare)]
+    return [*(filed for filed, _ in history.unrecorded), *(each.filed for each in history.spare)]
 
 
-def check_base(chain: Chain, record: VersionRecord) -> None:
+def check_base(history: VersionHistory, record: VersionRecord) -> None:
     """A version is built on the one before it, and on no other."""
-    latest, base = chain.latest, record.base
+    latest, base = history.latest, record.base
     ours = (latest.number, latest.content_hash) if latest else None
     theirs = (base.version, base.content_hash) if base else None
     if ours != theirs:
         said = f"v{base.version}, message {base.id}" if base else "nothing"
         found = f"v{latest.number}, message {latest.message_id}" if latest else "nothing"
         message = f"it is built on {said}, and the version before it is {found}"
-        raise UnsoundError(message)
+        raise VersionMismatch(message)
 
 
 def mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
@@ -511,7 +519,7 @@ def mismatch(thread_id: str, number: int, difference: str) -> Diagnostic:
     return RECORD_MISMATCH.at(version=number, difference=difference, thread_id=thread_id)
 
 
-def _published(filed: Filed, record: VersionRecord) -> Published:
+def _published(filed: ThreadMessage, record: VersionRecord) -> Published:
     return Published(
         number=record.version,
         message_id=filed.posted.id,
@@ -525,17 +533,17 @@ def _published(filed: Filed, record: VersionRecord) -> Published:
     )
 
 
-def _order(filed: Filed) -> tuple[datetime, int]:
+def _order(filed: ThreadMessage) -> tuple[datetime, int]:
     return in_thread_order(filed.posted)
 
 
-def _by_id(candidate: Candidate) -> int:
+def _by_id(candidate: CompiledCandidate) -> int:
     return candidate.filed.posted.id
 
 
-def _void(chain: Chain, candidate: Candidate) -> Diagnostic:
+def _void(history: VersionHistory, candidate: CompiledCandidate) -> Diagnostic:
     """That a message with a record is no version."""
-    found = VOID_VERSION.at(reason=chain.why_void(candidate), thread_id=chain.thread_id)
+    found = VOID_VERSION.at(reason=history.why_void(candidate), thread_id=history.thread_id)
     return found._replace(message_id=candidate.filed.posted.id)
 
 
@@ -552,38 +560,38 @@ _DIGEST = 64
 class KeptChain(NamedTuple):
     """A chain, and the arrival of the last message that it knows of."""
 
-    chain: Chain
+    history: VersionHistory
     arrival: int
 
 
 def encode_chain(kept: KeptChain) -> str:
     """The text to keep. A chain that is broken is not worth keeping: it must be looked at."""
-    chain = kept.chain
+    history = kept.history
     document = {
         "format": [_FORMAT, __version__],
         "arrival": kept.arrival,
-        "position": chain.position,
-        "versions": [_version(each) for each in chain.versions],
-        "unread": _ids(chain.unread),
-        "unrecorded": _ids(filed for filed, _ in chain.unrecorded),
-        "spare": _ids(candidate.filed for candidate in chain.spare),
-        "aside": sorted({aside.diagnostic.message_id or 0 for aside in chain.aside}),
-        "declared": sorted({each.id for each in chain.declared}),
-        "operators": sorted(chain.operators),
-        "writers": chain.writers,
-        "refused": [_refusal(each) for each in chain.refused],
+        "position": history.position,
+        "versions": [_version(each) for each in history.versions],
+        "unread": _ids(history.unread),
+        "unrecorded": _ids(filed for filed, _ in history.unrecorded),
+        "spare": _ids(candidate.filed for candidate in history.spare),
+        "aside": sorted({aside.diagnostic.message_id or 0 for aside in history.aside}),
+        "declared": sorted({each.id for each in history.declared}),
+        "operators": sorted(history.operators),
+        "writers": history.writers,
+        "refused": [_refusal(each) for each in history.refused],
     }
     # In ASCII: a refused block may hold half of a surrogate pair, which no file can.
     about = json.dumps(document, separators=(",", ":"))
     # One after the other, so that nothing is escaped twice; the state has a checksum of its own.
-    return f"{_digest(about)}{about}\n{encode_state(chain.state)}"
+    return f"{_digest(about)}{about}\n{encode_state(history.state)}"
 
 
 def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _ids(filed: Iterable[Filed]) -> list[int]:
+def _ids(filed: Iterable[ThreadMessage]) -> list[int]:
     return [each.posted.id for each in filed]
 
 
@@ -595,7 +603,7 @@ def _refusal(refusal: Refusal) -> list[object]:
     return [*refusal[:-1], [[each.id, *each[1:]] for each in refusal.diagnostics]]
 
 
-def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> KeptChain:
+def decode_chain(text: str, thread_id: str, message: Callable[[int], ThreadMessage]) -> KeptChain:
     """The chain in a text; `message` finds those that it still needs. ValueError: it is none."""
     first, _, state = text.partition("\n")
     digest, about = first[:_DIGEST], first[_DIGEST:]
@@ -607,21 +615,23 @@ def decode_chain(text: str, thread_id: str, message: Callable[[int], Filed]) -> 
     compiled = [message(each) for each in document["spare"]]
     operators = frozenset(document["operators"])
     voids = [message(each) for each in document["declared"]]
-    chain = Chain(
+    history = VersionHistory(
         thread_id,
         decode_state(state),
         operators,
         versions=tuple(map(_chain_json_published, document["versions"])),
         unread=tuple(message(each) for each in document["unread"]),
         unrecorded=tuple(_unrecorded(message(each)) for each in document["unrecorded"]),
-        spare=tuple(each for each in map(candidate_of, compiled) if isinstance(each, Candidate)),
+        spare=tuple(
+            each for each in map(candidate_of, compiled) if isinstance(each, CompiledCandidate)
+        ),
         aside=tuple(aside for each in document["aside"] for aside in asides_of(message(each))),
         declared=tuple(each for filed in voids for each in declared_by(filed, operators)),
         writers=tuple(document["writers"]),
         position=document["position"],
         refused=tuple(map(_refused, document["refused"])),
     )
-    return KeptChain(chain, document["arrival"])
+    return KeptChain(history, document["arrival"])
 
 
 def _chain_json_published(parts: list[object]) -> Published:
@@ -629,9 +639,9 @@ def _chain_json_published(parts: list[object]) -> Published:
     return version._replace(at=datetime.fromisoformat(str(version.at)))
 
 
-def _unrecorded(filed: Filed) -> tuple[Filed, Diagnostic]:
+def _unrecorded(filed: ThreadMessage) -> tuple[ThreadMessage, Diagnostic]:
     found = candidate_of(filed)
-    if isinstance(found, Candidate):
+    if isinstance(found, CompiledCandidate):
         raise ValueError(filed.posted.id)
     return filed, found
 

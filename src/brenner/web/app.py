@@ -17,13 +17,22 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes.serving import SERVER_BUSY
 from brenner.diagnostics.codes.web import MAIL_AWAY
-from brenner.diagnostics.model import BrennerError, Unavailable
+from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail.memory import MemoryMailbox
 from brenner.web import links
 from brenner.web.auth import check_guest, entrance_routes
-from brenner.web.cache import PACKED, Asked, Key, LastGood, Text, Written, stale, takes_packed
+from brenner.web.cache import (
+    PACKED,
+    Asked,
+    Key,
+    LastGoodCache,
+    PageCache,
+    Text,
+    stale,
+    takes_packed,
+)
 from brenner.web.compare import Moment, is_look, marked
-from brenner.web.lab.login import Door
+from brenner.web.lab.login import LabAuth
 from brenner.web.lab.routes import lab_routes
 from brenner.web.rendering import assets
 from brenner.web.request import (
@@ -31,8 +40,8 @@ from brenner.web.request import (
     Download,
     Page,
     PageFunction,
+    RequestContext,
     Site,
-    Visit,
     is_https,
     path_of,
     recognised,
@@ -47,7 +56,7 @@ from brenner.web.responses import (
     text_of,
     wants_json,
 )
-from brenner.web.sessions import Absence, Place, Reading
+from brenner.web.sessions import Absence, Place, SessionRepository
 from brenner.web.views import artifact, exports, project, thread, versions
 
 # What takes seconds: it has a lane of its own, so that nobody who reads a page waits for it.
@@ -65,12 +74,12 @@ AGAIN_AFTER = 15  # seconds, after which one is told to come again
 _T = TypeVar("_T")
 
 
-def is_file(visit: Visit) -> bool:
+def is_file(visit: RequestContext) -> bool:
     """Whether a session is asked for as a file: the same for everybody who may see it."""
     return "form" in visit.named
 
 
-def is_dear(visit: Visit) -> bool:
+def is_dear(visit: RequestContext) -> bool:
     """Whether it may take seconds."""
     is_verified = visit.asked.get("verify") == "1"
     return is_file(visit) or is_verified or visit.number("version") is not None
@@ -86,7 +95,7 @@ class Lane:
     async def run(self, work: Callable[[], _T]) -> _T:
         """What comes of it; where too many wait already it is not begun."""
         if self._taken_on >= AT_ONCE + MOST_WAITING:
-            raise Unavailable(SERVER_BUSY.at())
+            raise UnavailableError(SERVER_BUSY.at())
         self._taken_on += 1
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
@@ -97,13 +106,15 @@ class Lane:
 # A session while the store is away, as its file in `artifacts/` tells of it (dual-source rule).
 
 
-def from_files(function: PageFunction, visit: Visit, absence: Absence) -> Page | None:
+def from_files(function: PageFunction, visit: RequestContext, absence: Absence) -> Page | None:
     """The page as it is without any mail; None where there is nothing to show then."""
     if "thread" not in visit.named:
         return None
     site = visit.site
-    desk = site.desk._replace(mailbox=MemoryMailbox())
-    without = site._replace(desk=desk, reading=Reading(desk, site.reading.store))
+    workspace = site.workspace._replace(mailbox=MemoryMailbox())
+    without = site._replace(
+        workspace=workspace, reading=SessionRepository(workspace, site.reading.store)
+    )
     try:
         page = function(visit._replace(site=without))
     except BrennerError:
@@ -131,9 +142,9 @@ class Answering:
         self._personal = personal
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
         self._lane = Lane()
-        self._written = Written()
-        self._files = Written(life=_FILE_LIFE)
-        self._last_good = LastGood()
+        self._written = PageCache()
+        self._files = PageCache(life=_FILE_LIFE)
+        self._last_good = LastGoodCache()
 
     def get(self, function: PageFunction) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a page that is only read."""
@@ -203,7 +214,7 @@ class Answering:
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
         try:
             return await self._lane.run(work)
-        except Unavailable as error:  # too many wait
+        except UnavailableError as error:  # too many wait
             response = respond(refusal_page(error), request, visit)
             response.headers["Retry-After"] = str(AGAIN_AFTER)
             return response
@@ -213,7 +224,9 @@ class Answering:
         work = partial(self._while_away, function, request, visit, absence)
         return await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
-    def _answer(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
+    def _answer(
+        self, function: PageFunction, request: Request, visit: RequestContext
+    ) -> Text | Response:
         try:
             if not is_file(visit):
                 visit = recognised(visit)
@@ -223,13 +236,15 @@ class Answering:
                 self._remember(answer, request, visit)
                 return respond(answer, request, visit)
             return self._write(function, request, visit)
-        except Unavailable as error:
+        except UnavailableError as error:
             absence = visit.site.reading.store.lost(error)
             return self._while_away(function, request, visit, absence)
         except BrennerError as error:
             return respond(refusal_page(error), request, visit)
 
-    def _write(self, function: PageFunction, request: Request, visit: Visit) -> Text | Response:
+    def _write(
+        self, function: PageFunction, request: Request, visit: RequestContext
+    ) -> Text | Response:
         is_personal = function in self._personal
         # What a browser keeps for us cannot get to the others that are given the same page.
         answer = function(visit if is_personal else visit._replace(cookies=_NO_COOKIES))
@@ -247,7 +262,7 @@ class Answering:
             set_cookie(response, cookie, is_secure=is_https(request))
         return response
 
-    def _remember(self, answer: Answer, request: Request, visit: Visit) -> None:
+    def _remember(self, answer: Answer, request: Request, visit: RequestContext) -> None:
         """Keep a page for while the store is away; the operator's are hers alone."""
         is_since = "since" in visit.asked  # which is another page for everybody
         if isinstance(answer, Page) and answer.status == HTTPStatus.OK and not is_since:
@@ -255,7 +270,7 @@ class Answering:
             self._last_good.keep(_asked(request, visit), answer, visit.now, place)
 
     def _while_away(
-        self, function: PageFunction, request: Request, visit: Visit, absence: Absence
+        self, function: PageFunction, request: Request, visit: RequestContext, absence: Absence
     ) -> Response:
         """The last good page, or what the session's file has; else that there is none."""
         if visit.guest_of is not None:
@@ -265,7 +280,7 @@ class Answering:
             check_guest(visit)
             page = self._last_good.find(_asked(request, visit), absence)
             page = page or from_files(function, visit, absence)
-        except Unavailable:  # who asks could not be looked up
+        except UnavailableError:  # who asks could not be looked up
             page = None
         except BrennerError as error:
             return respond(refusal_page(error), request, visit)
@@ -297,21 +312,21 @@ def _note_look(response: Response, request: Request, position: int) -> None:
         set_cookie(response, cookie, is_secure=is_https(request))
 
 
-def _alone(function: PageFunction, request: Request, visit: Visit) -> Response:
+def _alone(function: PageFunction, request: Request, visit: RequestContext) -> Response:
     """A page that needs no mail."""
     try:
         visit = recognised(visit)
         check_guest(visit)
         return respond(function(visit), request, visit)
-    except Unavailable as error:
+    except UnavailableError as error:
         is_guest = visit.guest_of is not None
-        told = Unavailable(MAIL_AWAY.at()) if is_guest else error
+        told = UnavailableError(MAIL_AWAY.at()) if is_guest else error
         return respond(refusal_page(told), request, visit)
     except BrennerError as error:
         return respond(refusal_page(error), request, visit)
 
 
-def _asked(request: Request, visit: Visit) -> Asked:
+def _asked(request: Request, visit: RequestContext) -> Asked:
     """What was asked for, in whatever form."""
     asked = [each for each in request.query_params.multi_items() if each[0] != "format"]
     address = f"{path_of(request)}?{urlencode(sorted(asked))}"
@@ -351,7 +366,7 @@ PERSONAL: frozenset[PageFunction] = frozenset({versions.page, versions.diff_page
 def routes(site: Site) -> list[BaseRoute]:
     """All of them. Those of the lab exist only where it is on."""
     if site.is_lab and site.door is None:
-        site = site._replace(door=Door(site.desk))
+        site = site._replace(door=LabAuth(site.workspace))
     answering = Answering(site, PERSONAL)
     pages = [Route(path, answering.get(function)) for path, function in PAGES.items()]
     lab = lab_routes(site) if site.is_lab else []

@@ -20,31 +20,40 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.web import TOO_MANY_ATTEMPTS
-from brenner.diagnostics.model import BrennerError, Refused
+from brenner.diagnostics.model import BrennerError, RequestError
 from brenner.web import links
 from brenner.web import request as guests
-from brenner.web.request import Answer, Cookie, Page, Redirect, Site, Visit, read_form, visit_of
+from brenner.web.request import (
+    Answer,
+    Cookie,
+    Page,
+    Redirect,
+    RequestContext,
+    Site,
+    read_form,
+    visit_of,
+)
 from brenner.web.responses import diagnostic_page, respond
 
 
-def check_guest(visit: Visit) -> None:
+def check_guest(visit: RequestContext) -> None:
     """Refuse a page that is not of a session which she may see. What is unknown is not hers."""
     is_help = visit.path.partition("?")[0] == links.HELP
     if visit.guest_of is None or is_help or _thread(visit) in visit.guest_of:
         return
     where = " or ".join(links.session(each) for each in sorted(visit.guest_of))
-    raise Refused(codes.GUESTS_STAY.at(session=where))
+    raise RequestError(codes.GUESTS_STAY.at(session=where))
 
 
-def _thread(visit: Visit) -> str | None:
+def _thread(visit: RequestContext) -> str | None:
     """The thread that an address is about."""
     if "thread" in visit.named:
         return visit.named["thread"]
     if "message" not in visit.named:
         return None
     try:
-        return visit.site.desk.mailbox.message(int(visit.named["message"])).message.thread_id
-    except Refused:
+        return visit.site.workspace.mailbox.message(int(visit.named["message"])).message.thread_id
+    except RequestError:
         return None
 
 
@@ -64,7 +73,7 @@ _EVERYWHERE = ""
 Clock = Callable[[], float]
 
 
-class WaitError(Refused):
+class WaitError(RequestError):
     """Too many have failed; so many seconds are to pass first."""
 
     def __init__(self, seconds: int) -> None:
@@ -87,7 +96,7 @@ class _Failures(NamedTuple):
     last: float
 
 
-class Tries:
+class LoginThrottle:
     """The failures of each address, and of all together."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
@@ -153,30 +162,30 @@ def machine_at(address: str) -> str:
 # who was given a link.
 
 
-class Entrance:
+class BrowserAuth:
     """The entrance of one server."""
 
     def __init__(self, token: str, clock: Clock | None = None) -> None:
         self._token = token
-        self._tries = Tries(clock) if clock else Tries()
+        self._tries = LoginThrottle(clock) if clock else LoginThrottle()
 
-    def page(self, visit: Visit, error: BrennerError | None = None) -> Page:
+    def page(self, visit: RequestContext, error: BrennerError | None = None) -> Page:
         """The form that asks for the token."""
         fault = error.diagnostic.to_json() if error else None
         document = {"next": _next(visit), "fault": fault, "wait": seconds_to_wait(error)}
         return Page("pages/enter.html", "Come in", document, _status(error), is_live=False)
 
-    def enter(self, visit: Visit, address: str) -> Page | Redirect:
+    def enter(self, visit: RequestContext, address: str) -> Page | Redirect:
         """Look at the token; the browser keeps a proof of it, not the token."""
         try:
             self._check(visit.form.get("token", ""), address)
-        except Refused as error:
+        except RequestError as error:
             return self.page(visit, error)
         proof = guests.entry(self._token, visit.now)
         name = guests.entry_cookie(self._token)
         return Redirect(_next(visit), (Cookie(name, proof, seconds=guests.ENTRY_SECONDS),))
 
-    def guest(self, visit: Visit) -> Redirect:
+    def guest(self, visit: RequestContext) -> Redirect:
         """Follow a link to a session."""
         signed = visit.named["signed"]
         thread_id, until = guests.linked(self._token, signed, visit.now)
@@ -189,11 +198,11 @@ class Entrance:
             raise WaitError(seconds)
         shown = given.strip().encode(errors="surrogatepass")
         if not hmac.compare_digest(shown, self._token.encode()):
-            raise Refused(codes.ENTRY_REFUSED.at())
+            raise RequestError(codes.ENTRY_REFUSED.at())
         self._tries.succeeded(address)
 
 
-def _next(visit: Visit) -> str:
+def _next(visit: RequestContext) -> str:
     return links.own_path(visit.form.get("next") or visit.asked.get("next") or links.HOME)
 
 
@@ -211,7 +220,7 @@ def _left(until: datetime, now: datetime) -> int:
 # The addresses at which browsers come in, where the server wants a token.
 
 
-_Work = Callable[[Visit, str], Answer]
+_Work = Callable[[RequestContext, str], Answer]
 _MOST_AT_ONCE = 4
 
 
@@ -254,7 +263,7 @@ def _answer(site: Site, work: _Work, request: Request, body: bytes) -> Response:
     return response
 
 
-def _unnamed(visit: Visit) -> Visit:
+def _unnamed(visit: RequestContext) -> RequestContext:
     """The visit of somebody who is not in yet: she is not told whose project it is."""
     site = visit.site
     unnamed = site._replace(about=site.about._replace(name="Brenner"), is_lab=False)

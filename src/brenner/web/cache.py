@@ -88,7 +88,7 @@ class _Kept(NamedTuple):
     size: int
 
 
-class Written:
+class PageCache:
     """What was written in the last seconds. Only from the thread of the loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, life: float = LIFE) -> None:
@@ -175,7 +175,7 @@ class Asked(NamedTuple):
     is_operator: bool = False
 
 
-class LastGood:
+class LastGoodCache:
     """Documents by address, small; those that nobody has asked for longest go first."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from brenner.artifact.diff import diff
 from brenner.diagnostics.codes.artifacts import UNKNOWN_VERSION
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.protocol.messages import iso
 from brenner.services.versions import Side, side_of_nothing
 from brenner.web import links
-from brenner.web.request import Cookie, Visit
+from brenner.web.request import Cookie, RequestContext
 from brenner.web.sessions import Session
 
 # What this browser has seen of a session: "since my last look".
@@ -58,7 +58,7 @@ class _Kept(NamedTuple):
     latest: Moment
 
 
-def seen(visit: Visit) -> Look | None:
+def seen(visit: RequestContext) -> Look | None:
     """What this browser saw of the session in its previous sitting; None if it never looked."""
     kept = _kept(visit.cookies, visit.now)
     if kept is None:
@@ -80,13 +80,13 @@ def marked(thread_id: str, cookies: Mapping[str, str], now: Moment) -> Cookie:
     return Cookie(NAME, ".".join(map(str, numbers)), links.session(thread_id))
 
 
-def settled(visit: Visit) -> Cookie | None:
+def settled(visit: RequestContext) -> Cookie | None:
     """That this browser has seen a version, and all before it; what came after it is still new.
 
     None where no such version is asked for.
     """
     asked, session = visit.number(SEEN), visit.session
-    ids = {version.number: version.message_id for version in session.chain.versions}
+    ids = {version.number: version.message_id for version in session.history.versions}
     arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
     if asked not in ids:
         return None
@@ -99,7 +99,7 @@ def _version_at(session: Session, moment: Moment) -> int:
     arrivals = {filed.posted.id: filed.arrival for filed in session.messages}
     known = (
         version.number
-        for version in session.chain.versions
+        for version in session.history.versions
         if arrivals.get(version.message_id, 0) <= moment.position
     )
     return max(known, default=0)
@@ -138,7 +138,7 @@ class Asked(NamedTuple):
 
 def numbers_of(session: Session) -> tuple[int, ...]:
     """The versions that there are; an adopted thread may begin with any."""
-    return tuple(version.number for version in session.chain.versions)
+    return tuple(version.number for version in session.history.versions)
 
 
 def before(session: Session, number: int) -> int:
@@ -150,21 +150,21 @@ def side(session: Session, number: int) -> Side:
     """A version to compare; who set what in it is not worked out."""
     if number == 0:
         return side_of_nothing(session.thread_id)
-    if number == session.chain.number:
-        return Side(number, session.chain.state.artifact)
+    if number == session.history.number:
+        return Side(number, session.history.state.artifact)
     known = session.ledgers.get(number)
     if known is None or known.artifact is None:
         raise _unknown(session, str(number))
     return Side(number, known.artifact)
 
 
-def asked_pair(visit: Visit) -> Asked:
+def asked_pair(visit: RequestContext) -> Asked:
     """The two that were asked for; else the latest, and the one before it.
 
     With `since=look` the first is what this browser saw in its previous sitting.
     """
     session = visit.session
-    latest = session.chain.number
+    latest = session.history.number
     look = seen(visit) if visit.asked.get("since") == "look" else None
     if look:
         return Asked(look.version, latest, look)
@@ -174,7 +174,7 @@ def asked_pair(visit: Visit) -> Asked:
     return Asked(before(session, new) if old is None else old, new)
 
 
-def _asked(visit: Visit, name: str) -> int | None:
+def _asked(visit: RequestContext, name: str) -> int | None:
     """The version that an address names, `2` or `v2`; one that does not exist is refused."""
     text = visit.asked.get(name, "").strip()
     if not text:
@@ -190,10 +190,10 @@ def _asked(visit: Visit, name: str) -> int | None:
 _MOST_DIGITS = 9
 
 
-def _unknown(session: Session, version: str) -> Refused:
+def _unknown(session: Session, version: str) -> RequestError:
     known = _known(numbers_of(session))
     words = {"thread_id": session.thread_id, "version": version, "known": known}
-    return Refused(UNKNOWN_VERSION.at(None, **words))
+    return RequestError(UNKNOWN_VERSION.at(None, **words))
 
 
 def _known(numbers: tuple[int, ...]) -> str:
@@ -204,12 +204,12 @@ def _known(numbers: tuple[int, ...]) -> str:
     return f"there are v{numbers[0]} to v{numbers[-1]}"
 
 
-def look_document(visit: Visit) -> dict[str, object] | None:
+def look_document(visit: RequestContext) -> dict[str, object] | None:
     """What this browser saw when it last looked, and how many items have changed since."""
     look, session = seen(visit), visit.session
     if look is None:
         return None
-    latest = session.chain.number
+    latest = session.history.number
     changed = 0 if look.version == latest else _changed(session, look.version, latest)
     return {
         "version": look.version,
@@ -223,7 +223,7 @@ def look_document(visit: Visit) -> dict[str, object] | None:
 
 def seen_link(session: Session) -> str:
     """Where one says that one has seen all up to the latest version."""
-    return links.session(session.thread_id, "versions", **{SEEN: session.chain.number})
+    return links.session(session.thread_id, "versions", **{SEEN: session.history.number})
 
 
 def _changed(session: Session, old: int, new: int) -> int:

@@ -24,8 +24,8 @@ from starlette.types import Receive, Scope, Send
 
 from brenner.diagnostics.codes.serving import SERVER_BUSY
 from brenner.diagnostics.codes.web import GUESTS_STAY
-from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
-from brenner.mail.model import Stored
+from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
+from brenner.mail.model import StoredMessage
 from brenner.web import links
 from brenner.web.auth import machine_at
 from brenner.web.request import GUEST, GUEST_UNTIL
@@ -59,7 +59,7 @@ class News(NamedTuple):
         return f"{where}event: {self.kind}\ndata: {document}\n\n"
 
 
-def mail_news(stored: Stored) -> News:
+def mail_news(stored: StoredMessage) -> News:
     """That a message has come in; enough to say so in a sentence."""
     document = {
         "thread_id": stored.message.thread_id,
@@ -363,7 +363,7 @@ class Watcher:
                 self._next()
         except _BeginAnewError:
             return
-        except Unavailable as error:
+        except UnavailableError as error:
             absence = self._store.lost(error)
             if not self._is_away:
                 self._feed.away(absence.to_json(), absence.for_guests().to_json())
@@ -373,7 +373,7 @@ class Watcher:
 
     def _begin(self) -> None:
         """Where the store is, and what came in last; viewers who were told less catch up."""
-        mailbox = self._store.desk.mailbox
+        mailbox = self._store.workspace.mailbox
         first = max(0, mailbox.position() - MOST_KEPT)
         before, stored = place_of(mailbox, first), mailbox.arrivals(first)
         self._here = place_after(stored[-1]) if stored else before
@@ -385,7 +385,7 @@ class Watcher:
     def _next(self) -> None:
         """Wait for news, and tell of it. The last message that was told must still be there."""
         self._idle = 0 if len(self._feed) else self._idle + 1
-        mailbox, here = self._store.desk.mailbox, self._here
+        mailbox, here = self._store.workspace.mailbox, self._here
         position = mailbox.wait(here.position, _SLICE)
         self._quiet += 1
         if position == here.position and self._quiet < _LOOKS_AGAIN:
@@ -399,7 +399,7 @@ class Watcher:
             self._here = place_after(new[-1])
 
 
-def _after(here: Place, stored: tuple[Stored, ...]) -> tuple[Stored, ...]:
+def _after(here: Place, stored: tuple[StoredMessage, ...]) -> tuple[StoredMessage, ...]:
     """What came in after the message that was told last."""
     if not here.position:
         return stored
@@ -476,7 +476,7 @@ class Live:
         if seen is None or here is None or seen.position <= here.position:
             return False
         with suppress(BrennerError):
-            there = await anyio.to_thread.run_sync(self._store.desk.mailbox.position)
+            there = await anyio.to_thread.run_sync(self._store.workspace.mailbox.position)
             return seen.position > there
         return False
 

@@ -27,7 +27,7 @@ from brenner.services.compile import readable_source
 from brenner.services.sessions import read_session_file
 from brenner.text import cut
 from brenner.web import links
-from brenner.web.request import Document, Visit
+from brenner.web.request import Document, RequestContext
 
 _MOST_FINDINGS = 10  # of the linter at one item
 _MOST_REPLACED = 600  # characters in a margin note; the item's own page has all of it
@@ -188,9 +188,9 @@ class Places:
     """
 
     def __init__(
-        self, visit: Visit, scene: Scene, own: Collection[str], here: Collection[str] = ()
+        self, visit: RequestContext, scene: Scene, own: Collection[str], here: Collection[str] = ()
     ) -> None:
-        self._visit, self._desk, self._scene = visit, visit.site.desk, scene
+        self._visit, self._desk, self._scene = visit, visit.site.workspace, scene
         self._own, self._here = own, here
         self._is_session = cache(self._looked_up)
 

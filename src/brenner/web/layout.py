@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from brenner.artifact.model import Artifact, Metadata
 from brenner.diagnostics.codes.mail import UNKNOWN_THREAD
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
 from brenner.protocol.delta.schema import ADVERSARIAL_CRITIQUE
 from brenner.protocol.message_types import BLOCKED, COMPILED, CRITIQUE, DELTA, HANDOFF, QUESTION
@@ -25,7 +25,7 @@ from brenner.session.compiled_message import schema_verdict, statistics, third_a
 from brenner.session.model import SessionStatus
 from brenner.session.overview import status_json
 from brenner.session.participants import Round
-from brenner.session.rebuild import Filed
+from brenner.session.rebuild import ThreadMessage
 from brenner.session.status_text import (
     PHASE_WORDS,
     Attention,
@@ -41,7 +41,7 @@ from brenner.session.versions import type_of
 from brenner.text import joined, thread_argument
 from brenner.web import links
 from brenner.web.messages import address
-from brenner.web.request import Document, Visit
+from brenner.web.request import Document, RequestContext
 from brenner.web.sessions import Session
 
 # The *Latest Artifact* card of the publish document.
@@ -63,12 +63,12 @@ def contributors(session: Session) -> list[Mapping[str, object]]:
     """Who made the artifact: her DELTA messages, and the items that have something of hers now."""
     deltas = session.once(deltas_sent)
     items: dict[str, int] = {}
-    for changes in session.chain.state.blame.values():
+    for changes in session.history.state.blame.values():
         hands = (change.source.agent for change in changes.values() if change.value)
         for agent in dict.fromkeys(hands):  # each once, in the same order every time
             items[agent] = items.get(agent, 0) + 1
     # Nobody knows who set what in a version that was adopted: then as its front matter says
-    names = items or dict.fromkeys(session.chain.state.artifact.metadata.contributors, 0)
+    names = items or dict.fromkeys(session.history.state.artifact.metadata.contributors, 0)
     return [
         {"name": name, "deltas": deltas.get(name, 0), "items": items.get(name, 0)} for name in names
     ]
@@ -102,9 +102,9 @@ _NOTHING = "Nothing to do now: what comes in is shown here by itself."
 _PRESSING = ("stopped", "blocked", "question", "overdue", "refused")
 
 
-def needs_document(session: Session, visit: Visit) -> dict[str, object]:
+def needs_document(session: Session, visit: RequestContext) -> dict[str, object]:
     """What needs her, the worst first, and where each leads; then the next step."""
-    found = attention(session.status, visit.now, visit.site.desk.project.ack_deadline)
+    found = attention(session.status, visit.now, visit.site.workspace.project.ack_deadline)
     return {
         "attention": [
             {
@@ -142,8 +142,8 @@ def _one(session: Session, each: Attention) -> str:
     return address(session, each.messages[0]) or links.message(each.messages[0])
 
 
-def _next(session: Session, visit: Visit) -> Document:
-    project = visit.site.desk.project
+def _next(session: Session, visit: RequestContext) -> Document:
+    project = visit.site.workspace.project
     reader = Reader(project.operator, project.operator, visit.now, project.ack_deadline)
     step = next_step(session.status, reader, session.told)
     has_command = step.does not in _NO_COMMAND
@@ -167,7 +167,7 @@ def _pages(session: Session, step: Step) -> Iterator[tuple[str, str]]:
     if step.does is Does.VERIFY:
         yield links.session(thread_id, "versions", verify=1), "Verify"
     elif step.does is Does.READ:
-        tab, words = ("", "Artifact") if session.chain.versions else ("thread", "Thread")
+        tab, words = ("", "Artifact") if session.history.versions else ("thread", "Thread")
         yield links.session(thread_id, tab), words
     elif step.message_id is not None:
         there = address(session, step.message_id) or links.message(step.message_id)
@@ -233,7 +233,7 @@ def _round(session: Session, each: Round, *, is_last: bool) -> Mapping[str, obje
     }
 
 
-def _step(of: Round, name: str | None, run: Sequence[Filed]) -> Mapping[str, object]:
+def _step(of: Round, name: str | None, run: Sequence[ThreadMessage]) -> Mapping[str, object]:
     """What came in one after the other of one type; `version` is the one that it published."""
     agents = list(dict.fromkeys(each.posted.message.sender for each in run))
     version = of.version
@@ -269,7 +269,7 @@ def _counts(of: Round) -> Iterator[Mapping[str, object]]:
 _MOST_LISTED = 50
 
 
-def session_document(visit: Visit) -> Document:
+def session_document(visit: RequestContext) -> Document:
     """The session of a visit, for `session.html`; it stands under the key `session`.
 
     One that is only a file in `artifacts/` is shown from there (dual-source rule).
@@ -277,7 +277,7 @@ def session_document(visit: Visit) -> Document:
     session = session_of(visit)
     if session is None:
         return _from_file(visit, file_of(visit))
-    status, project = session.status, visit.site.desk.project
+    status, project = session.status, visit.site.workspace.project
     return {
         **_bounded(status_json(status, visit.now, project.ack_deadline)),
         "source": "mail",
@@ -291,21 +291,21 @@ def session_document(visit: Visit) -> Document:
     }
 
 
-def session_of(visit: Visit) -> Session | None:
+def session_of(visit: RequestContext) -> Session | None:
     """The session of a visit; None where it has no mail, and a file in `artifacts/`."""
     try:
         return visit.session
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code != UNKNOWN_THREAD:
             raise
-        if read_session_file(visit.site.desk.project, visit.thread_id) is None:
+        if read_session_file(visit.site.workspace.project, visit.thread_id) is None:
             raise
     return None
 
 
-def file_of(visit: Visit) -> LoadedVersion:
+def file_of(visit: RequestContext) -> LoadedVersion:
     """The version in the file of a session that has no mail."""
-    return load_version(visit.site.desk, Target(visit.thread_id, visit.number("version")))
+    return load_version(visit.site.workspace, Target(visit.thread_id, visit.number("version")))
 
 
 def _bounded(document: dict[str, object]) -> dict[str, object]:
@@ -333,9 +333,11 @@ def _tabs(session: Session) -> list[Mapping[str, object]]:
     """Each with what there is of it; None where nobody counts."""
     status = session.status
     counts: dict[str, int | None] = {
-        "artifact": sum(statistics(session.chain.state.artifact).values()) if status.version else 0,
+        "artifact": sum(statistics(session.history.state.artifact).values())
+        if status.version
+        else 0,
         "thread": status.position,
-        "versions": len(session.chain.versions),
+        "versions": len(session.history.versions),
         "agents": len(status.participants),
     }
     return [_tab(session.thread_id, name, counts.get(name)) for name in links.TABS]
@@ -352,19 +354,19 @@ def _card(session: Session) -> Mapping[str, object] | None:
         return None
     since = since_words(session.status)
     return {
-        **card(session.chain.state.artifact, report),
+        **card(session.history.state.artifact, report),
         "message_id": version.message_id,
         "compiled_at": version.compiled_at,
         "compiled_by": version.compiled_by,
         "status": version.status,
         "contributors": session.once(contributors),
-        "conflicts": len(session.chain.state.conflicts),
+        "conflicts": len(session.history.state.conflicts),
         "persistence": session.persistence._asdict(),
         "since": list(since) if since else [],
     }
 
 
-def _turns(status: SessionStatus, visit: Visit) -> list[Mapping[str, object]]:
+def _turns(status: SessionStatus, visit: RequestContext) -> list[Mapping[str, object]]:
     """Whose turn it is: those for whom the round waits come first."""
     ordered = sorted(status.participants, key=lambda each: not each.is_awaited)[:_MOST_LISTED]
     return [
@@ -381,9 +383,9 @@ def _waits(status: SessionStatus) -> str:
 # A session without mail
 
 
-def _from_file(visit: Visit, loaded: LoadedVersion) -> Document:
+def _from_file(visit: RequestContext, loaded: LoadedVersion) -> Document:
     """The same keys, as far as a file can tell."""
-    project, thread_id = visit.site.desk.project, visit.thread_id
+    project, thread_id = visit.site.workspace.project, visit.thread_id
     artifact, metadata = loaded.artifact, loaded.artifact.metadata
     report = lint(artifact, source=readable_source(project))
     return {

@@ -12,8 +12,8 @@ from brenner.artifact.html import lines_html
 from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.model import Diagnostic, worst_first
 from brenner.diagnostics.truncate import of_message
-from brenner.mail.mailbox import Ability, Mailbox
-from brenner.mail.model import Delivery, Stored, delivery_json, stored_json
+from brenner.mail.mailbox import Capability, Mailbox
+from brenner.mail.model import Delivery, StoredMessage, delivery_json, stored_json
 from brenner.markdown.blocks import Block, Kind, blocks
 from brenner.protocol.body import find_section, sections
 from brenner.protocol.delta.parse import could_hold_strays, read_blocks
@@ -29,7 +29,7 @@ from brenner.text import cut
 from brenner.web import links
 from brenner.web.compare import before
 from brenner.web.markdown import MOST_WORK, words_of, work_of
-from brenner.web.request import Document, Visit
+from brenner.web.request import Document, RequestContext
 from brenner.web.sessions import Session
 
 # The delta blocks of a message, and what became of each: the ledger, seen from its mail.
@@ -68,7 +68,7 @@ def fates(session: Session) -> Mapping[int, Sequence[Fate]]:
 
 
 def blocks_of(
-    session: Session, stored: Stored, found: list[Block], *, most: int, most_sent: int
+    session: Session, stored: StoredMessage, found: list[Block], *, most: int, most_sent: int
 ) -> Blocks:
     """Those of one message; of many, the refused ones before all others."""
     if "delta" not in stored.message.body:
@@ -89,7 +89,7 @@ class _Rows:
     """The blocks of one message as documents."""
 
     def __init__(
-        self, session: Session, stored: Stored, known: Mapping[int, Fate], most_sent: int
+        self, session: Session, stored: StoredMessage, known: Mapping[int, Fate], most_sent: int
     ) -> None:
         self._session, self._stored = session, stored
         self._known, self._most = known, most_sent
@@ -142,7 +142,7 @@ def _written(block: DeltaBlock, most: int) -> Document:
     }
 
 
-def _asides(stored: Stored, found: list[Block], most: int, most_sent: int) -> Blocks:
+def _asides(stored: StoredMessage, found: list[Block], most: int, most_sent: int) -> Blocks:
     """Blocks in a message that is no DELTA contribute nothing, and that is said of each."""
     said = [each.diagnostic for each in asides_of(filed(stored))]
     of_all = {"state": _ASIDE, "version": None, "outcome": _NOT_CONTRIBUTED}
@@ -154,12 +154,12 @@ def _asides(stored: Stored, found: list[Block], most: int, most_sent: int) -> Bl
     return Blocks(shown, len(said), {_ASIDE: len(said)} if said else {}, [])
 
 
-def _strays(stored: Stored, found: list[Block]) -> list[Document]:
+def _strays(stored: StoredMessage, found: list[Block]) -> list[Document]:
     """What looks like a contribution in a DELTA, and is none."""
     return [each.to_json() for each in of_message(_stray_diagnostics(stored, found))]
 
 
-def _stray_diagnostics(stored: Stored, found: list[Block]) -> Iterator[Diagnostic]:
+def _stray_diagnostics(stored: StoredMessage, found: list[Block]) -> Iterator[Diagnostic]:
     if stored.type != DELTA.name or not could_hold_strays(stored.message.body, found):
         return
     from brenner.protocol.delta.stray import find_strays
@@ -281,21 +281,21 @@ def places(session: Session) -> Mapping[int, Place]:
     }
 
 
-def by_number(session: Session) -> Mapping[int, Stored]:
+def by_number(session: Session) -> Mapping[int, StoredMessage]:
     """Every message by its number, in the order of the thread."""
     return {each.id: each for each in session.stored}
 
 
-def replies(session: Session) -> Mapping[int, Sequence[Stored]]:
+def replies(session: Session) -> Mapping[int, Sequence[StoredMessage]]:
     """What answers each message, in order; a copy of it answers nothing."""
-    known, found = session.once(by_number), dict[int, list[Stored]]()
+    known, found = session.once(by_number), dict[int, list[StoredMessage]]()
     for each in session.stored:
         if each.reply_to and each.reply_to in known and copied(session, each) is None:
             found.setdefault(each.reply_to, []).append(each)
     return found
 
 
-def copied(session: Session, stored: Stored) -> int | None:
+def copied(session: Session, stored: StoredMessage) -> int | None:
     """The message that this one repeats: it names it, and is the same."""
     first = session.once(by_number).get(stored.reply_to or 0)
     return first.id if first and first.content_hash == stored.content_hash else None
@@ -311,12 +311,12 @@ def address(session: Session, message_id: int) -> str | None:
     return f"{links.session(session.thread_id, 'thread', **asked)}#m{message_id}"
 
 
-def as_tree(messages: Sequence[Stored]) -> Iterator[tuple[Stored, int]]:
+def as_tree(messages: Sequence[StoredMessage]) -> Iterator[tuple[StoredMessage, int]]:
     """The messages, each before what answers it, and how deep it stands.
 
     What answers none of those before it is a root.
     """
-    below: dict[int | None, list[Stored]] = {None: []}
+    below: dict[int | None, list[StoredMessage]] = {None: []}
     for each in messages:
         # Only what stands before it can be answered, so that no circle comes about
         parent = each.reply_to if each.reply_to in below else None
@@ -360,18 +360,18 @@ ALONE = Limits(
 class Messages:
     """Makes the documents of messages of one session, for one page."""
 
-    def __init__(self, session: Session, visit: Visit, limits: Limits) -> None:
+    def __init__(self, session: Session, visit: RequestContext, limits: Limits) -> None:
         self._session, self._limits = session, limits
-        self._mailbox, self._now = visit.site.desk.mailbox, visit.now
-        self._deadline = visit.site.desk.project.ack_deadline
+        self._mailbox, self._now = visit.site.workspace.mailbox, visit.now
+        self._deadline = visit.site.workspace.project.ack_deadline
         self._room, self._work = limits.text, limits.work
         self._items = session.once(_items)
-        self._versions = {each.message_id: each.number for each in session.chain.versions}
+        self._versions = {each.message_id: each.number for each in session.history.versions}
         self._no_versions = session.once(_no_versions)
         self._owed = session.once(_owed)
         self.known: dict[str, None] = {}  # the items of the session that the texts speak of
 
-    def document(self, stored: Stored, depth: int = 0) -> dict[str, object]:
+    def document(self, stored: StoredMessage, depth: int = 0) -> dict[str, object]:
         """One message; `depth` is how deep it stands in the tree."""
         session, of_blocks = self._session, self._blocks(stored)
         place = session.once(places).get(stored.id)
@@ -391,7 +391,7 @@ class Messages:
             "address": address(session, stored.id),
         }
 
-    def _blocks(self, stored: Stored) -> Blocks:
+    def _blocks(self, stored: StoredMessage) -> Blocks:
         """The delta blocks of a message; to find those of a long one takes seconds, once."""
         kept = self._session.once(_long_ones)
         key = (stored.id, self._limits.blocks)
@@ -405,7 +405,7 @@ class Messages:
             kept[key] = found
         return found
 
-    def _delivered(self, stored: Stored) -> dict[str, object]:
+    def _delivered(self, stored: StoredMessage) -> dict[str, object]:
         """The stable form, with what is late; of many recipients, those who owe something first."""
         delivered = self._mailbox.deliveries(stored.id)
         shown = sorted(delivered, key=lambda each: not each.owes_ack)[: self._limits.deliveries]
@@ -416,19 +416,19 @@ class Messages:
         ]
         return stored_json(stored) | {"deliveries": rows, "deliveries_total": len(delivered)}
 
-    def _version(self, stored: Stored) -> dict[str, object]:
+    def _version(self, stored: StoredMessage) -> dict[str, object]:
         """Which version a COMPILED message is, and which was there before it."""
         number = self._versions.get(stored.id) if stored.type == COMPILED.name else None
         return {"version": number, "before": before(self._session, number) if number else None}
 
-    def _late(self, stored: Stored, delivery: Delivery) -> dict[str, object]:
+    def _late(self, stored: StoredMessage, delivery: Delivery) -> dict[str, object]:
         owed = self._owed.get((delivery.recipient, stored.content_hash))
         if owed is None or not delivery.owes_ack:
             return {"due": None, "overdue": False}
         due = owed.due(self._deadline)
         return {"due": iso(due), "overdue": due < self._now}
 
-    def _said_of(self, stored: Stored, of_blocks: Blocks) -> Document:
+    def _said_of(self, stored: StoredMessage, of_blocks: Blocks) -> Document:
         no_version = self._no_versions.get(stored.id)
         faults = [no_version.to_json()] if no_version else []
         return {
@@ -438,7 +438,7 @@ class Messages:
             "faults": [*faults, *of_blocks.faults],
         }
 
-    def _text(self, stored: Stored, of_blocks: Blocks) -> Document:
+    def _text(self, stored: StoredMessage, of_blocks: Blocks) -> Document:
         """The body, or its beginning where the page has no room for more."""
         most = min(self._limits.body, max(self._room, _LEAST_TEXT))
         if self._work <= 0:
@@ -453,7 +453,7 @@ class Messages:
         self._work -= work_of(shown, self._session.thread_id, known, of_blocks.shown)
         return text
 
-    def _links(self, found: Sequence[Stored]) -> list[Document | None]:
+    def _links(self, found: Sequence[StoredMessage]) -> list[Document | None]:
         return [self._link(each.id) for each in found[: self._limits.deliveries]]
 
     def _link(self, message_id: int | None) -> Document | None:
@@ -464,7 +464,7 @@ class Messages:
         return {"id": message_id, "address": there or links.message(message_id)}
 
 
-def plain_document(mailbox: Mailbox, stored: Stored) -> dict[str, object]:
+def plain_document(mailbox: Mailbox, stored: StoredMessage) -> dict[str, object]:
     """A message of a thread that is no session of ours, with the same keys."""
     delivered = mailbox.deliveries(stored.id)[: ALONE.deliveries]
     unknown = {"due": None, "overdue": False, "ack": None}
@@ -494,10 +494,10 @@ def plain_document(mailbox: Mailbox, stored: Stored) -> dict[str, object]:
 
 def read_marks(mailbox: Mailbox) -> str | None:
     """Why nobody can tell who has read what; None where it can be told."""
-    return mailbox.lacks.get(Ability.READ_MARKS)
+    return mailbox.lacks.get(Capability.READ_MARKS)
 
 
-def _text(stored: Stored, most: int, sent: int) -> Document:
+def _text(stored: StoredMessage, most: int, sent: int) -> Document:
     """The body up to a length; so many characters of it are blocks, which fold by themselves."""
     body = stored.message.body
     ack = acknowledged(body) if stored.type == ACK.name else None
@@ -515,7 +515,7 @@ def _text(stored: Stored, most: int, sent: int) -> Document:
     }
 
 
-def _subject(stored: Stored) -> Document:
+def _subject(stored: StoredMessage) -> Document:
     """The subject, its prefix aside: that is shown as the type.
 
     A kickoff names its session at the end; where it is `shown`, that is known.
@@ -539,13 +539,13 @@ def _long_ones(_session: Session) -> dict[tuple[int, int], Blocks]:
 
 def _items(session: Session) -> frozenset[str]:
     """The IDs of the latest version, killed items among them."""
-    return frozenset(item.id for _, item in session.chain.state.artifact.all_items())
+    return frozenset(item.id for _, item in session.history.state.artifact.all_items())
 
 
 def _no_versions(session: Session) -> Mapping[int, Diagnostic]:
     """Why COMPILED messages are no version, by their numbers."""
-    found = {each.message_id: each for each in session.chain.others() if each.message_id}
-    unsound = session.chain.unsound
+    found = {each.message_id: each for each in session.history.others() if each.message_id}
+    unsound = session.history.unsound
     return found | ({unsound.message_id: unsound} if unsound and unsound.message_id else {})
 
 

@@ -25,7 +25,7 @@ from brenner.text import counted, cut, thread_argument
 from brenner.web import links
 from brenner.web.markdown import markdown, parts
 from brenner.web.messages import formatted, own_part
-from brenner.web.request import Document, Page, Visit
+from brenner.web.request import Document, Page, RequestContext
 
 # What to do about a fault, where it is said beside a form: which box or field is meant.
 #
@@ -595,7 +595,7 @@ def environment() -> Environment:
     return made
 
 
-def html(page: Page, visit: Visit) -> str:
+def html(page: Page, visit: RequestContext) -> str:
     """The page as a browser gets it."""
     template = environment().get_template(page.template)
     return template.render(
@@ -634,7 +634,9 @@ class Part(NamedTuple):
         return entries[start : start + self.size]
 
 
-def part(visit: Visit, total: int, size: int, name: str = "page", otherwise: int = 1) -> Part:
+def part(
+    visit: RequestContext, total: int, size: int, name: str = "page", otherwise: int = 1
+) -> Part:
     """The page that was asked for, or the usual one; beyond the last one, the last."""
     pages = max(1, -(-total // size))
     wanted = visit.number(name) or otherwise

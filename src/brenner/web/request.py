@@ -15,13 +15,13 @@ from starlette.requests import Request
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.web import FORM_UNREADABLE
-from brenner.diagnostics.model import Refused
-from brenner.services.workspace import Desk
-from brenner.web.sessions import Reading
+from brenner.diagnostics.model import RequestError
+from brenner.services.workspace import Workspace
+from brenner.web.sessions import SessionRepository
 
 if TYPE_CHECKING:
-    from brenner.web.auth import Entrance
-    from brenner.web.lab.login import Door, Login
+    from brenner.web.auth import BrowserAuth
+    from brenner.web.lab.login import LabAuth, Login
     from brenner.web.sessions import Session
 
 
@@ -52,12 +52,12 @@ class Site(NamedTuple):
     there is an entrance for browsers.
     """
 
-    desk: Desk
+    workspace: Workspace
     about: About
-    reading: Reading
+    reading: SessionRepository
     is_lab: bool = False
-    door: "Door | None" = None
-    entrance: "Entrance | None" = None
+    door: "LabAuth | None" = None
+    entrance: "BrowserAuth | None" = None
 
 
 # One request for a page: what it asks for, of which project, and when.
@@ -66,7 +66,7 @@ class Site(NamedTuple):
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-class Visit(NamedTuple):
+class RequestContext(NamedTuple):
     """What a page function gets.
 
     `named` is what the address names (`thread`, `item`, `message`), `asked` what stands behind its
@@ -159,14 +159,14 @@ def linked(token: str, signed: str, now: datetime) -> tuple[str, datetime]:
     """The thread that a link opens, and until when; one that was changed or is old is refused."""
     parts = signed.split(".")
     if len(parts) != _PARTS or len(signed) > _MOST_CHARACTERS:
-        raise Refused(codes.LINK_BROKEN.at())
+        raise RequestError(codes.LINK_BROKEN.at())
     name, seconds, signature = parts
     expected = _signature(token, _LINK, f"{name}.{seconds}")
     if not hmac.compare_digest(_bytes(signature), expected.encode()):
-        raise Refused(codes.LINK_BROKEN.at())
+        raise RequestError(codes.LINK_BROKEN.at())
     until = datetime.fromtimestamp(int(seconds), UTC)
     if until <= now:
-        raise Refused(codes.LINK_EXPIRED.at(until=f"{until:%Y-%m-%d %H:%M} UTC"))
+        raise RequestError(codes.LINK_EXPIRED.at(until=f"{until:%Y-%m-%d %H:%M} UTC"))
     return urlsafe_b64decode(name + "=" * (-len(name) % 4)).decode(), until
 
 
@@ -189,7 +189,7 @@ def _good(token: str, links: Iterable[str], now: datetime) -> Iterable[tuple[str
     for each in links:
         try:
             yield linked(token, each, now)
-        except Refused:
+        except RequestError:
             continue
 
 
@@ -213,11 +213,11 @@ def _is_ahead(seconds: str, now: datetime) -> bool:
 _HTTPS = "https"
 
 
-def visit_of(site: Site, request: Request) -> Visit:
+def visit_of(site: Site, request: Request) -> RequestContext:
     """The visit of whoever it is; nobody has been looked up yet."""
     query = request.scope.get("query_string", b"").decode("latin-1")
     path = path_of(request) + (f"?{query}" if query else "")
-    return Visit(
+    return RequestContext(
         site,
         path,
         datetime.now(UTC),
@@ -234,7 +234,7 @@ def path_of(request: Request) -> str:
     return raw.partition(b"?")[0].decode("latin-1")
 
 
-def recognised(visit: Visit) -> Visit:
+def recognised(visit: RequestContext) -> RequestContext:
     """The visit with the operator's login, if there is a lab and she is in.
 
     It asks the store, unless that is known to be away.
@@ -313,7 +313,7 @@ class Redirect(NamedTuple):
 
 
 Answer: TypeAlias = Page | Download | Redirect
-PageFunction: TypeAlias = Callable[[Visit], Answer]
+PageFunction: TypeAlias = Callable[[RequestContext], Answer]
 
 
 # What a form has sent: fields by their names, from a browser or as JSON from a script.
@@ -374,7 +374,7 @@ class Form(Mapping[str, str]):
         )
 
 
-def many(visit: Visit, name: str) -> tuple[str, ...]:
+def many(visit: RequestContext, name: str) -> tuple[str, ...]:
     """All values of a field of a form."""
     form = visit.form
     if isinstance(form, Form):
@@ -471,5 +471,5 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _unreadable(reason: str) -> Refused:
-    return Refused(FORM_UNREADABLE.at(reason=reason))
+def _unreadable(reason: str) -> RequestError:
+    return RequestError(FORM_UNREADABLE.at(reason=reason))

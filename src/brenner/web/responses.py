@@ -16,11 +16,20 @@ from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import serving as serving_codes
 from brenner.diagnostics.codes import web as web_codes
 from brenner.diagnostics.codes.artifacts import NO_SUCH_ITEM
-from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
-from brenner.text import visible_lines
+from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
+from brenner.text import escape_control_lines
 from brenner.web.cache import PACKED, Text, takes_packed
 from brenner.web.rendering import html
-from brenner.web.request import JSON, Answer, Cookie, Download, Page, Redirect, Visit, is_https
+from brenner.web.request import (
+    JSON,
+    Answer,
+    Cookie,
+    Download,
+    Page,
+    Redirect,
+    RequestContext,
+    is_https,
+)
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -38,7 +47,7 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def respond(answer: Answer, request: Request, visit: Visit) -> Response:
+def respond(answer: Answer, request: Request, visit: RequestContext) -> Response:
     """The answer as it goes over the line."""
     if isinstance(answer, Redirect):
         response: Response = RedirectResponse(answer.to, HTTPStatus.SEE_OTHER, _HEADERS)
@@ -70,7 +79,7 @@ def set_cookie(response: Response, cookie: Cookie, *, is_secure: bool) -> None:
     )
 
 
-def text_of(page: Page, request: Request, visit: Visit) -> Text:
+def text_of(page: Page, request: Request, visit: RequestContext) -> Text:
     """A page, for a person or for a script."""
     if wants_json(request):
         return Text.of(json.dumps(page.document, ensure_ascii=False, indent=1) + "\n", JSON)
@@ -131,12 +140,12 @@ def diagnostic_page(found: Diagnostic, status: int, details: tuple[str, ...] = (
     document = {
         "error": found.to_json(),
         "status": status,
-        "details": list(map(visible_lines, details)),
+        "details": list(map(escape_control_lines, details)),
     }
     return Page("pages/refused.html", found.code.title, document, status, is_live=False)
 
 
 def _status(error: BrennerError) -> int:
-    if isinstance(error, Unavailable):
+    if isinstance(error, UnavailableError):
         return HTTPStatus.SERVICE_UNAVAILABLE
     return _STATUS.get(error.diagnostic.id, HTTPStatus.BAD_REQUEST)

@@ -19,10 +19,10 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.state import Entry
 from brenner.diagnostics.codes.stores import STORE_UNUSABLE
 from brenner.diagnostics.codes.web import MAIL_AWAY
-from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError
 from brenner.lint.linter import LintReport, lint
 from brenner.mail.mailbox import Mailbox
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.open import store_of
 from brenner.protocol.messages import in_thread_order
 from brenner.services.compile import readable_source, source_of
@@ -30,19 +30,32 @@ from brenner.services.persist import Persistence, persistence_of, version_digest
 from brenner.services.references import load_graph
 from brenner.services.sessions import Followed, Listing, listing, load_status, with_news
 from brenner.services.version_store import VersionLedger, gathered, ledgers_in, version_texts
-from brenner.services.versions import History, LoadedVersion, Target, history_of, load_version
-from brenner.services.workspace import Desk
+from brenner.services.versions import (
+    LoadedVersion,
+    Target,
+    VersionList,
+    list_versions,
+    load_version,
+)
+from brenner.services.workspace import Workspace
 from brenner.session.participants import Round, rounds_of
 from brenner.session.rebuild import text_hash
 from brenner.session.references import ReferenceGraph
 from brenner.session.refused_blocks import BlockPlace
-from brenner.session.status import Settled, Survival, settled, survivals, to_come, told_of_refusals
-from brenner.session.versions import Chain
+from brenner.session.status import (
+    ResolvedBlocks,
+    Survival,
+    merge_unread,
+    resolved_blocks,
+    survivals,
+    told_of_refusals,
+)
+from brenner.session.versions import VersionHistory
 
 _T = TypeVar("_T")
 
 
-class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
+class cached_property(Generic[_T]):  # noqa: N801  it is used as `property` is
     """A property that is worked out once for each object.
 
     Each value has a lock of its own, so that nobody waits for what she has not asked for.
@@ -54,14 +67,14 @@ class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
         self.name = work.__name__
 
     @overload
-    def __get__(self, instance: None, owner: type) -> "worked_out[_T]": ...
+    def __get__(self, instance: None, owner: type) -> "cached_property[_T]": ...
     @overload
     def __get__(self, instance: object, owner: type) -> _T: ...
-    def __get__(self, instance: object | None, owner: type) -> "worked_out[_T] | _T":
+    def __get__(self, instance: object | None, owner: type) -> "cached_property[_T] | _T":
         if instance is None:
             return self
         # What is in the dictionary of the object is found there, and this is not called again.
-        return once(vars(instance), self.name, lambda: self._work(instance))
+        return get_or_compute(vars(instance), self.name, lambda: self._work(instance))
 
     def known(self, instance: object) -> _T | None:
         """What was worked out for that object already."""
@@ -72,7 +85,7 @@ class worked_out(Generic[_T]):  # noqa: N801  it is used as `property` is
         vars(instance)[self.name] = value
 
 
-def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
+def get_or_compute(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
     """What is under that name; where there is nothing yet, one works it out."""
     found = made.get(name, _NOTHING)
     if found is _NOTHING:
@@ -90,7 +103,7 @@ def once(made: dict[Any, Any], name: Hashable, work: Callable[[], _T]) -> _T:
 _LOCK, _NOTHING = "lock of", object()
 
 
-class Few(Generic[_T]):
+class LRUCache(Generic[_T]):
     """Values that are worked out once, as long as they are among the few asked for last."""
 
     def __init__(self, most: int) -> None:
@@ -109,14 +122,14 @@ class Few(Generic[_T]):
             while len(self._slots) > self._most:
                 self._slots.popitem(last=False)
         try:
-            return once(slot, name, work)
+            return get_or_compute(slot, name, work)
         finally:
             with self._lock:
                 if name not in slot and self._slots.get(name) is slot:
                     del self._slots[name]
 
 
-class AWhile(Generic[_T]):
+class TTLCache(Generic[_T]):
     """A value that is worked out again once it is some seconds old: what changes without mail."""
 
     seconds = 5.0
@@ -172,7 +185,7 @@ def read_place(text: str) -> Place | None:
     return Place(int(match[1]), match[2] or "") if match else None
 
 
-def place_after(stored: Stored) -> Place:
+def place_after(stored: StoredMessage) -> Place:
     """The place with that message as the last."""
     return Place(stored.arrival, stored.content_hash[:_DIGITS])
 
@@ -211,13 +224,15 @@ class _Slot(Generic[_S]):
         self.place = Place(0)
 
 
-class Kept(Generic[_S]):
+class SessionCache(Generic[_S]):
     """The sessions that were looked at last. `make` makes one, or one from the one before."""
 
     def __init__(
-        self, desk: Desk, make: Callable[[Desk, str, _S | None, Sequence[Stored]], _S]
+        self,
+        workspace: Workspace,
+        make: Callable[[Workspace, str, _S | None, Sequence[StoredMessage]], _S],
     ) -> None:
-        self._desk = desk
+        self._desk = workspace
         self._make = make
         self._lock = threading.Lock()
         self._slots: OrderedDict[str, _Slot[_S]] = OrderedDict()
@@ -279,7 +294,7 @@ def _size(slot: _Slot[_S]) -> int:
     return len(slot.session.followed.stored) if slot.session else 0
 
 
-def _further(place: Place, stored: Sequence[Stored]) -> Place:
+def _further(place: Place, stored: Sequence[StoredMessage]) -> Place:
     """What was read may be more than was asked for."""
     last = max(stored, key=lambda each: each.arrival)
     return place if last.arrival <= place.position else place_after(last)
@@ -291,18 +306,18 @@ def _further(place: Place, stored: Sequence[Stored]) -> Place:
 MOST_VERSIONS = 4  # of a session, beside the latest
 
 
-class OfVersions:
+class VersionCache:
     """A message that is no version changes nothing of it: a session hands it on as it is."""
 
-    def __init__(self, desk: Desk, followed: Followed) -> None:
-        self._desk = desk
-        self._chain = followed.chain
+    def __init__(self, workspace: Workspace, followed: Followed) -> None:
+        self._desk = workspace
+        self._chain = followed.history
         self._messages = followed.messages
         self._thread_id = followed.status.thread_id
-        self._versions: Few[LoadedVersion] = Few(MOST_VERSIONS)
-        self._lints: Few[LintReport] = Few(1)
+        self._versions: LRUCache[LoadedVersion] = LRUCache(MOST_VERSIONS)
+        self._lints: LRUCache[LintReport] = LRUCache(1)
 
-    @worked_out
+    @cached_property
     def latest(self) -> LoadedVersion | None:
         """The latest version with who set what; None before the first."""
         return self.version(self._chain.number) if self._chain.versions else None
@@ -312,7 +327,7 @@ class OfVersions:
         target = Target(self._thread_id, number)
         return self._versions.get(number, lambda: load_version(self._desk, target, with_state=True))
 
-    @worked_out
+    @cached_property
     def ledgers(self) -> Mapping[int, VersionLedger]:
         """What became of the blocks that each version has read."""
         operator = self._desk.project.operator
@@ -322,9 +337,9 @@ class OfVersions:
     @property
     def has_ledgers(self) -> bool:
         """Whether somebody has asked for the ledgers, which take longest."""
-        return OfVersions.ledgers.known(self) is not None
+        return VersionCache.ledgers.known(self) is not None
 
-    @worked_out
+    @cached_property
     def digests(self) -> Mapping[int, bytes]:
         """What stands for the text of each version, in files and in git."""
         artifacts = {number: each.artifact for number, each in self.ledgers.items()}
@@ -334,7 +349,7 @@ class OfVersions:
             if artifact is not None
         }
 
-    @worked_out
+    @cached_property
     def survivals(self) -> Mapping[str, Survival]:
         """What stands of everybody's work in the latest version."""
         state = self.latest.state if self.latest else None
@@ -351,7 +366,7 @@ class OfVersions:
     def _linted(self) -> LintReport:
         return lint(self._chain.state.artifact, source=readable_source(self._desk.project))
 
-    @worked_out
+    @cached_property
     def text(self) -> str:
         """The text of the latest version, also of one that is too large for its message."""
         latest = self._chain.latest
@@ -363,19 +378,19 @@ class OfVersions:
         texts = version_texts(self._desk.mailbox, self._chain, latest.operator)
         return texts(latest.number) or ""
 
-    def after(self, followed: Followed, found: Sequence[VersionLedger]) -> "OfVersions":
+    def after(self, followed: Followed, found: Sequence[VersionLedger]) -> "VersionCache":
         """The same once there is news; `found` are the ledgers of the versions in it."""
-        if _same_versions(self._chain, followed.chain):
+        if _same_versions(self._chain, followed.history):
             return self
-        new = OfVersions(self._desk, followed)
-        ledgers = OfVersions.ledgers.known(self)
-        together = _together(ledgers, found, followed.chain) if ledgers is not None else None
+        new = VersionCache(self._desk, followed)
+        ledgers = VersionCache.ledgers.known(self)
+        together = _together(ledgers, found, followed.history) if ledgers is not None else None
         if together is not None:
-            OfVersions.ledgers.give(new, together)
+            VersionCache.ledgers.give(new, together)
         return new
 
 
-def _same_versions(before: Chain, after: Chain) -> bool:
+def _same_versions(before: VersionHistory, after: VersionHistory) -> bool:
     """Whether nothing has become a version since, nor claims to be one."""
     return (
         before.versions == after.versions
@@ -386,10 +401,10 @@ def _same_versions(before: Chain, after: Chain) -> bool:
 
 
 def _together(
-    known: Mapping[int, VersionLedger], found: Sequence[VersionLedger], chain: Chain
+    known: Mapping[int, VersionLedger], found: Sequence[VersionLedger], history: VersionHistory
 ) -> Mapping[int, VersionLedger] | None:
     """The ledgers that were known, with those of new versions, where no other version is there."""
-    numbers = [version.number for version in chain.versions]
+    numbers = [version.number for version in history.versions]
     new = {each.number: each for each in found}
     kept = {} if len(new) == len(numbers) else known  # all of them may have been rebuilt
     together = {**kept, **new}
@@ -428,9 +443,9 @@ class Absence(NamedTuple):
         return self._replace(why=MAIL_AWAY.at())
 
     @property
-    def error(self) -> Unavailable:
+    def error(self) -> UnavailableError:
         """The same, to be raised."""
-        return Unavailable(self.why)
+        return UnavailableError(self.why)
 
 
 class Store:
@@ -438,8 +453,10 @@ class Store:
 
     patience = _PATIENCE
 
-    def __init__(self, desk: Desk, shown: str = "", clock: Callable[[], float] = time.monotonic):
-        self.desk = desk
+    def __init__(
+        self, workspace: Workspace, shown: str = "", clock: Callable[[], float] = time.monotonic
+    ):
+        self.workspace = workspace
         self.shown = shown
         self._clock = clock
         self._lock = threading.Lock()
@@ -454,7 +471,7 @@ class Store:
         """Why it cannot be used; None where it can."""
         return self._absence
 
-    def lost(self, error: Unavailable) -> Absence:
+    def lost(self, error: UnavailableError) -> Absence:
         """It could not be used; that it is away is known from the first time on."""
         with self._lock:
             since = self._absence.since if self._absence else datetime.now(UTC)
@@ -471,7 +488,7 @@ class Store:
         """How far it has come; raises `Unavailable` where it does not answer."""
         try:
             place = self._look()
-        except Unavailable as error:
+        except UnavailableError as error:
             self.lost(error)
             raise
         self.found()
@@ -479,7 +496,7 @@ class Store:
 
     def _look(self) -> Place:
         """The mark is looked up where the position is another one, or some time has gone by."""
-        mailbox, last, now = self.desk.mailbox, self._last, self._clock()
+        mailbox, last, now = self.workspace.mailbox, self._last, self._clock()
         position = mailbox.position()
         if last and last[0].position == position and now - last[1] < _SAME_SECONDS:
             return last[0]
@@ -499,7 +516,7 @@ class Store:
                 self._asked, abandon_on_cancel=True, limiter=self._limiter
             )
         reason = f"it has not answered within {self.patience:g} seconds"
-        return self.lost(Unavailable(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
+        return self.lost(UnavailableError(STORE_UNUSABLE.at(path=self.shown, reason=reason)))
 
     def _may_ask(self) -> bool:
         """Whether it is time to look for a store that is away, and nobody does already."""
@@ -511,10 +528,10 @@ class Store:
             self._is_asking += 1
         try:
             return self.look()
-        except Unavailable as error:
+        except UnavailableError as error:
             return self.lost(error)
         except BrennerError as error:
-            return self.lost(Unavailable(error.diagnostic))
+            return self.lost(UnavailableError(error.diagnostic))
         finally:
             with self._lock:
                 self._is_asking -= 1
@@ -529,16 +546,18 @@ _LONG = 500  # messages
 class Session:
     """One session at one moment. What nobody asks for is not worked out."""
 
-    def __init__(self, desk: Desk, followed: Followed, known: OfVersions | None = None) -> None:
-        self.desk = desk
+    def __init__(
+        self, workspace: Workspace, followed: Followed, known: VersionCache | None = None
+    ) -> None:
+        self.workspace = workspace
         self.followed = followed
         self.status = followed.status
-        self.chain = followed.chain
+        self.history = followed.history
         self.messages = followed.messages  # in the order in which they came in
-        self.of_versions = known or OfVersions(desk, followed)
+        self.of_versions = known or VersionCache(workspace, followed)
         self._made: dict[object, object] = {}
-        self._history: AWhile[History] = AWhile()
-        self._persistence: AWhile[Persistence] = AWhile()
+        self._history: TTLCache[VersionList] = TTLCache()
+        self._persistence: TTLCache[Persistence] = TTLCache()
 
     @property
     def thread_id(self) -> str:
@@ -550,8 +569,8 @@ class Session:
         """How many messages it had."""
         return self.status.position
 
-    @worked_out
-    def stored(self) -> tuple[Stored, ...]:
+    @cached_property
+    def stored(self) -> tuple[StoredMessage, ...]:
         """The messages as the mailbox has them, in the order of the thread (R9)."""
         return tuple(sorted(self.followed.stored, key=lambda each: in_thread_order(each.posted)))
 
@@ -565,15 +584,15 @@ class Session:
         return self.of_versions.version(number)
 
     @property
-    def history(self) -> History:
+    def version_list(self) -> VersionList:
         """All versions; files and git are asked again after some seconds."""
         digests = self.of_versions.digests
-        return self._history.get(lambda: history_of(self.desk, self.chain, digests))
+        return self._history.get(lambda: list_versions(self.workspace, self.history, digests))
 
     @property
     def persistence(self) -> Persistence:
         """How far the latest version has come; git is asked again after some seconds."""
-        project, text = self.desk.project, self.text
+        project, text = self.workspace.project, self.text
         return self._persistence.get(lambda: persistence_of(project, self.thread_id, text))
 
     @property
@@ -586,21 +605,21 @@ class Session:
         """What became of the blocks that each version has read."""
         return self.of_versions.ledgers
 
-    @worked_out
+    @cached_property
     def merged(self) -> Merge:
         """What the next version would be, as the thread stands."""
-        return self.followed.merged or to_come(self.chain, self.desk.project.operator)
+        return self.followed.merged or merge_unread(self.history, self.workspace.project.operator)
 
     @property
     def expected(self) -> tuple[Entry, ...]:
         """What would become of the blocks that no version has read."""
         return self.merged.ledger
 
-    @worked_out
-    def settled(self) -> Mapping[BlockPlace, Settled]:
+    @cached_property
+    def settled(self) -> Mapping[BlockPlace, ResolvedBlocks]:
         """The refused blocks that were corrected or dismissed since."""
         read = [self.ledgers[number].entries for number in sorted(self.ledgers)]
-        return settled(self.chain, self.messages, [*read, self.expected])
+        return resolved_blocks(self.history, self.messages, [*read, self.expected])
 
     @property
     def survivals(self) -> Mapping[str, Survival]:
@@ -612,36 +631,36 @@ class Session:
         """What the linter says of the latest version; the source text may have changed since."""
         return self.of_versions.lint
 
-    @worked_out
+    @cached_property
     def rounds(self) -> tuple[Round, ...]:
         """The messages by rounds."""
-        is_over = self.status.round == self.chain.number
-        return rounds_of(self.chain, self.messages, is_over=is_over)
+        is_over = self.status.round == self.history.number
+        return rounds_of(self.history, self.messages, is_over=is_over)
 
-    @worked_out
+    @cached_property
     def told(self) -> frozenset[int]:
         """The messages whose authors have been mailed what is refused in them."""
         return told_of_refusals(self.messages)
 
     def once(self, work: "Callable[[Session], _T]") -> _T:
         """What a page makes of this session, made once."""
-        return once(self._made, work, lambda: work(self))
+        return get_or_compute(self._made, work, lambda: work(self))
 
 
-class Reading:
+class SessionRepository:
     """The sessions of a project, for all who look; each is worked out once for every state.
 
     One that is `at` a place is for one visit: whatever comes in meanwhile, it sees no session twice
     with different mail in it.
     """
 
-    def __init__(self, desk: Desk, store: Store | None = None) -> None:
-        self.desk = desk
-        self.store = store or Store(desk, store_of(desk.project).shown)
+    def __init__(self, workspace: Workspace, store: Store | None = None) -> None:
+        self.workspace = workspace
+        self.store = store or Store(workspace, store_of(workspace.project).shown)
         self.place: Place | None = None
-        self.kept = Kept(desk, _with_news)
-        self._listings: Few[Listing] = Few(2)  # of now, and of who began a moment ago
-        self._graphs: Few[AWhile[ReferenceGraph]] = Few(2)
+        self.kept = SessionCache(workspace, _with_news)
+        self._listings: LRUCache[Listing] = LRUCache(2)  # of now, and of who began a moment ago
+        self._graphs: LRUCache[TTLCache[ReferenceGraph]] = LRUCache(2)
         self._seen: dict[str, Session] = {}
         self._is_preparing = threading.Lock()
 
@@ -654,9 +673,9 @@ class Reading:
     def session(self, thread_id: str) -> Session:
         """A session as it stands now; an unknown one is refused."""
         if self.place is None:
-            return self.kept.get(thread_id, place_of(self.desk.mailbox))
+            return self.kept.get(thread_id, place_of(self.workspace.mailbox))
         place = self.place
-        session = once(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
+        session = get_or_compute(self._seen, thread_id, lambda: self.kept.get(thread_id, place))
         if session.position > _LONG and not session.of_versions.has_ledgers:
             _beside(partial(self._prepare, session))
         return session
@@ -666,7 +685,7 @@ class Reading:
         return _beside(self._newest)
 
     def _newest(self) -> None:
-        mailbox = self.desk.mailbox
+        mailbox = self.workspace.mailbox
         with suppress(BrennerError):  # whoever looks will be told
             for each in mailbox.threads(limit=1):
                 if each.position > _LONG:
@@ -682,22 +701,22 @@ class Reading:
 
     def listing(self) -> Listing:
         """All sessions, one row each, and what is left out."""
-        place = self.place or place_of(self.desk.mailbox)
-        return self._listings.get(place, lambda: listing(self.desk, follow=self._followed))
+        place = self.place or place_of(self.workspace.mailbox)
+        return self._listings.get(place, lambda: listing(self.workspace, follow=self._followed))
 
     def references(self) -> ReferenceGraph:
         """Which item comes from which, over all sessions; files are read again after some seconds.
 
         Most of it follows from the listing, and is kept as long.
         """
-        place = self.place or place_of(self.desk.mailbox)
-        return self._graphs.get(place, AWhile).get(self._graph)
+        place = self.place or place_of(self.workspace.mailbox)
+        return self._graphs.get(place, TTLCache).get(self._graph)
 
     def _graph(self) -> ReferenceGraph:
-        return load_graph(self.desk, rows=self.listing().sessions).graph
+        return load_graph(self.workspace, rows=self.listing().sessions).graph
 
-    def _followed(self, _desk: Desk, thread_id: str) -> Followed:
-        return self.kept.get(thread_id, self.place or place_of(self.desk.mailbox)).followed
+    def _followed(self, _desk: Workspace, thread_id: str) -> Followed:
+        return self.kept.get(thread_id, self.place or place_of(self.workspace.mailbox)).followed
 
 
 def _beside(work: Callable[[], None]) -> threading.Thread:
@@ -708,11 +727,11 @@ def _beside(work: Callable[[], None]) -> threading.Thread:
 
 
 def _with_news(
-    desk: Desk, thread_id: str, before: Session | None, news: Sequence[Stored]
+    workspace: Workspace, thread_id: str, before: Session | None, news: Sequence[StoredMessage]
 ) -> Session:
     """A session, or the one that it became with new messages."""
     if before is None:
-        return Session(desk, load_status(desk, thread_id))
+        return Session(workspace, load_status(workspace, thread_id))
     found: list[VersionLedger] = []
-    followed = with_news(before.followed, news, desk.project.operator, gathered(found))
-    return Session(desk, followed, before.of_versions.after(followed, found))
+    followed = with_news(before.followed, news, workspace.project.operator, gathered(found))
+    return Session(workspace, followed, before.of_versions.after(followed, found))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail_shell import Shell, store_of
 from played import Played, on, play, post
@@ -23,7 +23,7 @@ def archive(shell: Shell, conflict: Played, tmp_path: Path) -> Path:
     return path
 
 
-def mail_of(played: Played) -> tuple[Stored, ...]:
+def mail_of(played: Played) -> tuple[StoredMessage, ...]:
     """The thread as it is stored."""
     with SqliteMailbox.open(store_of(played.folder)) as mailbox:
         return mailbox.thread(played.thread_id).messages

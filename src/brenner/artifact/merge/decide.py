@@ -15,7 +15,7 @@ from brenner.artifact.merge.resolve import (
     Meanings,
     Mention,
     Path,
-    Reading,
+    ResolvedIds,
     Target,
     in_prose,
     is_as_written,
@@ -46,7 +46,7 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.delta.validate import dotted
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import Suggestion, perhaps
+from brenner.text import Suggestion, did_you_mean
 
 # Why a block is refused at merge, and what else is worth saying of it, in words with lines.
 
@@ -68,7 +68,7 @@ def told(block: DeltaBlock, code: Code, path: Path, **words: str | int) -> Diagn
     return found.in_block(block.number, block.written("target_id"), dotted(path))
 
 
-def unknown(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft) -> Diagnostic:
+def unknown(block: DeltaBlock, mention: Mention, reading: ResolvedIds, draft: Draft) -> Diagnostic:
     """The ID names nothing."""
     hint = _nearest(mention.written, reading, draft)
     if mention.field == "target_id":
@@ -85,12 +85,12 @@ def unknown(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft)
     return told(block, merging_codes.UNKNOWN_ITEM, mention.path, **words)
 
 
-def _nearest(written: str, reading: Reading, draft: Draft) -> Suggestion:
+def _nearest(written: str, reading: ResolvedIds, draft: Draft) -> Suggestion:
     """The last active item of that section which the message can have meant."""
     match = ITEM_ID.fullmatch(written)
     highest = reading.views.chosen.counts.get(match[1], 0) if match and match[1] else 0
     near = f"{match[1]}{min(int(match[2]), highest)}" if match and highest else ""
-    return perhaps(near if near in draft.items and not draft.is_killed(near) else None)
+    return did_you_mean(near if near in draft.items and not draft.is_killed(near) else None)
 
 
 def depends_on_refused(block: DeltaBlock, mention: Mention, first: int) -> Diagnostic:
@@ -99,7 +99,9 @@ def depends_on_refused(block: DeltaBlock, mention: Mention, first: int) -> Diagn
     return told(block, code, mention.path, name=mention.written, first=first)
 
 
-def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draft) -> Diagnostic:
+def ambiguous(
+    block: DeltaBlock, mention: Mention, reading: ResolvedIds, draft: Draft
+) -> Diagnostic:
     """The two views read the ID differently; a target that is not sure is refused."""
     words: dict[str, str | int] = {
         "id": mention.written,
@@ -113,7 +115,7 @@ def ambiguous(block: DeltaBlock, mention: Mention, reading: Reading, draft: Draf
     return told(block, merging_codes.AMBIGUOUS_TARGET, mention.path, **words)
 
 
-def title(target: Target | None, reading: Reading, draft: Draft) -> str:
+def title(target: Target | None, reading: ResolvedIds, draft: Draft) -> str:
     """What people call an item, or one that a block of the message adds."""
     if isinstance(target, str):
         return draft.title(target)
@@ -163,7 +165,7 @@ _NOTHING_MEANT: Meanings = MappingProxyType({})
 Reason = Callable[[], Diagnostic]
 
 
-class Fate(NamedTuple):
+class BlockDecision(NamedTuple):
     """What becomes of one block; `meant` is what its IDs mean, `key` what it is compared by."""
 
     outcome: Outcome
@@ -173,14 +175,14 @@ class Fate(NamedTuple):
     reasons: tuple[Reason, ...] = ()
 
 
-class Verdict(NamedTuple):
+class Decisions(NamedTuple):
     """The fate of every block, in order, and the ID that each ADD gets."""
 
-    fates: list[Fate]
+    fates: list[BlockDecision]
     numbers: Mapping[int, str]
 
 
-def decide(reading: Reading, draft: Draft, author: Author) -> Verdict:
+def decide(reading: ResolvedIds, draft: Draft, author: Author) -> Decisions:
     """Decide about a whole message."""
     disappointed: dict[int, int] = {}
     while True:
@@ -188,11 +190,11 @@ def decide(reading: Reading, draft: Draft, author: Author) -> Verdict:
         fates = [walk.decide(block) for block in reading.contribution.blocks]
         more = walk.newly_disappointed()
         if not more:
-            return Verdict([_in_words(fate) for fate in fates], walk.numbers)
+            return Decisions([_in_words(fate) for fate in fates], walk.numbers)
         disappointed |= more
 
 
-def _in_words(fate: Fate) -> Fate:
+def _in_words(fate: BlockDecision) -> BlockDecision:
     if not fate.reasons:
         return fate
     told = [reason() for reason in fate.reasons[:MOST_TOLD]]
@@ -203,7 +205,7 @@ class _Walk:
     """One walk over the blocks. It remembers what they would do, and does nothing."""
 
     def __init__(
-        self, reading: Reading, draft: Draft, author: Author, disappointed: Mapping[int, int]
+        self, reading: ResolvedIds, draft: Draft, author: Author, disappointed: Mapping[int, int]
     ) -> None:
         firsts = reading.resent.firsts
         self.numbers = {number: first.item_id for number, first in firsts.items()}
@@ -219,13 +221,13 @@ class _Walk:
         self._said_above: dict[str, dict[str, dict[str, EditedField]]] = {}
         self._counts_on: list[tuple[int, int]] = []
 
-    def decide(self, block: DeltaBlock) -> Fate:
+    def decide(self, block: DeltaBlock) -> BlockDecision:
         """The fate of the next block."""
         delta = block.delta
         if delta is None:
             # Where there are too many blocks the first one carries the reason for all.
             reasons = block.diagnostics or self._reading.contribution.blocks[0].diagnostics
-            return Fate(Outcome.REFUSED, reasons)
+            return BlockDecision(Outcome.REFUSED, reasons)
         reading = self._reading
         meant = reading.meant(block.number)
         is_plain = is_as_written(meant) and reading.doubtful.keys().isdisjoint(meant)
@@ -235,13 +237,13 @@ class _Walk:
             key, first = self._compared(block, delta, meant)
             if first is not None:
                 said = (*block.diagnostics, _repeats(block, first))
-                return Fate(Outcome.DUPLICATE, said, meant, key)
+                return BlockDecision(Outcome.DUPLICATE, said, meant, key)
             refused = tuple(self._forbidden(block, delta, meant))
         if refused:
             self._refused.add(block.number)
-            return Fate(Outcome.REFUSED, block.diagnostics, meant, key, refused)
+            return BlockDecision(Outcome.REFUSED, block.diagnostics, meant, key, refused)
         self._remember(block.number, delta, meant)
-        return Fate(Outcome.APPLIED, block.diagnostics, meant, key)
+        return BlockDecision(Outcome.APPLIED, block.diagnostics, meant, key)
 
     def newly_disappointed(self) -> dict[int, int]:
         """The blocks that counted on an ADD further down which is refused after all.
@@ -390,7 +392,7 @@ def final_ids(meant: Meanings, numbers: Mapping[int, str]) -> dict[str, str]:
 # What a compile says of a block beside its fate: rewritten IDs, doubtful ones, both readings.
 
 
-class Settled(NamedTuple):
+class FinalBlock(NamedTuple):
     """A block with its IDs as they are finally numbered, and what is to be said of it.
 
     `meant_id` is what the target of a refused block means, where that can be told.
@@ -406,7 +408,7 @@ class Settled(NamedTuple):
     meant_id: str | None = None
 
 
-def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled]:
+def settle(reading: ResolvedIds, verdict: Decisions, draft: Draft) -> Iterator[FinalBlock]:
     """Every block of a message, settled, in order."""
     may_have_moved = _may_have_moved(reading, verdict, draft)
     for block, fate in zip(reading.contribution.blocks, verdict.fates, strict=True):
@@ -417,7 +419,7 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled
             )
             target = delta.target_id if delta else None
             meant = final_ids(fate.meant, verdict.numbers).get(target or "")
-            yield Settled(block, Outcome.REFUSED, said, meant_id=meant)
+            yield FinalBlock(block, Outcome.REFUSED, said, meant_id=meant)
             continue
         said, payload, target = fate.diagnostics, delta.payload, delta.target_id
         rewrites: tuple[Rewrite, ...] = ()
@@ -431,7 +433,7 @@ def settle(reading: Reading, verdict: Verdict, draft: Draft) -> Iterator[Settled
             if may_have_moved:
                 said += tuple(_on_prose(block, reading, verdict))
         item_id = verdict.numbers[block.number] if target is None else ids[target]
-        yield Settled(block, fate.outcome, said, item_id, payload, rewrites, fate.key)
+        yield FinalBlock(block, fate.outcome, said, item_id, payload, rewrites, fate.key)
 
 
 def _rewrites(found: list[Mention], ids: Mapping[str, str]) -> tuple[Rewrite, ...]:
@@ -444,7 +446,7 @@ def _rewrites(found: list[Mention], ids: Mapping[str, str]) -> tuple[Rewrite, ..
     return tuple(Rewrite(field, old, new) for (field, old), new in changed.items())
 
 
-def _may_have_moved(reading: Reading, verdict: Verdict, draft: Draft) -> bool:
+def _may_have_moved(reading: ResolvedIds, verdict: Decisions, draft: Draft) -> bool:
     """Whether the author's own items can have other numbers than she counted on."""
     counts = reading.views.chosen.counts
     applied = sum(fate.outcome is Outcome.APPLIED for fate in verdict.fates)
@@ -452,7 +454,7 @@ def _may_have_moved(reading: Reading, verdict: Verdict, draft: Draft) -> bool:
 
 
 def _on_ids(
-    block: DeltaBlock, rewrites: tuple[Rewrite, ...], reading: Reading, draft: Draft
+    block: DeltaBlock, rewrites: tuple[Rewrite, ...], reading: ResolvedIds, draft: Draft
 ) -> Iterator[Diagnostic]:
     """The IDs in doubt, and those that were rewritten."""
     places = {(each.field, each.written): each for each in reversed(reading.mentions[block.number])}
@@ -465,7 +467,7 @@ def _on_ids(
             yield told(block, merging_codes.ID_REWRITTEN, path, id=old, where=field, other=new)
 
 
-def _on_prose(block: DeltaBlock, reading: Reading, verdict: Verdict) -> Iterator[Diagnostic]:
+def _on_prose(block: DeltaBlock, reading: ResolvedIds, verdict: Decisions) -> Iterator[Diagnostic]:
     """The mentions, in texts that are never altered, of items that are called otherwise now."""
     meaning = reading.views.chosen.meaning
     reported = 0
@@ -479,7 +481,7 @@ def _on_prose(block: DeltaBlock, reading: Reading, verdict: Verdict) -> Iterator
 
 
 def _with_readings(
-    found: Diagnostic, block: DeltaBlock, reading: Reading, verdict: Verdict, draft: Draft
+    found: Diagnostic, block: DeltaBlock, reading: ResolvedIds, verdict: Decisions, draft: Draft
 ) -> Diagnostic:
     """A target that can mean two items: the block for each of them, ready to send."""
     if found.code is not merging_codes.AMBIGUOUS_TARGET or block.delta is None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import NamedTuple, cast
 
-from brenner.artifact.merge.decide import Settled, decide, settle, told
+from brenner.artifact.merge.decide import FinalBlock, decide, settle, told
 from brenner.artifact.merge.draft import (
     NOWHERE,
     Draft,
@@ -24,7 +24,7 @@ from brenner.artifact.merge.draft import circles_shown as shown
 from brenner.artifact.merge.resolve import (
     Contribution,
     Kickoff,
-    Reading,
+    ResolvedIds,
     base_of,
     read_message,
     read_posted,
@@ -62,7 +62,7 @@ from brenner.protocol.delta.schema import (
     DeltaBlock,
     Operation,
 )
-from brenner.protocol.messages import Posted, in_thread_order, iso
+from brenner.protocol.messages import PostedMessage, in_thread_order, iso
 from brenner.protocol.roster_config import roster_json
 
 # What a block is to do: its operation, section and target, and what an ADD calls its item.
@@ -106,7 +106,7 @@ def _name(payload: Mapping[str, object]) -> str | None:
 _MOST_EDITS_TOLD = 10
 
 
-class Round:
+class MergeRun:
     """A merge under way."""
 
     def __init__(self, state: State, elsewhere: Elsewhere) -> None:
@@ -189,7 +189,7 @@ class Round:
         value = self._draft.touched(RESEARCH_THREAD.prefix).fields.get("statement")
         return value if isinstance(value, str) else ""
 
-    def _fill(self, name: str, text: str, posted: Posted) -> None:
+    def _fill(self, name: str, text: str, posted: PostedMessage) -> None:
         by = Source(posted.id, posted.message.sender, 0, self._version, KICKOFF)
         if text:
             self._draft.fill(RESEARCH_THREAD.prefix, name, text, by)
@@ -233,11 +233,11 @@ class Round:
         return self._authors[sender]
 
     def _apply_all(
-        self, settled: list[Settled], posted: Posted, base: Version
+        self, settled: list[FinalBlock], posted: PostedMessage, base: Version
     ) -> dict[int, tuple[Diagnostic, ...]]:
         """Apply what is to be applied; everything that is to be said, by block."""
         said = {each.block.number: each.diagnostics for each in settled}
-        waiting: dict[str, list[Settled]] = {}  # for the block further down that adds their item
+        waiting: dict[str, list[FinalBlock]] = {}  # for the block further down that adds their item
         for each in settled:
             if each.outcome is not Outcome.APPLIED:
                 continue
@@ -250,7 +250,9 @@ class Round:
                 said[ready.block.number] += tuple(self._apply(ready, posted, base))
         return said
 
-    def _apply(self, settled: Settled, posted: Posted, base: Version) -> Iterator[Diagnostic]:
+    def _apply(
+        self, settled: FinalBlock, posted: PostedMessage, base: Version
+    ) -> Iterator[Diagnostic]:
         delta, item_id = cast("Delta", settled.block.delta), settled.item_id or ""
         section = SECTIONS[delta.section]
         sender = posted.message.sender
@@ -280,7 +282,7 @@ class Round:
             )
 
     def _without_circles(
-        self, settled: Settled, posted: Posted
+        self, settled: FinalBlock, posted: PostedMessage
     ) -> tuple[Mapping[str, object], list[Diagnostic]]:
         """The payload without the references that would close a circle (R21)."""
         item_id, payload = settled.item_id or "", settled.payload
@@ -304,7 +306,9 @@ class Round:
                 self._references.add(item_id, reference)
         return {**payload, "references": kept}, found
 
-    def _unseen_edits(self, settled: Settled, sender: str, base: Version) -> Iterator[Diagnostic]:
+    def _unseen_edits(
+        self, settled: FinalBlock, sender: str, base: Version
+    ) -> Iterator[Diagnostic]:
         """The edits of the item that its killer cannot have seen (R12)."""
         item_id = settled.item_id or ""
         if self._draft.is_killed(item_id):
@@ -327,7 +331,7 @@ class Round:
             yield told(settled.block, merging_codes.KILL_OVER_UNSEEN_EDITS, ("target_id",), **words)
 
 
-def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> Entry:
+def _entry(settled: FinalBlock, said: tuple[Diagnostic, ...], posted: PostedMessage) -> Entry:
     block, delta = settled.block, settled.block.delta
     operation, section, target_id, name = written(delta) if delta else meant_by(block)
     return Entry(
@@ -348,7 +352,7 @@ def _entry(settled: Settled, said: tuple[Diagnostic, ...], posted: Posted) -> En
     )
 
 
-def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
+def _remember(author: Author, applied: list[FinalBlock], reading: ResolvedIds) -> None:
     """What later messages of this author are compared with."""
     message_id, base = reading.contribution.posted.id, reading.base.number
     for each in applied:
@@ -364,11 +368,11 @@ def _remember(author: Author, applied: list[Settled], reading: Reading) -> None:
             author.remember_edit(here, edited_fields(delta, each.payload))
 
 
-def _circular(settled: Settled, reference: Reference, circle: list[Node]) -> Diagnostic:
+def _circular(settled: FinalBlock, reference: Reference, circle: list[Node]) -> Diagnostic:
     value = f"{reference.relation} {reference.session} {reference.item}"
     # Who rebuilds a version knows that it was left out, and not what other sessions said then.
-    chain = shown(circle) or "through other sessions, as they stood then"
-    words = {"value": value, "id": settled.item_id or "", "chain": chain}
+    history = shown(circle) or "through other sessions, as they stood then"
+    words = {"value": value, "id": settled.item_id or "", "chain": history}
     return told(settled.block, merging_codes.CIRCULAR_REFERENCE, ("payload", "references"), **words)
 
 
@@ -471,7 +475,7 @@ class Merge(NamedTuple):
 
 def merge(
     state: State,
-    messages: Iterable[Posted],
+    messages: Iterable[PostedMessage],
     roster: Collection[str] | None = None,
     operator: str = OPERATOR,
     elsewhere: Elsewhere = NOWHERE,
@@ -495,7 +499,7 @@ def merge_read(
     elsewhere: Elsewhere = NOWHERE,
 ) -> Merge:
     """Merge messages that were read already and stand in their order."""
-    current = Round(state, elsewhere)
+    current = MergeRun(state, elsewhere)
     for each in brought:
         current.take(each)
     after = current.end()

@@ -50,7 +50,7 @@ from brenner.protocol.grammar import (
     VERSION,
 )
 from brenner.protocol.message_types import DELTA, KICKOFF
-from brenner.protocol.messages import Posted
+from brenner.protocol.messages import PostedMessage
 from brenner.protocol.roster import Roster, read_configuration
 from brenner.protocol.subjects import Subject, parse_subject
 
@@ -58,7 +58,7 @@ from brenner.protocol.subjects import Subject, parse_subject
 class Contribution(NamedTuple):
     """A DELTA message, read: its blocks, and the version that it states as its base."""
 
-    posted: Posted
+    posted: PostedMessage
     shorthand: str
     blocks: list[DeltaBlock]
     stated_base: int | None
@@ -68,14 +68,14 @@ class Contribution(NamedTuple):
 class Kickoff(NamedTuple):
     """A KICKOFF message, read. `is_titled` says that the question is only its title (R15)."""
 
-    posted: Posted
+    posted: PostedMessage
     question: str
     context: str
     is_titled: bool
     roster: Roster | None = None
 
 
-def read_posted(posted: Posted) -> Contribution | Kickoff | None:
+def read_posted(posted: PostedMessage) -> Contribution | Kickoff | None:
     """What the message brings; None for those types that bring nothing."""
     subject = parse_subject(posted.message.subject)
     if subject is None:
@@ -85,7 +85,7 @@ def read_posted(posted: Posted) -> Contribution | Kickoff | None:
     return _kickoff(posted) if subject.type == KICKOFF.name else None
 
 
-def _contribution(posted: Posted, subject: Subject) -> Contribution:
+def _contribution(posted: PostedMessage, subject: Subject) -> Contribution:
     found = blocks(posted.message.body)
     deltas = with_repairs(read_blocks(found, posted.message.thread_id))
     warnings = tuple(check_version_field(DELTA, found))
@@ -103,7 +103,7 @@ def stated_base(body: list[Block], label: str = DELTA.version_field) -> int | No
     return stated[0] if stated else None
 
 
-def _kickoff(posted: Posted) -> Kickoff:
+def _kickoff(posted: PostedMessage) -> Kickoff:
     body = posted.message.body
     found = blocks(body)
     under = sections(found)
@@ -280,7 +280,7 @@ class Views(NamedTuple):
         return self.thread if self.is_thread else self.base
 
 
-def base_of(posted: Posted, stated: int | None, versions: tuple[Version, ...]) -> Version:
+def base_of(posted: PostedMessage, stated: int | None, versions: tuple[Version, ...]) -> Version:
     """The version that a message goes by: what it states, or the latest published before it."""
     if stated is not None:
         for version in reversed(versions):
@@ -360,7 +360,7 @@ def views(named: Iterable[str], own: OwnItems, base: Version, counts: Counts) ->
 # another one of the same message: then it can be compared only when that one has been.
 
 
-class Resent(NamedTuple):
+class DuplicateAdds(NamedTuple):
     """The ADDs that were resent, with the first ones; and what those that are new compare by."""
 
     firsts: Mapping[int, Applied]
@@ -392,7 +392,7 @@ def resent_adds(
     plain: Mapping[int, Key],
     draft: Draft,
     author: Author,
-) -> Resent:
+) -> DuplicateAdds:
     """All of them, given what the IDs in each block mean."""
     adds = {
         block.number: block.delta
@@ -429,7 +429,7 @@ def resent_adds(
     left = {number: adds[number] for number, wanted in needs.items() if wanted}
     if left:
         firsts |= _in_circles(left, meant, firsts, search)
-    return Resent(firsts, keys)
+    return DuplicateAdds(firsts, keys)
 
 
 def _in_circles(
@@ -511,10 +511,10 @@ def _key(
 
 
 Meanings = Mapping[str, Target | None]
-_NONE_RESENT = Resent({}, {})
+_NONE_RESENT = DuplicateAdds({}, {})
 
 
-class Reading(NamedTuple):
+class ResolvedIds(NamedTuple):
     """What the IDs of a message mean.
 
     `meanings` has every ID and `@name` that its blocks mention, as the view that holds reads it:
@@ -528,7 +528,7 @@ class Reading(NamedTuple):
     mentions: Mapping[int, list[Mention]]
     meanings: Meanings
     doubtful: Meanings
-    resent: Resent
+    resent: DuplicateAdds
 
     def meant(self, number: int) -> Meanings:
         """What the IDs in one block mean."""
@@ -538,7 +538,7 @@ class Reading(NamedTuple):
 
 def read_message(
     contribution: Contribution, base: Version, draft: Draft, author: Author
-) -> Reading:
+) -> ResolvedIds:
     """Find out what the IDs of a message mean."""
     blocks = contribution.blocks
     named = {b.number: mentions(b.delta, draft.thread_id) for b in blocks if b.delta is not None}
@@ -554,7 +554,7 @@ def read_message(
     both = views(ids, own, base, draft.counts_before(here, base))
     meanings: dict[str, Target | None] = {each: _item(both.chosen, each, draft) for each in ids}
     meanings |= names
-    reading = Reading(contribution, base, both, named, meanings, {}, _NONE_RESENT)
+    reading = ResolvedIds(contribution, base, both, named, meanings, {}, _NONE_RESENT)
     if author.count:
         meant = {number: reading.meant(number) for number in named}
         resent = resent_adds(blocks, meant, plain, draft, author)
@@ -578,7 +578,7 @@ def _item(view: View, written: str, draft: Draft) -> Target | None:
     return target if isinstance(target, int) or target in draft.items else None
 
 
-def _standing_for(meanings: Meanings, resent: Resent) -> dict[str, Target | None]:
+def _standing_for(meanings: Meanings, resent: DuplicateAdds) -> dict[str, Target | None]:
     """The meanings with the items that resent ADDs stand for."""
     firsts = resent.firsts
     return {
@@ -587,7 +587,7 @@ def _standing_for(meanings: Meanings, resent: Resent) -> dict[str, Target | None
     }
 
 
-def _doubtful(reading: Reading, ids: set[str], draft: Draft) -> Meanings:
+def _doubtful(reading: ResolvedIds, ids: set[str], draft: Draft) -> Meanings:
     """The IDs that the thread view reads otherwise than the base view, which holds."""
     others = {each: _item(reading.views.thread, each, draft) for each in ids}
     return {

@@ -25,7 +25,7 @@ from brenner.cli.table import Cell, Column, table
 from brenner.cli.table import Row as TableRow
 from brenner.cli.terminal import (
     ATTENTION,
-    Piece,
+    Span,
     advice,
     agent_piece,
     fold,
@@ -88,7 +88,7 @@ def blame(
         if isinstance(read, Diagnostic):
             return write_unreadable(read, target, as_json=settings.as_json)
         loaded = with_authors(reader, read)
-        known = trusts(reader.desk.mailbox, loaded.thread_id or "")
+        known = trusts(reader.workspace.mailbox, loaded.thread_id or "")
     rows = _found(loaded, place)
     found = [row._replace(trusts=known, altered=loaded.altered) for row in rows]
     if settings.as_json:
@@ -131,7 +131,7 @@ def _lines(
     loaded: Loaded, found: "Sequence[Row]", place: str | None, out: TextIO, *, with_history: bool
 ) -> Iterator[str]:
     title = loaded.name if place else f"{loaded.name}: who set what"
-    yield fold([], [Piece(title, BOLD)], INDENT, out)
+    yield fold([], [Span(title, BOLD)], INDENT, out)
     if not found:
         hint = f"Nothing is set yet. `brenner artifact show {thread_argument(loaded.name)}`"
         yield advice(f"{hint} shows what it lacks.", out)
@@ -150,33 +150,33 @@ def _lines(
 
 def _table_row(row: "Row") -> TableRow:
     change, value = row.change, [_value_piece(row.value, is_gone=row.value is None)]
-    name = [Piece(f"{row.item_id}.", DIM), Piece(row.field)]
+    name = [Span(f"{row.item_id}.", DIM), Span(row.field)]
     if change is None:
-        return TableRow((name, [Piece(_NOT_KNOWN, DIM)], [], [], value, []))
+        return TableRow((name, [Span(_NOT_KNOWN, DIM)], [], [], value, []))
     source = change.source
     cells: tuple[Cell, ...] = (
         name,
         [agent_piece(source.agent)],
-        [Piece(str(source.message_id))],
-        [Piece(f"v{source.version}")],
+        [Span(str(source.message_id))],
+        [Span(f"v{source.version}")],
         value,
         _unverified(row),
     )
     return TableRow(cells, [_replaced(change)] if change.replaced is not None else ())
 
 
-def _unverified(row: "Row") -> list[Piece]:
+def _unverified(row: "Row") -> list[Span]:
     """The word for a value that anybody may have set, or whose message was altered."""
     if row.is_altered(row.change):
-        return [Piece("altered", ATTENTION)]
+        return [Span("altered", ATTENTION)]
     is_open = row.change is not None and row.trust_in(row.change) is Trust.UNVERIFIED
-    return [Piece("unverified", ATTENTION)] if is_open else []
+    return [Span("unverified", ATTENTION)] if is_open else []
 
 
-def _replaced(change: "Change") -> list[Piece]:
+def _replaced(change: "Change") -> list[Span]:
     by = _by(change.before)
     said = f"replaced what {by} said: " if by else "replaced: "
-    return [Piece(_BELOW + said, DIM), _value_piece(change.replaced, is_gone=True)]
+    return [Span(_BELOW + said, DIM), _value_piece(change.replaced, is_gone=True)]
 
 
 def _by(change: "Change | None") -> str:
@@ -187,10 +187,10 @@ def _by(change: "Change | None") -> str:
     return f"{source.agent} (message {source.message_id}, v{source.version})"
 
 
-def _value_piece(value: object, *, is_gone: bool) -> Piece:
+def _value_piece(value: object, *, is_gone: bool) -> Span:
     if value is None:
-        return Piece(_TAKEN_AWAY, DIM)
-    return Piece(" ".join(value_text(value).split()), STRUCK if is_gone else {})
+        return Span(_TAKEN_AWAY, DIM)
+    return Span(" ".join(value_text(value).split()), STRUCK if is_gone else {})
 
 
 # One field whole
@@ -199,40 +199,40 @@ def _value_piece(value: object, *, is_gone: bool) -> Piece:
 def _whole(row: "Row", out: TextIO, *, with_history: bool) -> Iterator[str]:
     """Its value, who set it, and what that replaced; or all of its history, newest first."""
     label = label_of(row.section, row.path)
-    yield fold([Piece(INDENT)], [Piece(row.name, BOLD), Piece(f"  {label}", DIM)], INDENT, out)
+    yield fold([Span(INDENT)], [Span(row.name, BOLD), Span(f"  {label}", DIM)], INDENT, out)
     change = row.change
     if change is None:
         yield _text(row.value, out)
         note = "The mail does not say who set it: the version was adopted."
-        yield fold([Piece(_BELOW)], [Piece(note, DIM)], _BELOW, out)
+        yield fold([Span(_BELOW)], [Span(note, DIM)], _BELOW, out)
         return
-    chain = list(change.history()) if with_history else [change]
-    for each in chain:
+    history = list(change.history()) if with_history else [change]
+    for each in history:
         mark = _unverified(row._replace(change=each))
-        yield fold([Piece(_BELOW)], [*_source_pieces(each), *_after(mark)], _BELOW, out)
+        yield fold([Span(_BELOW)], [*_source_pieces(each), *_after(mark)], _BELOW, out)
         yield _text(each.value, out)
-    last = chain[-1]
+    last = history[-1]
     if last.replaced is not None:
         by = _by(last.before)
         said = f"It replaced what {by} said:" if by else "It replaced:"
-        yield fold([Piece(_BELOW)], [Piece(said, DIM)], _BELOW, out)
+        yield fold([Span(_BELOW)], [Span(said, DIM)], _BELOW, out)
         yield _text(last.replaced, out)
     if change.before and not with_history:
-        yield fold([Piece(_BELOW)], [Piece("`--history` shows all that it was.", DIM)], _BELOW, out)
+        yield fold([Span(_BELOW)], [Span("`--history` shows all that it was.", DIM)], _BELOW, out)
 
 
-def _source_pieces(change: "Change") -> list[Piece]:
+def _source_pieces(change: "Change") -> list[Span]:
     source = change.source
     block = f", block {source.block}" if source.block else ""
     words = f"  {source.operation}, message {source.message_id}{block}, in v{source.version}"
-    return [agent_piece(source.agent), Piece(words, DIM)]
+    return [agent_piece(source.agent), Span(words, DIM)]
 
 
-def _after(mark: list[Piece]) -> list[Piece]:
-    return [Piece("  "), *mark] if mark else []
+def _after(mark: list[Span]) -> list[Span]:
+    return [Span("  "), *mark] if mark else []
 
 
 def _text(value: object, out: TextIO) -> str:
     before = _BELOW + INDENT
-    pieces = [Piece(_TAKEN_AWAY, DIM) if value is None else Piece(value_text(value))]
-    return fold([Piece(before)], pieces, before, out)
+    pieces = [Span(_TAKEN_AWAY, DIM) if value is None else Span(value_text(value))]
+    return fold([Span(before)], pieces, before, out)

@@ -14,16 +14,16 @@ from brenner.artifact.model import LAYOUT_OF, Item, Layout
 from brenner.cli.io import STANDARD_INPUT, read_text
 from brenner.cli.options import Settings
 from brenner.cli.output import counted, failure, write_diagnostics, write_json
-from brenner.cli.terminal import Piece, Style, fold
+from brenner.cli.terminal import Span, Style, fold
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes.stores import HASH_MISMATCH
-from brenner.diagnostics.model import ERROR, Diagnostic, Refused, Summary, worst_first
+from brenner.diagnostics.model import ERROR, Diagnostic, RequestError, Summary, worst_first
 from brenner.limits import MOST_BODY_BYTES
 from brenner.lint.linter import LintReport, lint_parsed
 from brenner.protocol.thread_ids import is_valid
-from brenner.text import nearest, perhaps, visible
+from brenner.text import closest, did_you_mean, escape_control
 
 if TYPE_CHECKING:
     from brenner.artifact.format import ParsedArtifact
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from brenner.artifact.state import Conflict
     from brenner.lint.context import SourceText
     from brenner.services.versions import LoadedVersion, Target
-    from brenner.services.workspace import Desk
+    from brenner.services.workspace import Workspace
 
 
 BOLD: Style = MappingProxyType({"bold": True})
@@ -45,19 +45,19 @@ VALUES = INDENT + " " * _ID_COLUMNS  # what stands before all that is said of an
 _MOST_LABEL_COLUMNS = 32  # of labels that no layout has: keys of the front matter, odd columns
 
 
-def heading(item_id: str, pieces: Iterable[Piece], stream: TextIO) -> str:
+def heading(item_id: str, pieces: Iterable[Span], stream: TextIO) -> str:
     """The line that begins an item: its ID, then what is said of it."""
     gap = " " * max(1, _ID_COLUMNS - len(item_id))
-    start = [Piece(INDENT), Piece(item_id, BOLD), Piece(gap)]
+    start = [Span(INDENT), Span(item_id, BOLD), Span(gap)]
     return fold(start, pieces, VALUES, stream)
 
 
-def lines(fields: Sequence[tuple[str, Iterable[Piece]]], stream: TextIO) -> Iterator[str]:
+def lines(fields: Sequence[tuple[str, Iterable[Span]]], stream: TextIO) -> Iterator[str]:
     """Fields, each its label and its value; the values begin in one column where labels allow."""
     column = min(_MOST_LABEL_COLUMNS, max((len(label) for label, _ in fields), default=0) + 2)
     for label, pieces in fields:
         gap = " " * max(2, column - len(label))
-        start = [Piece(VALUES), Piece(label, DIM), Piece(gap)]
+        start = [Span(VALUES), Span(label, DIM), Span(gap)]
         yield fold(start, pieces, VALUES + " " * column, stream)
 
 
@@ -75,10 +75,10 @@ def find_item(loaded: "Loaded", item_id: str) -> tuple[Layout, Item]:
     raise no_such(loaded.name, item_id, (item.id for _, item in loaded.artifact.all_items()))
 
 
-def no_such(name: str, wanted: str, known: "Iterable[str]") -> Refused:
+def no_such(name: str, wanted: str, known: "Iterable[str]") -> RequestError:
     """That an item or a field is not there, and which one was probably meant."""
-    near = perhaps(nearest(wanted, list(known)))
-    return Refused(
+    near = did_you_mean(closest(wanted, list(known)))
+    return RequestError(
         artifacts_codes.NO_SUCH_ITEM.at(name=name, item=wanted, or_field=_OR_FIELD, suggestion=near)
     )
 
@@ -207,7 +207,7 @@ class Reader:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.resources = ExitStack()
-        self._desk: Desk | None = None
+        self._desk: Workspace | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -216,12 +216,12 @@ class Reader:
         self.resources.close()
 
     @property
-    def desk(self) -> "Desk":
+    def workspace(self) -> "Workspace":
         """Where the threads are."""
         if self._desk is None:
-            from brenner.cli.workspace import desk  # who reads a file needs no mail
+            from brenner.cli.workspace import workspace_of  # who reads a file needs no mail
 
-            self._desk = self.resources.enter_context(desk(self.settings))
+            self._desk = self.resources.enter_context(workspace_of(self.settings))
         return self._desk
 
     def read(self, name: str, *, with_state: bool = False) -> Loaded | Diagnostic:
@@ -234,7 +234,7 @@ class Reader:
             return _from_file(name)
         try:
             return self.version(target, name, with_state=with_state)
-        except Refused as refused:
+        except RequestError as refused:
             is_unknown = refused.diagnostic.id == mail_codes.UNKNOWN_THREAD.id
             if is_unknown and name.endswith(_MARKDOWN):
                 return _from_file(name)  # which says that there is no such file
@@ -244,7 +244,7 @@ class Reader:
         """A version of a thread."""
         from brenner.services.versions import load_version
 
-        loaded = load_version(self.desk, target, with_state=with_state)
+        loaded = load_version(self.workspace, target, with_state=with_state)
         name = version_name(loaded.thread_id, loaded.number)
         return Loaded(name, given, loaded.artifact, loaded.text, version=loaded)
 
@@ -275,7 +275,7 @@ def thread_of(name: str) -> str:
     """The thread that a command about all of its versions was given."""
     target = target_of(name)
     if target is None:
-        message = f"`{visible(name)}` is not a thread."
+        message = f"`{escape_control(name)}` is not a thread."
         raise click.UsageError(message)
     if target.version is not None:
         message = f"This is about all versions: give `{target.thread_id}` without `@v…`."
@@ -292,7 +292,7 @@ def _check_thread(name: str) -> None:
 
     for found in check_thread_id(thread_id):
         if found.severity is ERROR:
-            raise Refused(found)
+            raise RequestError(found)
 
 
 def _from_file(name: str) -> Loaded | Diagnostic:
@@ -338,8 +338,8 @@ def project_source(reader: Reader, loaded: Loaded) -> Source:
     from brenner.services.compile import source_text_of
 
     try:
-        return Source(source_text_of(reader.desk.project), ())
-    except Refused as refused:
+        return Source(source_text_of(reader.workspace.project), ())
+    except RequestError as refused:
         return Source(None, (refused.diagnostic,))
 
 
@@ -378,7 +378,7 @@ def _with_altered(reader: Reader, loaded: Loaded) -> Loaded:
 
     if loaded.version is None:
         return loaded
-    found = altered_in_thread(reader.desk.mailbox, loaded.version.thread_id)
+    found = altered_in_thread(reader.workspace.mailbox, loaded.version.thread_id)
     new = (each for each in found if each.message_id not in loaded.altered)
     return loaded._replace(version=loaded.version._replace(notes=(*loaded.version.notes, *new)))
 
@@ -400,5 +400,5 @@ def _version_of(reader: Reader, loaded: Loaded) -> Loaded:
     return version
 
 
-def _not_known(loaded: Loaded, reason: str) -> Refused:
-    return Refused(artifacts_codes.AUTHORS_NOT_KNOWN.at(name=loaded.name, reason=reason))
+def _not_known(loaded: Loaded, reason: str) -> RequestError:
+    return RequestError(artifacts_codes.AUTHORS_NOT_KNOWN.at(name=loaded.name, reason=reason))

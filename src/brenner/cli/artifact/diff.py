@@ -38,11 +38,11 @@ from brenner.cli.artifact.common import (
 from brenner.cli.io import STANDARD_INPUT
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, is_terminal, styled, write_diagnostics, write_json
-from brenner.cli.terminal import PLAIN, Piece, Style, fold, pager_option, write_lines
+from brenner.cli.terminal import PLAIN, Span, Style, fold, pager_option, write_lines
 from brenner.diagnostics.codes import artifacts as codes
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.grammar import VERSION
-from brenner.text import visible, visible_lines
+from brenner.text import escape_control, escape_control_lines
 
 _ALWAYS: dict[str, object] = {"old": None, "new": None, "sentence": None, "changes": None}
 _ALWAYS |= {"unchanged": None, "items": [], "metadata": []}
@@ -106,7 +106,7 @@ def _in_full(new: str, old: str) -> str:
     if target is not None and (new.startswith("@") or target_of(new) is not None):
         return f"{target.thread_id}@{number}"
     if new.startswith("@"):
-        message = f"`{visible(new)}` is a version of what? OLD is not a thread."
+        message = f"`{escape_control(new)}` is a version of what? OLD is not a thread."
         raise click.UsageError(message)
     return new
 
@@ -114,12 +114,12 @@ def _in_full(new: str, old: str) -> str:
 def _before(reader: Reader, new: Loaded) -> Loaded:
     """The version before that one; before the first there is only the empty artifact."""
     if new.version is None:
-        message = f"Give two artifacts to compare; `{visible(new.name)}` alone is a file."
+        message = f"Give two artifacts to compare; `{escape_control(new.name)}` alone is a file."
         raise click.UsageError(message)
     thread_id, number = new.version.thread_id, (new.number or 1) - 1
     try:
         old = _version(reader, thread_id, number)
-    except Refused as refused:
+    except RequestError as refused:
         # The first version that is known may have a higher number: it was adopted.
         if refused.diagnostic.id != codes.UNKNOWN_VERSION.id:
             raise
@@ -163,7 +163,7 @@ def _document(old: Loaded, new: Loaded, *, as_text: bool) -> dict[str, object]:
 def _unified(old: Loaded, new: Loaded) -> str:
     from brenner.artifact.text_diff import unified
 
-    return unified(old.text, new.text, visible(old.name), visible(new.name))
+    return unified(old.text, new.text, escape_control(old.name), escape_control(new.name))
 
 
 def _write(old: Loaded, new: Loaded, *, as_text: bool, pager: bool) -> None:
@@ -213,15 +213,15 @@ def change_lines(
     found: Diff, title: str, both: tuple[Metadata, Metadata], out: TextIO
 ) -> Iterator[str]:
     """Which two, in one sentence, then every item that changed, then the metadata."""
-    yield fold([], [Piece(title, BOLD)], INDENT, out)
+    yield fold([], [Span(title, BOLD)], INDENT, out)
     odd = _odd_pair(*both)
     if odd:
-        yield fold([], [Piece(odd, _ODD)], "", out)
-    yield fold([], [Piece(summary(found))], "", out)
+        yield fold([], [Span(odd, _ODD)], "", out)
+    yield fold([], [Span(summary(found))], "", out)
     for change in found.items:
         yield "\n" + "".join(_item(change, out))
     if found.metadata:
-        yield "\n" + fold([Piece(INDENT)], [Piece("Metadata", BOLD)], INDENT, out)
+        yield "\n" + fold([Span(INDENT)], [Span("Metadata", BOLD)], INDENT, out)
         told = [(field.field, _pieces(field_marks(field), out)) for field in found.metadata]
         yield from lines(told, out)
     yield from _unchanged(found, out)
@@ -232,7 +232,7 @@ _LINE_STYLES: dict[str, Style] = {"+": {"fg": "green"}, "-": {"fg": "red"}, "@":
 
 def text_lines(text: str, out: TextIO) -> Iterator[str]:
     """A unified diff, safe to look at in a terminal."""
-    for each in visible_lines(text).split("\n")[:-1]:
+    for each in escape_control_lines(text).split("\n")[:-1]:
         yield styled(each, out, **_LINE_STYLES.get(each[:1], PLAIN)) + "\n"
 
 
@@ -246,42 +246,42 @@ def _odd_pair(old: Metadata, new: Metadata) -> str:
 
 
 def _unchanged(found: Diff, out: TextIO) -> Iterator[str]:
-    yield "\n" + fold([], [Piece(same_words(found.unchanged), DIM)], "", out)
+    yield "\n" + fold([], [Span(same_words(found.unchanged), DIM)], "", out)
 
 
 def _item(change: ItemChange, out: TextIO) -> Iterator[str]:
     """Its heading with what happened, then its fields: all of them where it came or went."""
     is_gone = Kind.REMOVED in change.kinds or Kind.KILLED in change.kinds
-    pieces = [Piece(change.title, STRUCK if is_gone else BOLD), Piece("  ")]
+    pieces = [Span(change.title, STRUCK if is_gone else BOLD), Span("  ")]
     pieces = pieces if change.title != change.id else []
     for number, kind in enumerate(change.kinds):
-        pieces += [Piece(", " * bool(number)), Piece(kind.value, _KINDS[kind])]
+        pieces += [Span(", " * bool(number)), Span(kind.value, _KINDS[kind])]
     if change.rank:
-        pieces.append(Piece(f": {change.rank[0]} → {change.rank[1]}", _KINDS[Kind.RE_RANKED]))
+        pieces.append(Span(f": {change.rank[0]} → {change.rank[1]}", _KINDS[Kind.RE_RANKED]))
     yield heading(change.id, pieces, out)
     yield from lines([(label, _pieces(marks, out)) for label, marks in item_marks(change)], out)
 
 
-def _pieces(spans: Marks, out: TextIO) -> Iterator[Piece]:
+def _pieces(spans: Marks, out: TextIO) -> Iterator[Span]:
     """Old and new in one, with marks."""
     for number, span in enumerate(spans):
         # Two that stand side by side and share nothing are easily read as one, also in colour.
         if number == 1 == len(spans) - 1 and spans[0].mark is Mark.REMOVED and is_terminal(out):
-            yield Piece(" → ", DIM)
+            yield Span(" → ", DIM)
         yield from _marked(span.mark, span.text, out)
 
 
-def _marked(mark: Mark, text: str, out: TextIO) -> Iterator[Piece]:
+def _marked(mark: Mark, text: str, out: TextIO) -> Iterator[Span]:
     """The text in its style, or between signs; a line feed that came or went is spelled out."""
     if not text:
         return
     style, before, after = _MARKS[mark]
     if mark is Mark.SAME:
-        yield Piece(text)
+        yield Span(text)
         return
     spelled = text.replace("\n", "\\n\n")
     is_solid = not text.strip(" ")
     if is_terminal(out):
-        yield Piece(spelled, style, is_solid)
+        yield Span(spelled, style, is_solid)
     else:
-        yield from (Piece(before), Piece(spelled, is_solid=is_solid), Piece(after))
+        yield from (Span(before), Span(spelled, is_solid=is_solid), Span(after))

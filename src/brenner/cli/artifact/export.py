@@ -10,9 +10,9 @@ from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.io import check_free, write_whole
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
-from brenner.cli.terminal import advise, say, write_exact
+from brenner.cli.terminal import print_hint, print_message, write_exact
 from brenner.diagnostics.model import Diagnostic
-from brenner.text import visible
+from brenner.text import escape_control
 
 JSON, MARKDOWN, HTML = "json", "markdown", "html"
 _FORM_OF_ENDING = {".json": JSON, ".html": HTML, ".htm": HTML}
@@ -69,9 +69,11 @@ def export(settings: Settings, target: str, form: str | None, file: str, force: 
         done = {"output": file, "format": chosen, "bytes": size}
         write_json({**loaded.to_json(), **done, **notes_json([loaded])})
         return FINE
-    say(f"Wrote {visible(file)}: {visible(loaded.name)} as {chosen}, {size:,} bytes.")
+    print_message(
+        f"Wrote {escape_control(file)}: {escape_control(loaded.name)} as {chosen}, {size:,} bytes."
+    )
     if chosen == HTML:
-        advise("One file, without scripts: any browser shows it, also offline and in print.")
+        print_hint("One file, without scripts: any browser shows it, also offline and in print.")
     return FINE
 
 

@@ -13,7 +13,7 @@ from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
     STYLE_OF_TYPE,
-    Piece,
+    Span,
     Style,
     advice,
     fold,
@@ -22,10 +22,10 @@ from brenner.cli.terminal import (
     write_lines,
 )
 from brenner.diagnostics.model import Diagnostic
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
-    from brenner.services.versions import History, ListedVersion
+    from brenner.services.versions import ListedVersion, VersionList
 
 
 _BRANCH, _END, _DOWN, _NOTHING = "├── ", "└── ", "│   ", "    "
@@ -37,8 +37,8 @@ class _Entry(NamedTuple):
     """One COMPILED message of the tree: its line, and what stands under it."""
 
     message_id: int
-    line: list[Piece]
-    below: list[list[Piece]]
+    line: list[Span]
+    below: list[list[Span]]
 
 
 @click.command(
@@ -62,7 +62,7 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     from brenner.services.versions import history as versions_of
 
     with Reader(settings) as reader:
-        found = versions_of(reader.desk, thread_of(thread))
+        found = versions_of(reader.workspace, thread_of(thread))
     if settings.as_json:
         from brenner.services.versions import history_json
 
@@ -72,9 +72,9 @@ def history(settings: Settings, thread: str, pager: bool) -> int:
     return FINE
 
 
-def _lines(found: "History", out: TextIO) -> Iterator[str]:
+def _lines(found: "VersionList", out: TextIO) -> Iterator[str]:
     """The tree; then what no version has read yet, and how to bring it in."""
-    yield fold([Piece("Thread: ")], [Piece(visible(found.thread_id), BOLD)], "", out)
+    yield fold([Span("Thread: ")], [Span(escape_control(found.thread_id), BOLD)], "", out)
     latest = found.versions[-1] if found.versions else None
     entries = [_version(each, is_latest=each is latest) for each in found.versions]
     entries += [_other(each) for each in found.others]
@@ -89,13 +89,13 @@ def _lines(found: "History", out: TextIO) -> Iterator[str]:
         messages = "1 message is" if count == 1 else f"{count} messages are"
         yield "\n"
         yield fold(
-            [], [Piece(f"{messages} in no version yet: `brenner compile {thread}`.")], "", out
+            [], [Span(f"{messages} in no version yet: `brenner compile {thread}`.")], "", out
         )
 
 
 def _branch(entry: _Entry, out: TextIO, *, is_last: bool) -> Iterator[str]:
-    under = Piece(_NOTHING if is_last else _DOWN, DIM)
-    yield fold([Piece(_END if is_last else _BRANCH, DIM)], entry.line, under.text, out)
+    under = Span(_NOTHING if is_last else _DOWN, DIM)
+    yield fold([Span(_END if is_last else _BRANCH, DIM)], entry.line, under.text, out)
     for pieces in entry.below:
         yield fold([under], pieces, under.text, out)
 
@@ -103,25 +103,25 @@ def _branch(entry: _Entry, out: TextIO, *, is_last: bool) -> Iterator[str]:
 def _version(version: "ListedVersion", *, is_latest: bool) -> _Entry:
     """`COMPILED: v3 (2025-12-30T14:00:00Z)  ← latest`, and under it what it is about."""
     line = [
-        Piece("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
-        Piece(f" v{version.number} ({visible(version.compiled_at)})"),
+        Span("COMPILED:", STYLE_OF_TYPE["COMPILED"]),
+        Span(f" v{version.number} ({escape_control(version.compiled_at)})"),
     ]
     if is_latest:
-        line.append(Piece("  ← latest", BOLD))
+        line.append(Span("  ← latest", BOLD))
     state, commit = version.persistence.status, version.persistence.commit
-    where = f" in {visible(commit[:_SHORT_HASH])}" if commit else ""
-    below = [Piece(state, _STATES.get(state, PLAIN)), Piece(where, DIM)]
+    where = f" in {escape_control(commit[:_SHORT_HASH])}" if commit else ""
+    below = [Span(state, _STATES.get(state, PLAIN)), Span(where, DIM)]
     if version.status == "closed":
-        below.append(Piece(", closed"))
+        below.append(Span(", closed"))
     if version.summary:
-        below += [Piece(": ", DIM), Piece(visible(version.summary), DIM)]
+        below += [Span(": ", DIM), Span(escape_control(version.summary), DIM)]
     return _Entry(version.message.id, line, [below])
 
 
 def _other(found: Diagnostic) -> _Entry:
     """A COMPILED message that is no version: which, why, what to do."""
     line = [
-        Piece(f"message {found.message_id}: no version", ATTENTION),
-        Piece(f"  {found.id}", DIM),
+        Span(f"message {found.message_id}: no version", ATTENTION),
+        Span(f"  {found.id}", DIM),
     ]
-    return _Entry(found.message_id or 0, line, [[Piece(found.message)], [Piece(f"→ {found.fix}")]])
+    return _Entry(found.message_id or 0, line, [[Span(found.message)], [Span(f"→ {found.fix}")]])

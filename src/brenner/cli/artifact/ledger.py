@@ -26,7 +26,7 @@ from brenner.cli.table import Cell, Column, Row, table
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
-    Piece,
+    Span,
     Style,
     advice,
     agent_piece,
@@ -37,7 +37,7 @@ from brenner.cli.terminal import (
 from brenner.diagnostics.codes.merging import ID_REWRITTEN
 from brenner.diagnostics.model import Diagnostic, Severity, worst_first
 from brenner.mail.model import Trust
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.version_store import VersionLedger
@@ -69,12 +69,12 @@ class _Line(NamedTuple):
     is_altered: bool = False
 
     @property
-    def unverified(self) -> list[Piece]:
+    def unverified(self) -> list[Span]:
         """The word for it, where anybody may have sent it, or where its message was altered."""
         if self.is_altered:
-            return [Piece("altered", ATTENTION)]
+            return [Span("altered", ATTENTION)]
         is_open = self.trust is Trust.UNVERIFIED
-        return [Piece("unverified", ATTENTION)] if is_open else []
+        return [Span("unverified", ATTENTION)] if is_open else []
 
 
 @click.command(
@@ -121,7 +121,7 @@ def ledger(settings: Settings, target: str, of_all: bool, pager: bool) -> int:
 
         loaded = with_authors(reader, read)
         found = _found(reader, loaded, of_all=of_all)
-        known = trusts(reader.desk.mailbox, loaded.thread_id or "")
+        known = trusts(reader.workspace.mailbox, loaded.thread_id or "")
     lines = [
         _Line(
             each.number,
@@ -144,10 +144,10 @@ def _found(reader: Reader, loaded: Loaded, *, of_all: bool) -> "tuple[VersionLed
     from brenner.services.version_store import VersionLedger, ledger_of, ledgers
 
     if of_all:
-        return ledgers(reader.desk, loaded.thread_id or "")
+        return ledgers(reader.workspace, loaded.thread_id or "")
     number = loaded.number or 0
     is_mail = loaded.version is not None and loaded.version.source == "mail"
-    entries = ledger_of(reader.desk, loaded.thread_id or "", number) if is_mail else ()
+    entries = ledger_of(reader.workspace, loaded.thread_id or "", number) if is_mail else ()
     return (VersionLedger(number, entries),)
 
 
@@ -180,20 +180,20 @@ def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool)
         yield advice("Delta blocks stand in DELTA messages: `brenner new DELTA` prints one.", out)
     of = {outcome: [each for each in lines if each.entry.state is outcome] for outcome in Outcome}
     if of[Outcome.REFUSED]:
-        yield "\n" + fold([], [Piece("Refused", ATTENTION)], INDENT, out)
+        yield "\n" + fold([], [Span("Refused", ATTENTION)], INDENT, out)
         for line in of[Outcome.REFUSED]:
             if is_listed(line.entry):
                 yield from _refused(line, out, of_all=of_all)
         more = sum(not is_listed(line.entry) for line in of[Outcome.REFUSED])
         if more:
             words = f"and {more:,} more of the same messages, for the same reason"
-            yield fold([Piece(INDENT)], [Piece(words)], _BELOW, out)
+            yield fold([Span(INDENT)], [Span(words)], _BELOW, out)
         yield advice("`brenner mail show MESSAGE` shows what was sent.", out)
     if of[Outcome.DUPLICATE]:
-        yield "\n" + fold([], [Piece("Duplicates", BOLD)], INDENT, out)
+        yield "\n" + fold([], [Span("Duplicates", BOLD)], INDENT, out)
         yield from (_duplicate(line, out, of_all=of_all) for line in of[Outcome.DUPLICATE])
     if of[Outcome.APPLIED]:
-        yield "\n" + fold([], [Piece("Applied", BOLD)], INDENT, out)
+        yield "\n" + fold([], [Span("Applied", BOLD)], INDENT, out)
         applied = of[Outcome.APPLIED]
         # Which version only where there are several; who sent it only where that is not certain.
         last = None if any(line.unverified for line in applied) else -1
@@ -203,26 +203,26 @@ def _shown(loaded: Loaded, lines: Sequence[_Line], out: TextIO, *, of_all: bool)
         yield from table(list(_COLUMNS)[shown], rows, out)
 
 
-def _headline(name: str, lines: Sequence[_Line]) -> Iterator[Piece]:
+def _headline(name: str, lines: Sequence[_Line]) -> Iterator[Span]:
     """`14 blocks: 11 applied, 2 refused, 1 duplicate`; what is zero is quiet."""
     total = len(lines)
-    yield Piece(f"{visible(name)}, {total} block{'s' * (total != 1)}", BOLD)
+    yield Span(f"{escape_control(name)}, {total} block{'s' * (total != 1)}", BOLD)
     for number, (state, count) in enumerate(counts(tuple(each.entry for each in lines)).items()):
         is_bad = count and state == Outcome.REFUSED
-        yield Piece(": " if not number else ", ", DIM)
-        yield Piece(f"{count} {state}", ATTENTION if is_bad else PLAIN if count else DIM)
+        yield Span(": " if not number else ", ", DIM)
+        yield Span(f"{count} {state}", ATTENTION if is_bad else PLAIN if count else DIM)
 
 
 def _refused(line: _Line, out: TextIO, *, of_all: bool) -> Iterator[str]:
     """What was sent, why it was refused, how to mend it, and the block that may be sent instead."""
-    yield fold([Piece(INDENT)], _place(line, of_all=of_all), _BELOW, out)
+    yield fold([Span(INDENT)], _place(line, of_all=of_all), _BELOW, out)
     for found in sorted(line.entry.diagnostics, key=worst_first):
-        told = [Piece(found.id, _STYLES[found.severity]), Piece(f"  {found.message}")]
-        yield fold([Piece(_BELOW)], told, _BELOW, out)
-        yield fold([Piece(f"{_BELOW}→ ")], [Piece(found.fix)], f"{_BELOW}  ", out)
+        told = [Span(found.id, _STYLES[found.severity]), Span(f"  {found.message}")]
+        yield fold([Span(_BELOW)], told, _BELOW, out)
+        yield fold([Span(f"{_BELOW}→ ")], [Span(found.fix)], f"{_BELOW}  ", out)
     ready = dict.fromkeys(each for found in line.entry.diagnostics for each in _ready(found))
     for block in ready:
-        yield fold([Piece(_BELOW)], [Piece(block.rstrip("\n"), DIM)], _BELOW, out)
+        yield fold([Span(_BELOW)], [Span(block.rstrip("\n"), DIM)], _BELOW, out)
 
 
 def _ready(found: Diagnostic) -> tuple[str, ...]:
@@ -231,27 +231,27 @@ def _ready(found: Diagnostic) -> tuple[str, ...]:
 
 
 def _duplicate(line: _Line, out: TextIO, *, of_all: bool) -> str:
-    stands = Piece(f"  {duplicate_words(line.entry)}")
-    return fold([Piece(INDENT)], [*_place(line, of_all=of_all), stands], _BELOW, out)
+    stands = Span(f"  {duplicate_words(line.entry)}")
+    return fold([Span(INDENT)], [*_place(line, of_all=of_all), stands], _BELOW, out)
 
 
-def _place(line: _Line, *, of_all: bool) -> list[Piece]:
+def _place(line: _Line, *, of_all: bool) -> list[Span]:
     entry = line.entry
     where = f"v{line.version}, " * of_all
     where += f"message {entry.message_id}, block {entry.block}, line {entry.line}"
-    who = [agent_piece(entry.agent), Piece(" " * bool(line.unverified)), *line.unverified]
-    return [Piece(where, BOLD), Piece("  "), *who, Piece(f"  {block_words(entry)}")]
+    who = [agent_piece(entry.agent), Span(" " * bool(line.unverified)), *line.unverified]
+    return [Span(where, BOLD), Span("  "), *who, Span(f"  {block_words(entry)}")]
 
 
 def _row(line: _Line) -> Row:
     entry = line.entry
     cells: list[Cell] = [
-        [Piece(f"v{line.version}", DIM)],
-        [Piece(str(entry.message_id))],
-        [Piece(str(entry.block))],
+        [Span(f"v{line.version}", DIM)],
+        [Span(str(entry.message_id))],
+        [Span(str(entry.block))],
         [agent_piece(entry.agent)],
-        [Piece(block_words(entry))],
-        [Piece(entry.assigned_id or entry.item_id or "", BOLD)],
+        [Span(block_words(entry))],
+        [Span(entry.assigned_id or entry.item_id or "", BOLD)],
         line.unverified,
     ]
     return Row(cells, list(_notes(entry)))
@@ -261,12 +261,12 @@ def _notes(entry: Entry) -> Iterator[Cell]:
     """What was rewritten, and what its author should know."""
     for rewrite in entry.rewrites:
         change = f"{rewrite.field}: {rewrite.old} became {rewrite.new}"
-        yield [Piece(f"{_BELOW}rewritten  {change}", DIM)]
+        yield [Span(f"{_BELOW}rewritten  {change}", DIM)]
     for found in sorted(entry.diagnostics, key=worst_first):
         if found.id == ID_REWRITTEN.id:
             continue  # said already
         yield [
-            Piece(_BELOW),
-            Piece(found.id, _STYLES[found.severity]),
-            Piece(f"  {found.message}"),
+            Span(_BELOW),
+            Span(found.id, _STYLES[found.severity]),
+            Span(f"  {found.message}"),
         ]

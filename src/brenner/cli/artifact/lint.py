@@ -23,10 +23,10 @@ from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, counted, styled, write_diagnostics, write_json
 from brenner.cli.terminal import pager_option, write_lines
 from brenner.diagnostics.codes import messages as codes
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.lint.linter import LintReport
 from brenner.lint.rules_cross import QUESTIONS
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.lint.context import SourceText
@@ -104,7 +104,7 @@ def _read(reader: Reader, target: str, forms: _Forms) -> Loaded | Diagnostic:
     """The artifact; a thread or version that is not there is a failed run in SARIF, too."""
     try:
         return reader.read(target)
-    except Refused as refused:
+    except RequestError as refused:
         if forms.sarif:
             _write_failed_sarif(refused.diagnostic, target)
         raise
@@ -188,7 +188,7 @@ def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions:
         verdict = styled("valid", out, fg="green", bold=True)
     else:
         verdict = styled("not valid", out, fg="magenta", bold=True)
-    out.write(f"{visible(name)}: {verdict}: {counted(report.summary)}\n")
+    out.write(f"{escape_control(name)}: {verdict}: {counted(report.summary)}\n")
     count = len(report.deltas)
     if count:
         out.write(f"  `--fix` prints {count} delta{'s' * (count != 1)} ready to send.\n")
@@ -202,7 +202,7 @@ def _write_report(report: LintReport, name: str, out: TextIO, *, with_questions:
 def _write_deltas(report: LintReport, name: str) -> None:
     """The deltas go to the standard output, everything else to the other one."""
     write_diagnostics(report.violations, name, sys.stderr)
-    sys.stderr.write(f"{visible(name)}: {counted(report.summary)}\n")
+    sys.stderr.write(f"{escape_control(name)}: {counted(report.summary)}\n")
     sys.stdout.write("\n".join(block.rstrip("\n") + "\n" for block in report.deltas))
     if report.violations and not report.deltas:
         sys.stderr.write("  No fix is certain: what was found needs an author.\n")

@@ -47,7 +47,7 @@ from brenner.cli.output import Reporting, width_of, write_diagnostics, write_jso
 from brenner.cli.terminal import (
     ATTENTION,
     PLAIN,
-    Piece,
+    Span,
     Style,
     agent_piece,
     columns,
@@ -180,7 +180,7 @@ Side = tuple[object, Source]
 def conflict_lines(conflict: Conflict, section: str, before: str, stream: TextIO) -> Iterator[str]:
     """Which field, then what each author has set; the first of them is what stands now."""
     label = label_of(section, conflict.path)
-    yield fold([Piece(before)], [Piece(f"Open conflict: {label}", _ATTENTION)], before, stream)
+    yield fold([Span(before)], [Span(f"Open conflict: {label}", _ATTENTION)], before, stream)
     sides = [
         (conflict.value, conflict.source),
         *((lost.value, lost.source) for lost in conflict.displaced),
@@ -191,27 +191,27 @@ def conflict_lines(conflict: Conflict, section: str, before: str, stream: TextIO
         yield from _side_by_side(sides, width, before, stream)
         return
     for number, side in enumerate(sides):
-        yield fold([Piece(before)], _author(side, is_first=not number), before, stream)
-        yield fold([Piece(before + _GAP)], [Piece(_value(side))], before + _GAP, stream)
+        yield fold([Span(before)], _author(side, is_first=not number), before, stream)
+        yield fold([Span(before + _GAP)], [Span(_value(side))], before + _GAP, stream)
 
 
 def _side_by_side(sides: Sequence[Side], width: int, before: str, stream: TextIO) -> Iterator[str]:
     blocks = []
     for number, side in enumerate(sides):
         author = lines_of([], _author(side, is_first=not number), "", width)
-        blocks.append([*author, *lines_of([], [Piece(_value(side))], "", width)])
+        blocks.append([*author, *lines_of([], [Span(_value(side))], "", width)])
     for row in zip_longest(*blocks, fillvalue=[]):
-        pieces = [Piece(before)]
+        pieces = [Span(before)]
         for cell in row:
             used = sum(columns(piece.text) for piece in cell)
-            pieces += [*cell, Piece(" " * (width - used) + _GAP)]
+            pieces += [*cell, Span(" " * (width - used) + _GAP)]
         yield shown_line(pieces, stream) + "\n"
 
 
-def _author(side: Side, *, is_first: bool) -> list[Piece]:
+def _author(side: Side, *, is_first: bool) -> list[Span]:
     source = side[1]
     place = f", message {source.message_id}, v{source.version}"
-    return [agent_piece(source.agent), Piece(place + " (stands)" * is_first, DIM)]
+    return [agent_piece(source.agent), Span(place + " (stands)" * is_first, DIM)]
 
 
 def _value(side: Side) -> str:
@@ -243,12 +243,12 @@ def reading_of(
 def document_lines(reading: Reading, out: TextIO) -> Iterator[str]:
     """Title, what is known of the version in one line, open conflicts, the seven sections."""
     session = reading.artifact.metadata.session_id
-    yield fold([], [Piece(f"{TITLE}: {session}" if session else TITLE, BOLD)], INDENT, out)
+    yield fold([], [Span(f"{TITLE}: {session}" if session else TITLE, BOLD)], INDENT, out)
     yield about_line(reading, out)
     if reading.conflicts:
         yield fold([], _conflict_pieces(reading), INDENT, out)
     for layout in LAYOUT:
-        yield "\n" + fold([], [Piece(layout.heading, BOLD)], INDENT, out)
+        yield "\n" + fold([], [Span(layout.heading, BOLD)], INDENT, out)
         yield from _section(reading, layout, out)
 
 
@@ -256,16 +256,16 @@ def item_lines(reading: Reading, layout: Layout, item: Item, out: TextIO) -> Ite
     """Its heading, its fields, at full strength who killed it and why, and its open conflicts."""
     style = PLAIN if item.is_active else STRUCK
     title = item.text("statement") if layout.section is RESEARCH_THREAD else item.title
-    pieces = [Piece(title, style or BOLD)]
+    pieces = [Span(title, style or BOLD)]
     if layout.section is DISCRIMINATIVE_TESTS and item.score:
         most = MOST_SCORE * len(SCORE_PARTS)
-        pieces.append(Piece(f"  {total(item)}/{most}", DIM))
+        pieces.append(Span(f"  {total(item)}/{most}", DIM))
     if item.killed:
-        pieces.append(Piece("  killed", BOLD))
+        pieces.append(Span("  killed", BOLD))
     yield heading(item.id, pieces, out)
-    fields = [(label, [Piece(text, style)]) for label, text in _fields(item, layout)]
+    fields = [(label, [Span(text, style)]) for label, text in _fields(item, layout)]
     if item.killed:
-        fields += [(label, [Piece(text)]) for label, text in kill_texts(item.killed)]
+        fields += [(label, [Span(text)]) for label, text in kill_texts(item.killed)]
     yield from lines(fields, out)
     for conflict in reading.conflicts.get(item.id, ()):
         yield from conflict_lines(conflict, layout.section.id, VALUES, out)
@@ -274,18 +274,18 @@ def item_lines(reading: Reading, layout: Layout, item: Item, out: TextIO) -> Ite
 def about_line(reading: Reading, out: TextIO) -> str:
     """The version, what the linter says of it, who contributed, when it was compiled."""
     metadata = reading.artifact.metadata
-    parts = [[Piece(each, DIM)] for each in _version(metadata) if each]
+    parts = [[Span(each, DIM)] for each in _version(metadata) if each]
     if reading.report:
         parts.append([_verdict(reading.report)])
     names = list(_contributors(reading))
     if names:
-        parts.append([Piece("from ", DIM), *names])
+        parts.append([Span("from ", DIM), *names])
     by = f" by {metadata.compiled_by}" if metadata.compiled_by else ""
     if metadata.compiled_at:
-        parts.append([Piece(f"compiled {metadata.compiled_at}{by}", DIM)])
-    pieces: list[Piece] = []
+        parts.append([Span(f"compiled {metadata.compiled_at}{by}", DIM)])
+    pieces: list[Span] = []
     for number, part in enumerate(parts):
-        pieces += [Piece(" · ", DIM)] * bool(number) + part
+        pieces += [Span(" · ", DIM)] * bool(number) + part
     return fold([], pieces, "", out) if pieces else ""
 
 
@@ -294,16 +294,16 @@ def _version(metadata: Metadata) -> tuple[str, str]:
     return (f"v{number}" if number is not None else "", metadata.status or "")
 
 
-def _verdict(report: "LintReport") -> Piece:
-    return Piece(verdict_of(report), POSITIVE if report.valid else ATTENTION)
+def _verdict(report: "LintReport") -> Span:
+    return Span(verdict_of(report), POSITIVE if report.valid else ATTENTION)
 
 
-def _contributors(reading: Reading) -> Iterator[Piece]:
+def _contributors(reading: Reading) -> Iterator[Span]:
     """The agents whose words are in it, where that is known; else what the metadata says."""
-    named: Iterable[Piece] = map(agent_piece, _agents(reading.state)) if reading.state else ()
-    found = list(named) or [Piece(each, DIM) for each in reading.artifact.metadata.contributors]
+    named: Iterable[Span] = map(agent_piece, _agents(reading.state)) if reading.state else ()
+    found = list(named) or [Span(each, DIM) for each in reading.artifact.metadata.contributors]
     for number, piece in enumerate(found):
-        yield from [Piece(", ", DIM)] * bool(number)
+        yield from [Span(", ", DIM)] * bool(number)
         yield piece
 
 
@@ -315,7 +315,7 @@ def _agents(state: "State") -> dict[str, None]:
     return dict.fromkeys(source.agent for source in found)
 
 
-def _conflict_pieces(reading: Reading) -> list[Piece]:
+def _conflict_pieces(reading: Reading) -> list[Span]:
     """How many are open and where, and what settles them."""
     found = [conflict for each in reading.conflicts.values() for conflict in each]
     count = "1 conflict is open" if len(found) == 1 else f"{len(found)} conflicts are open"
@@ -323,7 +323,7 @@ def _conflict_pieces(reading: Reading) -> list[Piece]:
     version = f"v{reading.artifact.metadata.version}"
     settled = "it" if len(found) == 1 else "each"
     how = f". An EDIT of the field with `**Base Version**: {version}` settles {settled}."
-    return [Piece(count, ATTENTION), Piece(f": {where}"), Piece(how, DIM)]
+    return [Span(count, ATTENTION), Span(f": {where}"), Span(how, DIM)]
 
 
 def _section(reading: Reading, layout: Layout, out: TextIO) -> Iterator[str]:
@@ -335,10 +335,10 @@ def _section(reading: Reading, layout: Layout, out: TextIO) -> Iterator[str]:
     for number, item in enumerate(items):
         yield "\n" * bool(number) + "".join(item_lines(reading, layout, item, out))
     if not items and section is ANOMALY_REGISTER:
-        yield fold([Piece(INDENT)], [Piece(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
+        yield fold([Span(INDENT)], [Span(f"{NONE_REGISTERED}.", DIM)], INDENT, out)
     elif not items:
         hint = f"None yet. `brenner new DELTA --section {section.id}` prints one."
-        yield fold([Piece(INDENT)], [Piece(hint, DIM)], INDENT, out)
+        yield fold([Span(INDENT)], [Span(hint, DIM)], INDENT, out)
 
 
 def _fields(item: Item, layout: Layout) -> Iterator[tuple[str, str]]:

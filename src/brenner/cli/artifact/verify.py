@@ -24,7 +24,7 @@ from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, write_diagnostics, write_json
 from brenner.cli.terminal import (
     ATTENTION,
-    Piece,
+    Span,
     advice,
     fold,
     pager_option,
@@ -35,13 +35,13 @@ from brenner.cli.workspace import desk_without_mail
 from brenner.diagnostics.codes import artifacts as artifacts_codes
 from brenner.diagnostics.codes import mail as mail_codes
 from brenner.diagnostics.codes import messages as messages_codes
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.protocol.thread_ids import cross_reference
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.versions import Target, Verification, VerifiedVersion
-    from brenner.services.workspace import Desk
+    from brenner.services.workspace import Workspace
 
 
 _PATIENCE = 1.0  # seconds without a word
@@ -83,14 +83,14 @@ def verify(settings: Settings, thread: str, archive: str | None, files: bool, pa
     """
     target = target_of(thread)
     if target is None:
-        message = f"`{visible(thread)}` is not a thread. Give a THREAD, or THREAD@vN."
+        message = f"`{escape_control(thread)}` is not a thread. Give a THREAD, or THREAD@vN."
         raise click.UsageError(message)
     found = _unreadable(archive)
     if found:
         return write_unreadable(found, archive or "", as_json=settings.as_json)
     with Reader(settings) as reader, _announced(f"Rebuilding {thread}"):
-        desk = reader.desk if archive is None else desk_without_mail(settings)
-        taken, result = _verified(desk, target, archive, files=files)
+        workspace = reader.workspace if archive is None else desk_without_mail(settings)
+        taken, result = _verified(workspace, target, archive, files=files)
     asked = _asked_for(result, target.version)
     if not asked:
         _refuse(result, target)
@@ -121,20 +121,20 @@ def _unreadable(archive: str | None) -> Diagnostic | None:
 
 
 def _verified(
-    desk: "Desk", target: "Target", archive: str | None, *, files: bool
+    workspace: "Workspace", target: "Target", archive: str | None, *, files: bool
 ) -> "tuple[Path | None, Verification]":
     """What was rebuilt, and from which archive, if from one."""
     from brenner.services.versions import verify as rebuild_all
 
     if archive is not None:
-        return Path(archive), rebuild_all(desk, target.thread_id, Path(archive), files=files)
+        return Path(archive), rebuild_all(workspace, target.thread_id, Path(archive), files=files)
     try:
-        return None, rebuild_all(desk, target.thread_id, files=files)
-    except Refused as refused:
-        beside = desk.project.folder / _archive_path(target.thread_id)
+        return None, rebuild_all(workspace, target.thread_id, files=files)
+    except RequestError as refused:
+        beside = workspace.project.folder / _archive_path(target.thread_id)
         if refused.diagnostic.id != mail_codes.UNKNOWN_THREAD.id or not beside.is_file():
             raise
-        return beside, rebuild_all(desk, target.thread_id, beside, files=files)
+        return beside, rebuild_all(workspace, target.thread_id, beside, files=files)
 
 
 def _archive_path(thread_id: str) -> str:
@@ -155,14 +155,14 @@ def _refuse(result: "Verification", target: "Target") -> None:
     thread_id, known = result.thread_id, [each.number for each in result.versions]
     if not known:
         path = cross_reference(thread_id).artifact_path
-        raise Refused(artifacts_codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
+        raise RequestError(artifacts_codes.NO_VERSION_YET.at(thread_id=thread_id, path=path))
     words = (
         f"there is only v{known[0]}"
         if len(known) == 1
         else f"there are v{known[0]} to v{known[-1]}"
     )
     number = str(target.version)
-    raise Refused(
+    raise RequestError(
         artifacts_codes.UNKNOWN_VERSION.at(thread_id=thread_id, version=number, known=words)
     )
 
@@ -173,7 +173,7 @@ def _announced(doing: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    timer = Timer(_PATIENCE, lambda: sys.stderr.write(f"{visible(doing)} …\n"))
+    timer = Timer(_PATIENCE, lambda: sys.stderr.write(f"{escape_control(doing)} …\n"))
     timer.daemon = True
     timer.start()
     try:
@@ -186,20 +186,20 @@ def _lines(
     result: "Verification", asked: "list[VerifiedVersion]", taken: Path | None, out: TextIO
 ) -> Iterator[str]:
     source = f"from {taken}" if taken else "from the mail"
-    title = f"{visible(result.thread_id)}, rebuilt {visible(source)}"
-    yield fold([], [Piece(title, BOLD)], INDENT, out)
+    title = f"{escape_control(result.thread_id)}, rebuilt {escape_control(source)}"
+    yield fold([], [Span(title, BOLD)], INDENT, out)
     width = max(len(str(each.number)) for each in asked) + 1
     for each in asked:
-        verdict = Piece("ok     ", POSITIVE) if each.ok else Piece("differs", ATTENTION)
+        verdict = Span("ok     ", POSITIVE) if each.ok else Span("differs", ATTENTION)
         sha = each.artifact_sha256 if not out.isatty() else each.artifact_sha256[:_SHOWN_HASH]
-        start = [Piece(f"{INDENT}{f'v{each.number}':<{width}}  ", BOLD)]
-        yield fold(start, [verdict, Piece(f"  SHA-256 {sha}", DIM)], INDENT, out)
+        start = [Span(f"{INDENT}{f'v{each.number}':<{width}}  ", BOLD)]
+        yield fold(start, [verdict, Span(f"  SHA-256 {sha}", DIM)], INDENT, out)
         if each.difference:
-            yield fold([Piece(INDENT * 3)], [Piece(f"{each.difference}.")], INDENT * 3, out)
+            yield fold([Span(INDENT * 3)], [Span(f"{each.difference}.")], INDENT * 3, out)
     from brenner.services.versions import verification_words
 
     wrong = [each for each in asked if not each.ok]
-    yield fold([], [Piece(verification_words(asked, result.altered))], "", out)
+    yield fold([], [Span(verification_words(asked, result.altered))], "", out)
     if not wrong or result.altered:  # a message that was altered is restored, not voided
         return
     number, thread = wrong[0].number, thread_argument(result.thread_id)

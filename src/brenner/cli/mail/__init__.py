@@ -16,7 +16,7 @@ COMMANDS = {
     "agents": Command("brenner.cli.mail.agents", "agents", "List who is registered, or one."),
     "register": Command("brenner.cli.mail.agents", "register", "Register a name for mail."),
     "export": Command("brenner.cli.mail.archive", "export", "Write all mail to an archive."),
-    "import": Command("brenner.cli.mail.archive", "take", "Take mail over from an archive."),
+    "import": Command("brenner.cli.mail.archive", "import_", "Take mail over from an archive."),
     "copy": Command("brenner.cli.mail.copy", "copy", "Copy all mail to another home."),
 }
 

@@ -7,15 +7,15 @@ import click
 
 from brenner.cli.options import MESSAGE_ID, Settings, common_options, examples
 from brenner.cli.output import note_done, write_json
-from brenner.cli.terminal import advise, joined, say
-from brenner.cli.workspace import FINE, desk
-from brenner.mail.mailbox import Ability
+from brenner.cli.terminal import joined, print_hint, print_message
+from brenner.cli.workspace import FINE, workspace_of
+from brenner.mail.mailbox import Capability
 from brenner.mail.model import Sent, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import ACK_STATUSES
 from brenner.services.acknowledge import acknowledge
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 
 @click.command("mark", epilog=examples("brenner mail mark 12 14", "brenner mail mark --unread 12"))
@@ -27,21 +27,21 @@ def mark(settings: Settings, ids: tuple[int, ...], unread: bool) -> int:
 
     All of them or none: one that was not sent to you refuses the whole request (exit code 1).
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         for message_id in ids:
             here.mailbox.message(message_id)
         changed = here.mailbox.mark(here.actor, ids, is_read=not unread)
-        tells = Ability.READ_MARKS not in here.mailbox.lacks
+        tells = Capability.READ_MARKS not in here.mailbox.lacks
     note_done()
     if settings.as_json:
         write_json({"agent": here.actor, "ids": list(ids), "read": not unread, "changed": changed})
         return FINE
     state = "unread" if unread else "read"
     told = f"{changed} message{'s' * (changed != 1)} marked as {state}"
-    say(f"{told if changed else f'Nothing to change: marked as {state} already'}.")
-    name = visible(here.actor)
+    print_message(f"{told if changed else f'Nothing to change: marked as {state} already'}.")
+    name = escape_control(here.actor)
     if tells:
-        advise(f"`brenner mail inbox --as {name} --unread` shows what is left.")
+        print_hint(f"`brenner mail inbox --as {name} --unread` shows what is left.")
     return FINE
 
 
@@ -74,7 +74,7 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
     nothing is sent at all.
     """
     wanted = tuple(dict.fromkeys(ids))
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         _check_all(here, wanted)
         sent = [
             (each, acknowledge(here.mailbox, here.actor, each, status, notes)) for each in wanted
@@ -87,7 +87,7 @@ def ack(settings: Settings, ids: tuple[int, ...], status: str, notes: str) -> in
     return FINE
 
 
-def _check_all(here: Desk, ids: Sequence[int]) -> None:
+def _check_all(here: Workspace, ids: Sequence[int]) -> None:
     """Refuse before the first ACK is sent, not between two of them."""
     for message_id in ids:
         check_recipient(here.mailbox.message(message_id), here.actor)
@@ -102,7 +102,9 @@ def _write(sent: Sequence[tuple[int, Sent]], actor: str) -> None:
         by = each.stored.id
         if each.is_new:
             to = joined(each.stored.message.recipients)
-            say(f"Acknowledged message {message_id}: sent message {by} to {to}.")
+            print_message(f"Acknowledged message {message_id}: sent message {by} to {to}.")
         else:
-            say(f"Message {message_id} is acknowledged already, by message {by}.")
-    advise(f"`brenner mail inbox --as {quote(visible(actor))} --owed` shows what you still owe.")
+            print_message(f"Message {message_id} is acknowledged already, by message {by}.")
+    print_hint(
+        f"`brenner mail inbox --as {quote(escape_control(actor))} --owed` shows what you still owe."
+    )

@@ -15,21 +15,21 @@ from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
     STRONG,
-    Piece,
+    Span,
     advice,
-    advise,
     agent_piece,
     fold,
     pager_option,
-    say,
+    print_hint,
+    print_message,
     sentence,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk, desk_to_try, is_trial, real_desk
-from brenner.mail.mailbox import Ability
+from brenner.cli.workspace import FINE, is_trial, real_workspace, trial_workspace, workspace_of
+from brenner.mail.mailbox import Capability
 from brenner.mail.model import Agent, Profile, agent_json
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 _COLUMNS = (
     Column("Name"),
@@ -62,7 +62,7 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
 
     Exit code 1: nobody is registered under that name.
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         wanted = here.mailbox.agents() if name is None else (here.mailbox.agent(name),)
         known = _known(here, wanted)
     if settings.as_json:
@@ -73,11 +73,11 @@ def agents(settings: Settings, name: str | None, pager: bool) -> int:
     return FINE
 
 
-def _known(here: Desk, wanted: Sequence[Agent]) -> list[_Known]:
+def _known(here: Workspace, wanted: Sequence[Agent]) -> list[_Known]:
     mailbox = here.mailbox
     only = wanted[0].name if len(wanted) == 1 else None
     owes = Counter(debt.debtor for debt in mailbox.debts(only))
-    tells = Ability.READ_MARKS not in mailbox.lacks
+    tells = Capability.READ_MARKS not in mailbox.lacks
     return [
         _Known(agent, mailbox.unread(agent.name) if tells else None, owes[agent.name])
         for agent in wanted
@@ -99,22 +99,22 @@ def _row(known: _Known) -> Row:
         (
             [agent_piece(agent.name)],
             [_unread(known.unread)],
-            [Piece(str(known.owes), ATTENTION if known.owes else QUIET)],
-            [Piece(agent.program)],
-            [Piece(agent.model)],
-            [Piece(agent.task)],
-            [Piece(when(agent.registered_at, sys.stdout), QUIET)],
+            [Span(str(known.owes), ATTENTION if known.owes else QUIET)],
+            [Span(agent.program)],
+            [Span(agent.model)],
+            [Span(agent.task)],
+            [Span(when(agent.registered_at, sys.stdout), QUIET)],
         )
     )
 
 
-def _unread(count: int | None) -> Piece:
-    return Piece("–" if count is None else str(count), STRONG if count else QUIET)
+def _unread(count: int | None) -> Span:
+    return Span("–" if count is None else str(count), STRONG if count else QUIET)
 
 
-def _said(text: str) -> Piece:
+def _said(text: str) -> Span:
     """What an agent says of itself, on one line."""
-    return Piece(visible(text, len(text) + 1)) if text else Piece("not said", QUIET)
+    return Span(escape_control(text, len(text) + 1)) if text else Span("not said", QUIET)
 
 
 def _one(known: _Known) -> Iterator[str]:
@@ -123,9 +123,9 @@ def _one(known: _Known) -> Iterator[str]:
     said = (("Program", agent.program), ("Model", agent.model), ("Task", agent.task))
     fields = [(label, [_said(text)]) for label, text in said]
     fields += [
-        ("Registered", [Piece(both_times(agent.registered_at))]),
-        ("Unread", [Piece("not told" if known.unread is None else str(known.unread))]),
-        ("Owes", [Piece(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
+        ("Registered", [Span(both_times(agent.registered_at))]),
+        ("Unread", [Span("not told" if known.unread is None else str(known.unread))]),
+        ("Owes", [Span(f"{known.owes} ACK{'s' * (known.owes != 1)}")]),
     ]
     yield from labelled(fields, out)
 
@@ -155,20 +155,20 @@ def register(  # noqa: PLR0913  (one parameter per option)
     agent has it, or where it looks like another one. To register again is fine.
     """
     profile = Profile(name, program, model, task)
-    with desk_to_try(settings, needs_operator=False) as here:
+    with trial_workspace(settings, needs_operator=False) as here:
         agent, before = here.mailbox.register(profile, update=update)
     if is_trial(here):
-        with real_desk(here, needs_operator=False) as here:
+        with real_workspace(here, needs_operator=False) as here:
             agent, before = here.mailbox.register(profile, update=update)
     note_done()
     if settings.as_json:
         write_json({"new": before is None, "changed": before != agent, "agent": agent_json(agent)})
         return FINE
     if before is None:
-        say(f"Registered {agent.name}.")
+        print_message(f"Registered {agent.name}.")
     elif before != agent:
-        say(f"{agent.name} was registered; what is known of it has changed.")
+        print_message(f"{agent.name} was registered; what is known of it has changed.")
     else:
-        say(f"{agent.name} was registered before; nothing has changed.")
-    advise(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
+        print_message(f"{agent.name} was registered before; nothing has changed.")
+    print_hint(f"It acts with `--as {agent.name}`, or with AGENT_NAME={agent.name} set.")
     return FINE

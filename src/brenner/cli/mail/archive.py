@@ -13,8 +13,8 @@ from brenner.cli.io import STANDARD_INPUT, check_free, write_whole
 from brenner.cli.io import STANDARD_INPUT as STANDARD_OUTPUT
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import counted, failure, note_done, watched, write_diagnostics, write_json
-from brenner.cli.terminal import advise, joined, say, write_exact
-from brenner.cli.workspace import CONTENT, FINE, UNREADABLE, desk
+from brenner.cli.terminal import joined, print_hint, print_message, write_exact
+from brenner.cli.workspace import CONTENT, FINE, UNREADABLE, workspace_of
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail.archive.jsonl import HOPELESS
@@ -28,7 +28,7 @@ from brenner.services.archive import (
     export_archive,
     import_archive,
 )
-from brenner.text import visible
+from brenner.text import escape_control
 
 _FORM_OF_ENDING: dict[str, Form] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".mbox": "mbox"}
 
@@ -62,7 +62,7 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
         raise click.UsageError(message)
     if file != STANDARD_OUTPUT:
         check_free(file, replace=force)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         outgoing = export_archive(here.mailbox, chosen)
         portions = watched(outgoing, "Exporting")
         if file == STANDARD_OUTPUT:
@@ -78,10 +78,12 @@ def export(settings: Settings, file: str, form: Form | None, force: bool) -> int
         return FINE
     if file != STANDARD_OUTPUT:
         messages = f"{count:,} message{'s' * (count != 1)}"
-        say(f"Wrote {visible(file)}: {messages}, {size:,} bytes of {chosen}.")
-        advise(f"`brenner mail import {visible(file)}` takes it in, in any project.")
+        print_message(f"Wrote {escape_control(file)}: {messages}, {size:,} bytes of {chosen}.")
+        print_hint(f"`brenner mail import {escape_control(file)}` takes it in, in any project.")
     if not count:
-        say("There is no mail in this project: `brenner doctor` says which it is.", sys.stderr)
+        print_message(
+            "There is no mail in this project: `brenner doctor` says which it is.", sys.stderr
+        )
     return FINE
 
 
@@ -127,7 +129,7 @@ _KEPT_IN_MEMORY = 8 * 1024 * 1024
     help="Also import KICKOFF and COMPILED messages and decisions for threads that are here.",
 )
 @common_options
-def take(settings: Settings, file: str, form: Form | None, accept_decisions: bool) -> int:
+def import_(settings: Settings, file: str, form: Form | None, accept_decisions: bool) -> int:
     """Take in the mail of an archive: all of it or nothing.
 
     Times, hashes and, where they are free, ids stay. What was imported before is skipped. Who
@@ -141,7 +143,7 @@ def take(settings: Settings, file: str, form: Form | None, accept_decisions: boo
     source = _open(file)
     if isinstance(source, Diagnostic):
         return _write_unreadable(source, file, settings)
-    with source, desk(settings, create=True) as here:
+    with source, workspace_of(settings, create=True) as here:
         try:
             with _at_hand(source) as archive:
                 form = form or _take_form_of(archive)
@@ -237,7 +239,7 @@ def _write_faults(found: Iterable[Diagnostic], file: str, settings: Settings) ->
     if any(each.code in HOPELESS for each in faults):
         return UNREADABLE
     if not settings.as_json:
-        say(f"Nothing was imported: {counted(Summary.of(faults))}.", sys.stderr)
+        print_message(f"Nothing was imported: {counted(Summary.of(faults))}.", sys.stderr)
     return CONTENT
 
 
@@ -254,20 +256,20 @@ def _document(restored: Restored) -> dict[str, object]:
 def _write(restored: Restored) -> None:
     added, skipped = restored.added, restored.skipped
     here = f"; {skipped} {'was' if skipped == 1 else 'were'} here already" if skipped else ""
-    say(f"Imported {added} message{'s' * (added != 1)}{here}.")
+    print_message(f"Imported {added} message{'s' * (added != 1)}{here}.")
     if restored.accepted:
         which = (
             "1 of them leads or decides"
             if restored.accepted == 1
             else (f"{restored.accepted} of them lead or decide")
         )
-        advise(f"{which} in a thread that was here before.")
+        print_hint(f"{which} in a thread that was here before.")
     if restored.new_agents:
-        advise(f"New here: {joined(restored.new_agents)}.")
+        print_hint(f"New here: {joined(restored.new_agents)}.")
     if restored.renumbered:
         shown = [f"{old} → {new}" for old, new in restored.renumbered[:_MOST_NUMBERS]]
         left = len(restored.renumbered) - len(shown)
         more = f" and {left} more" if left else ""
-        advise(f"Ids that could not stay as they were: {', '.join(shown)}{more}.")
+        print_hint(f"Ids that could not stay as they were: {', '.join(shown)}{more}.")
     if added:
-        advise("`brenner mail agents` lists whose mail it is.")
+        print_hint("`brenner mail agents` lists whose mail it is.")

@@ -15,11 +15,11 @@ from brenner.cli.output import (
     write_diagnostics,
     write_json,
 )
-from brenner.cli.terminal import advise, joined, say
+from brenner.cli.terminal import joined, print_hint, print_message
 from brenner.cli.workspace import CONTENT, FINE, exit_code, place_of
 from brenner.config import SETTINGS_FILE, Project, find_project
 from brenner.diagnostics.model import BrennerError, Summary
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.open import store_of
 from brenner.store_url import shown
 from brenner.text import grouped
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 8
 _MOST_VERSIONS = 8
-_KEPT = {Ability.REPLY_LINKS: "links", Ability.READ_MARKS: "read marks"}
+_KEPT = {Capability.REPLY_LINKS: "links", Capability.READ_MARKS: "read marks"}
 _ALWAYS = {"from": None, "to": None, "ok": False}
 
 
@@ -142,19 +142,19 @@ def _setting(target: Project) -> str | None:
 
 def _write(done: "Copied", target: Project, *, is_own: bool) -> None:
     restored = done.restored
-    say(_what(done))
+    print_message(_what(done))
     if restored.new_agents:
-        advise(f"New there: {joined(restored.new_agents)}.")
+        print_hint(f"New there: {joined(restored.new_agents)}.")
     if restored.added:
-        advise(_how(done))
+        print_hint(_how(done))
         for ability, reason in done.lost.items():
-            advise(f"Not kept there: {ability}; {reason}.")
-    advise(_verdict(done))
+            print_hint(f"Not kept there: {ability}; {reason}.")
+    print_hint(_verdict(done))
     write_diagnostics(done.diagnostics, "brenner", sys.stderr)
     if done.ok:
-        advise(_next(target, is_own=is_own))
+        print_hint(_next(target, is_own=is_own))
     else:
-        say("The copy is not complete. The source is as it was: keep it.", sys.stderr)
+        print_message("The copy is not complete. The source is as it was: keep it.", sys.stderr)
 
 
 def _what(done: "Copied") -> str:

@@ -21,13 +21,13 @@ from brenner.cli.table import (
     table,
 )
 from brenner.cli.terminal import advice, as_option, pager_option, sentence, write_lines
-from brenner.cli.workspace import FINE, desk
+from brenner.cli.workspace import FINE, workspace_of
 from brenner.config import Project
 from brenner.mail.model import InboxFilter, InboxPage, Received, next_before, received_json
 from brenner.mail.open import store_of
 from brenner.protocol.grammar import MESSAGE_TYPES
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 _TOLD_AFTER = 1.0  # seconds of waiting that nobody needs to be told of
 _LONGEST_WAIT = 7 * 24 * 3600
@@ -106,12 +106,12 @@ class _Ask(NamedTuple):
             (wanted.unread, "unread only"),
             (wanted.owed, "only what is owed"),
             (wanted.types, f"only {' or '.join(wanted.types)}"),
-            (wanted.thread_id is not None, f"only {visible(wanted.thread_id or '')}"),
+            (wanted.thread_id is not None, f"only {escape_control(wanted.thread_id or '')}"),
             (self.before is not None, f"older than message {self.before}"),
         )
         return [word for is_asked, word in words if is_asked]
 
-    def page(self, here: Desk) -> InboxPage:
+    def page(self, here: Workspace) -> InboxPage:
         """The answer as things stand."""
         return here.mailbox.inbox(here.actor, self.wanted, limit=self.limit, before=self.before)
 
@@ -134,7 +134,7 @@ def _answer(settings: Settings, ask: _Ask, seconds: float) -> _Answer:
     end = time.monotonic() + seconds
     is_told = False
     while True:
-        with desk(settings) as here:
+        with workspace_of(settings) as here:
             if not here.is_new_operator:
                 return _Answer(_awaited(here, ask, end), here.actor, here.project.operator)
         if not is_told:
@@ -145,7 +145,7 @@ def _answer(settings: Settings, ask: _Ask, seconds: float) -> _Answer:
             return _Answer(page, here.actor, here.project.operator)
 
 
-def _awaited(here: Desk, ask: _Ask, end: float) -> InboxPage:
+def _awaited(here: Workspace, ask: _Ask, end: float) -> InboxPage:
     mailbox = here.mailbox
     position = mailbox.position()
     page = ask.page(here)
@@ -221,17 +221,17 @@ def _headline(answer: _Answer, ask: _Ask) -> str:
     ]
     which = "".join(f", {words}" for words in ask.narrowed)
     standing = ", ".join(part for part in parts if part)
-    return f"Inbox of {visible(answer.name)}{which}: {standing}."
+    return f"Inbox of {escape_control(answer.name)}{which}: {standing}."
 
 
 def _nothing(answer: _Answer, *, is_narrowed: bool) -> Iterator[str]:
-    name = visible(answer.name)
+    name = escape_control(answer.name)
     if is_narrowed:
         all_of_it = f"`brenner mail inbox{answer.as_option}` shows all of it."
         yield sentence(f"Nothing in the inbox of {name} fits. {all_of_it}", sys.stdout)
         return
     appears = f"What others send to {name} will appear here, newest first:"
     yield sentence(f"No mail for {name} yet. {appears}", sys.stdout)
-    sender = "SENDER" if answer.name == answer.operator else visible(answer.operator)
+    sender = "SENDER" if answer.name == answer.operator else escape_control(answer.operator)
     new = f"`brenner new INFO --as {sender} --to {name} > message.md`"
     yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)

@@ -23,22 +23,22 @@ from brenner.cli.table import (
 from brenner.cli.terminal import (
     ATTENTION,
     QUIET,
-    Piece,
+    Span,
     advice,
     agent_piece,
     joined,
     pager_option,
-    say,
+    print_message,
     sentence,
     subject_pieces,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk, desk_to_try
+from brenner.cli.workspace import FINE, trial_workspace, workspace_of
 from brenner.mail.model import Sent, stored_json
 from brenner.protocol.messages import exact, iso, span
 from brenner.services.acknowledge import Pending, escalate, pending, resend
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 _COLUMNS = (
     Column("Owes", least=14),
@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913  (one parameter per option)
     message per thread. Exit code 0, also where something is overdue.
     """
     now = datetime.now(UTC)
-    with (desk_to_try if resends or escalates else desk)(settings) as here:
+    with (trial_workspace if resends or escalates else workspace_of)(settings) as here:
         deadline = here.project.ack_deadline
         found = pending(here.mailbox, now, deadline, debtor=agent, thread_id=thread_id)
         late = [each for each in found if each.is_overdue]
@@ -103,14 +103,14 @@ def command(  # noqa: PLR0913  (one parameter per option)
     return FINE
 
 
-def _own(late: Iterable[Pending], here: Desk) -> list[Pending]:
+def _own(late: Iterable[Pending], here: Workspace) -> list[Pending]:
     """What this agent may send again: her own messages; the operator those of all."""
     return [
         each for each in late if here.is_operator or each.debt.first.message.sender == here.actor
     ]
 
 
-def _escalate(here: Desk, late: Sequence[Pending]) -> tuple[Sent, ...]:
+def _escalate(here: Workspace, late: Sequence[Pending]) -> tuple[Sent, ...]:
     return escalate(here.mailbox, late, here.actor, here.project.operator)
 
 
@@ -169,57 +169,59 @@ def _row(each: Pending, now: datetime) -> Row:
     debt = each.debt
     message = debt.first.message
     times = f" ({debt.times_sent}×)" if debt.times_sent > 1 else ""
-    unverified = [Piece(" "), *trust_pieces(debt.first)] if is_unverified(debt.first) else []
+    unverified = [Span(" "), *trust_pieces(debt.first)] if is_unverified(debt.first) else []
     return Row(
         (
             [agent_piece(debt.debtor)],
             [_due(each, now)],
-            [Piece(str(debt.first.id) + times)],
+            [Span(str(debt.first.id) + times)],
             [agent_piece(message.sender), *unverified],
             subject_pieces(message.subject),
-            [Piece(message.thread_id)],
+            [Span(message.thread_id)],
         )
     )
 
 
-def _due(each: Pending, now: datetime) -> Piece:
+def _due(each: Pending, now: datetime) -> Span:
     if not sys.stdout.isatty():
-        return Piece(("overdue since " if each.is_overdue else "") + exact(each.due))
+        return Span(("overdue since " if each.is_overdue else "") + exact(each.due))
     if each.is_overdue:
-        return Piece(f"{span(now - each.due)} overdue", ATTENTION)
-    return Piece(f"in {span(each.due - now)}", QUIET)
+        return Span(f"{span(now - each.due)} overdue", ATTENTION)
+    return Span(f"in {span(each.due - now)}", QUIET)
 
 
-def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Desk) -> None:
+def _write_resent(resent: Sequence[Sent], late: Sequence[Pending], here: Workspace) -> None:
     for sent in resent:
         first, to = sent.stored.reply_to, joined(sent.stored.message.recipients)
         again = "Sent" if sent.is_new else "Somebody has just sent"
-        say(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
+        print_message(f"{again} message {first} again to {to}, as message {sent.stored.id}.")
     own = _own(late, here)
     imported = sum(not each.debt.first.is_local for each in own)
     if not late:
-        say("Nothing was sent again: nothing is overdue.")
+        print_message("Nothing was sent again: nothing is overdue.")
     if len(own) < len(late):
         others = _are(len(late) - len(own))
-        say(f"{others} owed for messages of others: they resend them, or the operator.")
+        print_message(f"{others} owed for messages of others: they resend them, or the operator.")
     if imported:
-        say(f"{_are(imported)} owed for imported mail, which is not sent again: write to them.")
+        print_message(
+            f"{_are(imported)} owed for imported mail, which is not sent again: write to them."
+        )
 
 
 def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
-def _write_escalated(told: Sequence[Sent], late: Sequence[Pending], here: Desk) -> None:
-    to = visible(here.project.operator)
+def _write_escalated(told: Sequence[Sent], late: Sequence[Pending], here: Workspace) -> None:
+    to = escape_control(here.project.operator)
     for sent in told:
-        thread, number = visible(sent.stored.message.thread_id), sent.stored.id
+        thread, number = escape_control(sent.stored.message.thread_id), sent.stored.id
         if sent.is_new:
-            say(f"Told {to} what is overdue in {thread}: message {number}.")
+            print_message(f"Told {to} what is overdue in {thread}: message {number}.")
         else:
-            say(f"{to} knows what is overdue in {thread} already: message {number}.")
+            print_message(f"{to} knows what is overdue in {thread} already: message {number}.")
     others = [each for each in late if each.debt.debtor not in (here.project.operator, here.actor)]
     if not told and others:
-        say(f"{to} has been told already of what is overdue.")
+        print_message(f"{to} has been told already of what is overdue.")
     elif not told:
-        say(f"There is nothing overdue to tell {to}.")
+        print_message(f"There is nothing overdue to tell {to}.")

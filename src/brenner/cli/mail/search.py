@@ -18,13 +18,13 @@ from brenner.cli.table import (
     standing_marks,
     table,
 )
-from brenner.cli.terminal import QUIET, Piece, Style, advice, pager_option, sentence, write_lines
-from brenner.cli.workspace import CONTENT, FINE, desk
+from brenner.cli.terminal import QUIET, Span, Style, advice, pager_option, sentence, write_lines
+from brenner.cli.workspace import CONTENT, FINE, workspace_of
 from brenner.diagnostics.model import Diagnostic, Summary
 from brenner.mail import search as excerpts
 from brenner.mail.model import SearchPage, next_before, stored_json
 from brenner.mail.search import Query, parse_query
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 
 # An excerpt as a terminal has it: the found words underlined, or between signs in a pipe.
 
@@ -35,7 +35,7 @@ _FOUND: Style = MappingProxyType({"bold": True, "underline": True})
 _OPEN, _CLOSE = "«", "»"
 
 
-def excerpt(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[Piece]:
+def excerpt(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[Span]:
     """The line, or nothing where none of the words stands in the body (or far down in it)."""
     parts = excerpts.excerpt(body, phrases)
     if not parts:
@@ -44,10 +44,10 @@ def excerpt(body: str, phrases: Sequence[tuple[str, ...]], out: TextIO) -> list[
     return [first._replace(text=_INDENT + first.text), *others]
 
 
-def _piece(part: excerpts.Part, out: TextIO) -> Piece:
+def _piece(part: excerpts.Part, out: TextIO) -> Span:
     if not part.is_found:
-        return Piece(part.text, QUIET)
-    return Piece(part.text, _FOUND) if is_terminal(out) else Piece(f"{_OPEN}{part.text}{_CLOSE}")
+        return Span(part.text, QUIET)
+    return Span(part.text, _FOUND) if is_terminal(out) else Span(f"{_OPEN}{part.text}{_CLOSE}")
 
 
 @click.command(
@@ -79,7 +79,7 @@ def search(
     query = parse_query(text)
     if not isinstance(query, Query):
         return _not_understood(query, as_json=settings.as_json)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         page = _page(here, query, limit, before)
     if settings.as_json:
         write_json(_document(page, text))
@@ -98,7 +98,7 @@ def _not_understood(found: tuple[Diagnostic, ...], *, as_json: bool) -> int:
     return CONTENT
 
 
-def _page(here: Desk, query: Query, limit: int, before: int | None) -> SearchPage:
+def _page(here: Workspace, query: Query, limit: int, before: int | None) -> SearchPage:
     if here.is_new_operator:
         return SearchPage((), has_more=False)
     return here.mailbox.search(query, reader=here.actor, limit=limit, before=before)

@@ -10,19 +10,26 @@ import click
 from brenner.cli.io import STANDARD_INPUT, read_message, read_text
 from brenner.cli.options import MESSAGE_ID, Number, Settings, common_options, examples
 from brenner.cli.output import Reporting, counted, note_done, write_diagnostics, write_json
-from brenner.cli.terminal import advise, joined, say, thread_argument
-from brenner.cli.workspace import CONTENT, FINE, UNREADABLE, desk_to_try, is_trial, real_desk
+from brenner.cli.terminal import joined, print_hint, print_message, thread_argument
+from brenner.cli.workspace import (
+    CONTENT,
+    FINE,
+    UNREADABLE,
+    is_trial,
+    real_workspace,
+    trial_workspace,
+)
 from brenner.diagnostics.codes import messages as codes
 from brenner.diagnostics.model import Diagnostic, worst_first
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.model import Sent, stored_json
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message, render_message_file
 from brenner.protocol.validate import Report
 from brenner.services import send as drafts
 from brenner.services.send import Outcome, SendOptions, send_text
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 # A message from the options of `mail send`, and how to name its places to who typed them.
 
@@ -71,7 +78,7 @@ class Draft(NamedTuple):
         return _OPTION_OF_PART[part], moved
 
 
-def compose(flags: Flags, here: Desk, reply_to: int | None) -> Draft | Diagnostic:
+def compose(flags: Flags, here: Workspace, reply_to: int | None) -> Draft | Diagnostic:
     """The message that the options describe, or why its body cannot be read.
 
     An answer goes to the thread and to the sender of what it answers, unless they say otherwise.
@@ -191,7 +198,7 @@ def send(  # noqa: PLR0913  (one parameter per option)
     given = None if said.are_given else _read(file or STANDARD_INPUT, settings)
     if isinstance(given, Diagnostic):
         return _unreadable(given, file or STANDARD_INPUT, settings)
-    with desk_to_try(settings) as here:
+    with trial_workspace(settings) as here:
         draft = given or compose(said, here, reply_to)
         if isinstance(draft, Diagnostic):
             return _unreadable(draft, "--body", settings)
@@ -202,14 +209,14 @@ def send(  # noqa: PLR0913  (one parameter per option)
         )
         outcome = send_text(here.mailbox, draft.text, options)
     if outcome.sent and is_trial(here):
-        with real_desk(here) as here:
+        with real_workspace(here) as here:
             outcome = send_text(here.mailbox, draft.text, options)
     if outcome.sent:
         note_done()
     if settings.as_json:
         write_json(_document(outcome, draft))
     else:
-        _write(outcome, draft, has_keys=Ability.KEYS not in here.mailbox.lacks)
+        _write(outcome, draft, has_keys=Capability.KEYS not in here.mailbox.lacks)
     return FINE if outcome.sent else CONTENT
 
 
@@ -271,29 +278,33 @@ def _write_sent(sent: Sent, *, has_keys: bool) -> None:
     message = stored.message
     if sent.is_new:
         to = joined(message.recipients)
-        say(f"Sent message {stored.id} to {to} in {visible(message.thread_id)}.")
+        print_message(f"Sent message {stored.id} to {to} in {escape_control(message.thread_id)}.")
     else:
         by_key = " with this key" if has_keys else ""
-        say(f"Sent before{by_key}, as message {stored.id}; nothing was sent now.")
+        print_message(f"Sent before{by_key}, as message {stored.id}; nothing was sent now.")
     if stored.acknowledges:
         settled = ", ".join(map(str, stored.acknowledges))
         acks = "ACK" if len(stored.acknowledges) == 1 else "ACKs"
-        advise(f"It settles the {acks} that you owed for {settled}.")
+        print_hint(f"It settles the {acks} that you owed for {settled}.")
     elif wants_ack(message):
-        thread = quote(visible(message.thread_id))
-        advise(f"`brenner mail pending --thread {thread}` shows who owes an ACK.")
+        thread = quote(escape_control(message.thread_id))
+        print_hint(f"`brenner mail pending --thread {thread}` shows who owes an ACK.")
     else:
         thread = thread_argument(message.thread_id)
-        advise(f"`brenner mail thread {thread}` shows the thread.")
+        print_hint(f"`brenner mail thread {thread}` shows the thread.")
 
 
 def _write_refused(report: Report, draft: Draft) -> None:
-    say(f"Not sent: {counted(report.summary)}.", sys.stderr)
+    print_message(f"Not sent: {counted(report.summary)}.", sys.stderr)
     if report.corrected is None:
-        advise("There is no certain correction: at least one error needs its author.", sys.stderr)
+        print_hint(
+            "There is no certain correction: at least one error needs its author.", sys.stderr
+        )
     elif draft.name in (None, STANDARD_INPUT):
-        advise("The same with `--json` has the message corrected, as `corrected`.", sys.stderr)
+        print_hint("The same with `--json` has the message corrected, as `corrected`.", sys.stderr)
     else:
-        name = visible(draft.name or "")
+        name = escape_control(draft.name or "")
         separator = "-- " if name.startswith("-") else ""
-        advise(f"`brenner check --fix {separator}{quote(name)}` prints it corrected.", sys.stderr)
+        print_hint(
+            f"`brenner check --fix {separator}{quote(name)}` prints it corrected.", sys.stderr
+        )

@@ -12,7 +12,7 @@ from brenner.cli.output import write_json
 from brenner.cli.table import THREAD, Column, Row, table, when
 from brenner.cli.terminal import (
     QUIET,
-    Piece,
+    Span,
     advice,
     pager_option,
     sentence,
@@ -20,12 +20,12 @@ from brenner.cli.terminal import (
     write_exact,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk
-from brenner.mail.model import Delivery, Stored, ThreadPage, ThreadSummary, delivered_json
+from brenner.cli.workspace import FINE, workspace_of
+from brenner.mail.model import Delivery, StoredMessage, ThreadPage, ThreadSummary, delivered_json
 from brenner.mail.rules import unknown_thread
 from brenner.protocol.messages import iso, render_message_file
-from brenner.services.workspace import Desk
-from brenner.text import visible
+from brenner.services.workspace import Workspace
+from brenner.text import escape_control
 
 
 class _Read(NamedTuple):
@@ -33,7 +33,7 @@ class _Read(NamedTuple):
 
     thread_id: str
     page: ThreadPage
-    messages: tuple[tuple[Stored, tuple[Delivery, ...]], ...]
+    messages: tuple[tuple[StoredMessage, tuple[Delivery, ...]], ...]
     copies: frozenset[int]  # ids of those that repeat what they answer
 
 
@@ -86,7 +86,7 @@ def thread(  # noqa: PLR0913  (one parameter per option)
             message = "Give a THREAD; without one, all threads are listed."
             raise click.UsageError(message)
         return _list(settings, pager=pager)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         read = _read(here, thread_id, limit, before, after)
     if settings.as_json:
         write_json(_document(read))
@@ -102,7 +102,7 @@ def thread(  # noqa: PLR0913  (one parameter per option)
 
 def _list(settings: Settings, *, pager: bool) -> int:
 
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         threads = here.mailbox.threads()
     if settings.as_json:
         write_json(document(threads))
@@ -112,7 +112,7 @@ def _list(settings: Settings, *, pager: bool) -> int:
 
 
 def _read(
-    here: Desk, thread_id: str, limit: int | None, before: int | None, after: int | None
+    here: Workspace, thread_id: str, limit: int | None, before: int | None, after: int | None
 ) -> _Read:
     page = here.mailbox.thread(thread_id, limit=limit, before=before, after=after)
     if not page.position:
@@ -121,7 +121,7 @@ def _read(
     return _Read(thread_id, page, fates, frozenset(_copies(here, page.messages)))
 
 
-def _copies(here: Desk, messages: Sequence[Stored]) -> Iterator[int]:
+def _copies(here: Workspace, messages: Sequence[StoredMessage]) -> Iterator[int]:
     """Which were sent once more; most often what they repeat is at hand."""
     hashes = {each.id: each.content_hash for each in messages}
     for each in messages:
@@ -149,7 +149,7 @@ def _lines(read: _Read, limit: int | None, *, full: bool) -> Iterator[str]:
     page, shown = read.page, len(read.messages)
     count = f"{page.position} message{'s' * (page.position != 1)}"
     part = "" if shown == page.position else f", {shown} of them here"
-    yield sentence(f"{visible(read.thread_id)}: {count}{part}", sys.stdout)
+    yield sentence(f"{escape_control(read.thread_id)}: {count}{part}", sys.stdout)
     for stored, fate in read.messages:
         yield "\n"
         is_repeated = stored.id in read.copies
@@ -197,7 +197,7 @@ def lines(threads: Sequence[ThreadSummary], sender: str) -> Iterator[str]:
     if not threads:
         begins = "Each begins with the first message that names it:"
         yield sentence(f"There are no threads yet. {begins}", sys.stdout)
-        new = f"`brenner new KICKOFF --as {visible(sender)} --to NAME > message.md`"
+        new = f"`brenner new KICKOFF --as {escape_control(sender)} --to NAME > message.md`"
         yield advice(f"{new}; fill it in; `brenner mail send message.md`", sys.stdout)
         return
     yield from table(_COLUMNS, [_row(each) for each in threads], sys.stdout)
@@ -207,9 +207,9 @@ def _row(thread: ThreadSummary) -> Row:
     out = sys.stdout
     return Row(
         (
-            [Piece(thread.thread_id)],
-            [Piece(str(thread.position))],
-            [Piece(when(thread.first_at, out), QUIET)],
-            [Piece(when(thread.last_at, out), QUIET)],
+            [Span(thread.thread_id)],
+            [Span(str(thread.position))],
+            [Span(when(thread.first_at, out), QUIET)],
+            [Span(when(thread.last_at, out), QUIET)],
         )
     )

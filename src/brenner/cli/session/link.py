@@ -9,8 +9,8 @@ import click
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import note_done, write_diagnostics, write_json
 from brenner.cli.serve import VARIABLE, pages_url
-from brenner.cli.terminal import advise
-from brenner.cli.workspace import FINE, desk
+from brenner.cli.terminal import print_hint
+from brenner.cli.workspace import FINE, workspace_of
 from brenner.protocol.messages import exact
 from brenner.server.settings import read_token
 from brenner.services.identity import OURS, THEIRS, TOKEN, who_listens
@@ -53,7 +53,7 @@ def link(
     """
     base = pages_url(url)
     token = read_token(token_file, os.environ)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         load_status(here, thread)
     note_done()
     until = datetime.now(UTC) + timedelta(days=days)
@@ -77,12 +77,12 @@ def link(
     sys.stdout.write(f"{base}{path}\n")
     sys.stdout.flush()
     if doubt:
-        advise(doubt, sys.stderr)
+        print_hint(doubt, sys.stderr)
     if token.value is None:
         plain = f"It is the plain address: no token is named, by --token-file or {TOKEN}."
-        advise(plain, sys.stderr)
+        print_hint(plain, sys.stderr)
     else:
-        advise(f"Whoever has it can read this session until {exact(until)}.", sys.stderr)
+        print_hint(f"Whoever has it can read this session until {exact(until)}.", sys.stderr)
     return FINE
 
 

@@ -16,7 +16,7 @@ from brenner.cli.terminal import (
     QUIET,
     STRONG,
     STYLE_OF_TYPE,
-    Piece,
+    Span,
     Style,
     advice,
     agent_piece,
@@ -26,7 +26,7 @@ from brenner.cli.terminal import (
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk
+from brenner.cli.workspace import FINE, workspace_of
 from brenner.protocol.messages import exact, span
 from brenner.services.sessions import Listing, listing
 from brenner.session.model import Phase
@@ -97,7 +97,7 @@ def list_(  # noqa: PLR0913  (one parameter per option)
     if is_line and (is_all or limit or phase or settings.as_json):
         message = "--line goes with none of --all, --limit, --phase and --json."
         raise click.UsageError(message)
-    with desk(settings) as here, Progress() as progress:
+    with workspace_of(settings) as here, Progress() as progress:
         found = listing(here, progress)
     now, deadline = datetime.now(UTC), here.project.ack_deadline
     ask = _Ask(here.actor, now, deadline, phase, limit, is_all)
@@ -235,7 +235,7 @@ _PHASE, _IDLE = Column("Phase"), Column("Idle", is_right=True)
 _NARROW = (_NEEDS, _ID, _IDLE)
 _WIDER = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, _IDLE)
 _WHOLE = (_NEEDS, _ID, _ROUND, _PHASE, _TURN, Column("Last"), Column("Question"))
-_DOT, _COMMA = Piece(" · ", QUIET), Piece(", ")
+_DOT, _COMMA = Span(" · ", QUIET), Span(", ")
 
 
 def lines(shown: Sequence[Overview], now: datetime, deadline: timedelta) -> Iterator[str]:
@@ -267,15 +267,15 @@ def _wide(each: "_Session") -> Row:
 def _whole(each: "_Session") -> Row:
     needs = _between(([need] for need in each.needs()), _COMMA)
     turn = each.turn(most=len(each.overview.awaited))
-    last = [Piece(exact(each.overview.last_at))]
+    last = [Span(exact(each.overview.last_at))]
     cells = (needs, each.thread_id(), each.round(), each.phase(), turn, last, each.question())
     return Row(cells)
 
 
-def _under(parts: Iterable[Sequence[Piece]]) -> list[Cell]:
+def _under(parts: Iterable[Sequence[Span]]) -> list[Cell]:
     """The second line of a row, if it says anything."""
     below = _between((part for part in parts if part), _DOT)
-    return [[Piece("  "), *below]] if below else []
+    return [[Span("  "), *below]] if below else []
 
 
 class _Session(NamedTuple):
@@ -285,54 +285,54 @@ class _Session(NamedTuple):
     now: datetime
     deadline: timedelta
 
-    def needs(self) -> list[Piece]:
+    def needs(self) -> list[Span]:
         """What is open, the most urgent first; where nothing is, its phase. Critiques come last."""
         words = need_words(self.overview, self.now, self.deadline)
-        return [Piece(each.text, _STYLES[each.role]) for each in words]
+        return [Span(each.text, _STYLES[each.role]) for each in words]
 
-    def standing(self, said: Collection[str]) -> list[Piece]:
+    def standing(self, said: Collection[str]) -> list[Span]:
         """The round and its phase, unless that is said already, and for whom it waits."""
         phase = PHASE_WORDS[self.overview.phase]
         has_round = self.overview.phase is not None
         parts = [
-            [Piece(f"round {self.overview.round}")] if has_round else [],
-            [Piece(phase)] if phase not in said else [],
-            [Piece("waits for "), *self.turn()] if self.overview.awaited else [],
+            [Span(f"round {self.overview.round}")] if has_round else [],
+            [Span(phase)] if phase not in said else [],
+            [Span("waits for "), *self.turn()] if self.overview.awaited else [],
         ]
         return _between((part for part in parts if part), _COMMA)
 
-    def turn(self, most: int = _MOST_NAMES) -> list[Piece]:
+    def turn(self, most: int = _MOST_NAMES) -> list[Span]:
         """For whom the round waits, in the order of the participants."""
         awaited = self.overview.awaited
         names = [[agent_piece(each.name)] for each in awaited[:most]]
         more = len(awaited) - len(names)
-        return _between(names, _COMMA) + ([Piece(f" and {more} more")] if more else [])
+        return _between(names, _COMMA) + ([Span(f" and {more} more")] if more else [])
 
     def thread_id(self) -> Cell:
         """Its ID, which is never folded."""
-        return [Piece(self.overview.thread_id, STRONG)]
+        return [Span(self.overview.thread_id, STRONG)]
 
     def round(self) -> Cell:
         """The round that it is in; a conversation has none."""
-        return [Piece(str(self.overview.round))] if self.overview.phase else []
+        return [Span(str(self.overview.round))] if self.overview.phase else []
 
     def phase(self) -> Cell:
         """Its phase in words."""
         text, role = phase_words(self.overview)
-        return [Piece(text, _STYLES[role])]
+        return [Span(text, _STYLES[role])]
 
     def idle(self) -> Cell:
         """How long nothing has come in."""
-        return [Piece(span(self.now - self.overview.last_at), QUIET)]
+        return [Span(span(self.now - self.overview.last_at), QUIET)]
 
-    def question(self) -> list[Piece]:
+    def question(self) -> list[Span]:
         """What it is about."""
-        return [Piece(self.overview.question, QUIET)] if self.overview.question else []
+        return [Span(self.overview.question, QUIET)] if self.overview.question else []
 
 
-def _between(parts: Iterable[Sequence[Piece]], gap: Piece) -> list[Piece]:
+def _between(parts: Iterable[Sequence[Span]], gap: Span) -> list[Span]:
     """The parts, with something between each two of them."""
-    found: list[Piece] = []
+    found: list[Span] = []
     for part in parts:
         found += [gap, *part] if found else part
     return found

@@ -8,15 +8,15 @@ import click
 from brenner.cli.compile import ALWAYS, compile_options, report
 from brenner.cli.options import Settings, common_options, examples
 from brenner.cli.output import Reporting, note_done, write_diagnostics, write_json
-from brenner.cli.terminal import advise, say, thread_argument
-from brenner.cli.workspace import FINE, desk, exit_code, write_error
+from brenner.cli.terminal import print_hint, print_message, thread_argument
+from brenner.cli.workspace import FINE, exit_code, workspace_of, write_error
 from brenner.diagnostics.model import Summary
 from brenner.mail.model import stored_json
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import Dismissed, adopt_thread, check_operator, void_version
 from brenner.services.decisions import dismiss as dismiss_blocks
 from brenner.services.versions import parse_target
-from brenner.text import visible
+from brenner.text import escape_control
 
 
 @click.command(
@@ -38,7 +38,7 @@ def complete(settings: Settings, thread: str, options: CompileOptions) -> int:
     `brenner compile --reopen`. A session that is closed is left as it is, and persisted where
     asked for. Exit code 1: there is no version to close.
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         check_operator(here, "complete a session")
         done = compile_thread(here, thread, options._replace(close=True))
     if not options.dry_run:
@@ -62,9 +62,9 @@ def void(settings: Settings, version: str, reason: str) -> int:
     """
     target = parse_target(version)
     if target is None or target.version is None:
-        message = f"`{visible(version)}` is not THREAD@vN, such as RS-20251230-cell-fate@v3."
+        message = f"`{escape_control(version)}` is not THREAD@vN, such as RS-20251230-cell-fate@v3."
         raise click.UsageError(message)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         done = void_version(here, target.thread_id, target.version, reason)
     note_done()
     found = [*done.notes, *([done.failed.diagnostic] if done.failed else [])]
@@ -83,7 +83,7 @@ def void(settings: Settings, version: str, reason: str) -> int:
         )
         return exit_code(done.failed) if done.failed else FINE
     write_diagnostics(done.notes, "brenner", sys.stderr)
-    say(
+    print_message(
         f"v{done.version} (message {done.void_message_id}) is void; message {done.message.id} "
         "says so."
     )
@@ -94,7 +94,7 @@ def void(settings: Settings, version: str, reason: str) -> int:
     unread = f"{done.unread} message{'s' * (done.unread != 1)}" if done.unread else "nothing"
     is_are = "is" if done.unread in (0, 1) else "are"
     compiles = f": `brenner compile {thread_argument(target.thread_id)}`" if done.unread else ""
-    advise(f"{latest}, and {unread} {is_are} unread{compiles}.")
+    print_hint(f"{latest}, and {unread} {is_are} unread{compiles}.")
     return FINE
 
 
@@ -111,7 +111,7 @@ def adopt(settings: Settings, thread: str) -> int:
     new version has a record that names the message. Only the operator can do it. Exit code 1:
     there is no such message, or it holds no artifact that one could go on with.
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         done = adopt_thread(here, thread)
     note_done()
     found = (*done.in_vain, *done.notes, *done.unresolved)
@@ -134,11 +134,11 @@ def adopt(settings: Settings, thread: str) -> int:
     for each in done.unresolved:
         write_diagnostics([each], f"{thread} {each.item or ''}".rstrip(), sys.stderr)
     how = "as far as it could be read: see above" if done.notes else "as it is"
-    say(
+    print_message(
         f"Published v{done.version}, as message {done.message.id}: the artifact of message "
         f"{done.adopted_message_id} (v{done.adopted_version}), {how}."
     )
-    advise(
+    print_hint(
         f"{done.taken_as_read} messages before it count as read. "
         f"`brenner compile {thread_argument(thread)}` takes in what came after it."
     )
@@ -171,9 +171,9 @@ def dismiss(settings: Settings, thread: str, which: str, reason: str) -> int:
     """
     found = _WHICH.fullmatch(which)
     if found is None:
-        message = f"`{visible(which)}` is not MESSAGE or MESSAGE.BLOCK, such as 7 or 7.2."
+        message = f"`{escape_control(which)}` is not MESSAGE or MESSAGE.BLOCK, such as 7 or 7.2."
         raise click.UsageError(message)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         block = int(found[2]) if found[2] else None
         done = dismiss_blocks(here, thread, int(found[1]), block, reason)
     if done.is_new:
@@ -205,7 +205,7 @@ def _say(thread: str, done: Dismissed) -> None:
     numbers = ", ".join(map(str, done.blocks))
     what, is_are = ("Block", "is") if len(done.blocks) == 1 else ("Blocks", "are")
     already = "" if done.is_new else " already"
-    say(
+    print_message(
         f"{what} {numbers} of message {done.message_id} {is_are} dismissed{already}; message "
         f"{done.message.id} says so."
     )
@@ -214,6 +214,6 @@ def _say(thread: str, done: Dismissed) -> None:
     status = f"`brenner session status {thread_argument(thread)}`"
     if done.left:
         blocks = "1 refused block is" if done.left == 1 else f"{done.left} refused blocks are"
-        advise(f"{blocks} left: {status}.")
+        print_hint(f"{blocks} left: {status}.")
     else:
-        advise(f"No refused block of the thread is open now: {status}.")
+        print_hint(f"No refused block of the thread is open now: {status}.")

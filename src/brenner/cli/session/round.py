@@ -15,16 +15,16 @@ from brenner.cli.session.start import (
     report_unreadable,
 )
 from brenner.cli.terminal import pager_option
-from brenner.cli.workspace import desk, is_trial, real_desk
+from brenner.cli.workspace import is_trial, real_workspace, workspace_of
 from brenner.diagnostics.model import Summary
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 
 if TYPE_CHECKING:
     from brenner.services.next_round import RoundOptions
     from brenner.services.rosters import RosterWish
     from brenner.services.spawn_agents import Attended, NeighbourWish
     from brenner.services.start_session import Started
-    from brenner.services.workspace import Desk
+    from brenner.services.workspace import Workspace
 
     _Done = tuple[Started, Attended | None]
 
@@ -136,7 +136,7 @@ def _run(
     from brenner.services.spawn_agents import after_mail, check_ahead
     from brenner.services.start_session import Status
 
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         if options.dry_run or _is_tried_first(here, neighbours):
             tried = start_round(here, thread, options._replace(dry_run=True))
             is_wrong = bool(Summary.of(tried.diagnostics).errors)
@@ -146,15 +146,15 @@ def _run(
                 return tried, after_mail(here, tried, neighbours)
             if is_wrong:
                 return tried._replace(status=Status.REFUSED, registered=()), None
-    with real_desk(here) as here:
+    with real_workspace(here) as here:
         done = start_round(here, thread, options)
         if any(each.stored for each in done.kickoffs) or done.registered:
             note_done()
         return done, after_mail(here, done, neighbours)
 
 
-def _is_tried_first(here: "Desk", neighbours: "NeighbourWish") -> bool:
+def _is_tried_first(here: "Workspace", neighbours: "NeighbourWish") -> bool:
     """Where a refusal must leave nothing behind: no store, no name on a server, no mail before a
     terminal that cannot be opened.
     """
-    return bool(neighbours) or is_trial(here) or Ability.OWN_NAMES in here.mailbox.lacks
+    return bool(neighbours) or is_trial(here) or Capability.OWN_NAMES in here.mailbox.lacks

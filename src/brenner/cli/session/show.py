@@ -15,7 +15,7 @@ from brenner.cli.terminal import (
     PLAIN,
     QUIET,
     STRONG,
-    Piece,
+    Span,
     Style,
     agent_piece,
     columns,
@@ -24,21 +24,21 @@ from brenner.cli.terminal import (
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk
+from brenner.cli.workspace import FINE, workspace_of
 from brenner.diagnostics.model import Summary
 from brenner.integrations.programs import NTM, TMUX, Bead
 from brenner.integrations.tmux import Terminal
 from brenner.persist.git import Persistence
 from brenner.protocol.messages import iso
 from brenner.services.genealogy import ArtifactFile, MailThread, Whereabouts, whereabouts
-from brenner.text import counted, visible
+from brenner.text import counted, escape_control
 
 # Where a session is, for people and as JSON.
 
 
 _SHORT_HASH = 12
 _STATES: dict[str, Style] = {"Draft": QUIET, "Pending": ATTENTION}
-Field = tuple[str, Sequence[Piece]]
+Field = tuple[str, Sequence[Span]]
 
 
 # As JSON
@@ -108,7 +108,10 @@ def _bead_json(found: Whereabouts) -> dict[str, object] | None:
 
 def lines(found: Whereabouts, out: TextIO) -> Iterator[str]:
     """One field for each system, in the order of the contract; then who takes part."""
-    title = [Piece(visible(found.names.thread_id), STRONG), Piece(f"  {found.names.kind}", QUIET)]
+    title = [
+        Span(escape_control(found.names.thread_id), STRONG),
+        Span(f"  {found.names.kind}", QUIET),
+    ]
     yield fold([], title, "  ", out)
     yield from labelled([*_mail(found), *_file(found), *_beside(found), *_roster(found)], out)
 
@@ -116,63 +119,63 @@ def lines(found: Whereabouts, out: TextIO) -> Iterator[str]:
 def _mail(found: Whereabouts) -> Iterator[Field]:
     mail, thread = found.mail, thread_argument(found.names.thread_id)
     if mail is None:
-        yield "Mail thread", [Piece("none in this store", QUIET)]
+        yield "Mail thread", [Span("none in this store", QUIET)]
         return
     count = counted(mail.messages, "message")
-    yield "Mail thread", [Piece(f"{count} in "), Piece(visible(mail.store), is_solid=True)]
+    yield "Mail thread", [Span(f"{count} in "), Span(escape_control(mail.store), is_solid=True)]
     yield "", [_command(f"brenner mail thread {thread}")]
-    yield "First, last", [Piece(both_times(mail.first_at)), Piece("\n" + both_times(mail.last_at))]
+    yield "First, last", [Span(both_times(mail.first_at)), Span("\n" + both_times(mail.last_at))]
     if mail.version is None:
-        yield "Latest", [Piece("no version yet", QUIET)]
+        yield "Latest", [Span("no version yet", QUIET)]
     else:
-        yield "Latest", [Piece(f"v{mail.version}", STRONG), Piece(f", message {mail.message_id}")]
+        yield "Latest", [Span(f"v{mail.version}", STRONG), Span(f", message {mail.message_id}")]
 
 
 def _file(found: Whereabouts) -> Iterator[Field]:
     file = found.file
-    yield "Artifact file", [Piece(visible(file.path), is_solid=True), *_state(file)]
+    yield "Artifact file", [Span(escape_control(file.path), is_solid=True), *_state(file)]
     if file.persistence:
         yield "", [*_persistence(found, file.persistence)]
-    yield "Front matter", [Piece(found.names.front_matter, is_solid=True), *_stated(file)]
+    yield "Front matter", [Span(found.names.front_matter, is_solid=True), *_stated(file)]
     if file.archive:
-        yield "Archive", [Piece(visible(file.archive), is_solid=True)]
+        yield "Archive", [Span(escape_control(file.archive), is_solid=True)]
 
 
-def _state(file: ArtifactFile) -> Iterator[Piece]:
+def _state(file: ArtifactFile) -> Iterator[Span]:
     """Which version is in it."""
     number = file.metadata.version
     if file.problem:
-        yield Piece(f"  {file.problem.message}", ATTENTION)
+        yield Span(f"  {file.problem.message}", ATTENTION)
     elif not file.is_there:
-        yield Piece("  not written", QUIET)
+        yield Span("  not written", QUIET)
     else:
-        yield Piece(f"  v{number}" if number is not None else "  without a version", STRONG)
+        yield Span(f"  v{number}" if number is not None else "  without a version", STRONG)
     if file.is_edited:
-        yield Piece(", changed by hand since", ATTENTION)
+        yield Span(", changed by hand since", ATTENTION)
 
 
-def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Piece]:
+def _persistence(found: Whereabouts, persistence: Persistence) -> Iterator[Span]:
     """`v3 is Persisted, commit 0123456789ab`; where the mail has no version, of the file's."""
     latest = found.mail.version if found.mail else None
     number = found.file.metadata.version if latest is None else latest
-    yield Piece(f"v{number} is " if number is not None else "")
-    yield Piece(persistence.status, _STATES.get(persistence.status, PLAIN))
+    yield Span(f"v{number} is " if number is not None else "")
+    yield Span(persistence.status, _STATES.get(persistence.status, PLAIN))
     if persistence.commit:
-        yield Piece(f", commit {visible(persistence.commit[:_SHORT_HASH])}")
+        yield Span(f", commit {escape_control(persistence.commit[:_SHORT_HASH])}")
 
 
-def _stated(file: ArtifactFile) -> Iterator[Piece]:
+def _stated(file: ArtifactFile) -> Iterator[Span]:
     """What the file itself says, where that is something else."""
     if file.is_there and not file.problem and file.metadata.session_id is None:
-        yield Piece("  which the file does not say", ATTENTION)
+        yield Span("  which the file does not say", ATTENTION)
 
 
 def _beside(found: Whereabouts) -> Iterator[Field]:
     """The programs beside ours; one that is not installed has nothing to say."""
     names, terminal = found.names, found.terminal
     program = terminal.program if terminal else None
-    ntm: list[Piece] = [Piece(names.ntm_session, is_solid=True)]
-    tmux: list[Piece] = [Piece(names.tmux_session, is_solid=True)]
+    ntm: list[Span] = [Span(names.ntm_session, is_solid=True)]
+    tmux: list[Span] = [Span(names.tmux_session, is_solid=True)]
     if terminal:
         (ntm if program == NTM else tmux).extend(_running(terminal))
     yield "ntm session", ntm
@@ -186,31 +189,31 @@ def _beside(found: Whereabouts) -> Iterator[Field]:
         yield "", bead_pieces(found.bead)
 
 
-def _running(terminal: Terminal) -> Iterator[Piece]:
+def _running(terminal: Terminal) -> Iterator[Span]:
     if terminal.is_running is None:
-        yield Piece(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
+        yield Span(f"  nobody can tell whether it runs: {terminal.problem}", QUIET)
     elif terminal.is_running:
-        yield Piece(f"  running, {counted(terminal.windows, 'window')}", STRONG)
+        yield Span(f"  running, {counted(terminal.windows, 'window')}", STRONG)
     else:
-        yield Piece("  not running", QUIET)
+        yield Span("  not running", QUIET)
 
 
 def _roster(found: Whereabouts) -> Iterator[Field]:
     if not found.roster:
-        yield "Roster", [Piece("none", QUIET)]
+        yield "Roster", [Span("none", QUIET)]
         return
-    widest = max(columns(visible(name)) for name, _ in found.roster)
-    pieces: list[Piece] = []
+    widest = max(columns(escape_control(name)) for name, _ in found.roster)
+    pieces: list[Span] = []
     for number, (name, role) in enumerate(found.roster):
-        gap = " " * (widest - columns(visible(name)) + 2)
-        role_piece = Piece(f"{gap}{role or ''}", QUIET, is_solid=True)
-        pieces += [Piece("\n" * (number > 0)), agent_piece(name), role_piece]
+        gap = " " * (widest - columns(escape_control(name)) + 2)
+        role_piece = Span(f"{gap}{role or ''}", QUIET, is_solid=True)
+        pieces += [Span("\n" * (number > 0)), agent_piece(name), role_piece]
     yield "Roster", pieces
 
 
-def _command(words: str) -> Piece:
+def _command(words: str) -> Span:
     """What one copies, in one piece."""
-    return Piece(f"`{words}`", is_solid=True)
+    return Span(f"`{words}`", is_solid=True)
 
 
 __all__ = ["bead_json", "bead_pieces", "document", "lines"]
@@ -245,7 +248,7 @@ def show(settings: Settings, thread: str, pager: bool) -> int:
     of ntm or tmux, for engineering work the bead, and the roster. A session is known by its mail
     or by its file in artifacts/. Exit code 1: neither knows it; 3: the store is unavailable.
     """
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         found = whereabouts(here, thread)
     if settings.as_json:
         write_json(document(found))

@@ -17,13 +17,13 @@ from brenner.cli.roster import roster_options
 from brenner.cli.terminal import (
     QUIET,
     STRONG,
-    Piece,
+    Span,
     advice,
-    advise,
     fold,
     joined,
     pager_option,
-    say,
+    print_hint,
+    print_message,
     sentence,
     subject_pieces,
     thread_argument,
@@ -33,27 +33,27 @@ from brenner.cli.workspace import (
     CONTENT,
     FINE,
     UNREADABLE,
-    desk,
-    desk_to_try,
     exit_code,
     indented,
     is_trial,
-    real_desk,
+    real_workspace,
+    trial_workspace,
+    workspace_of,
 )
 from brenner.config import find_project
 from brenner.diagnostics.codes.sessions import ROUND_OF_CLOSED_SESSION
 from brenner.diagnostics.model import Diagnostic, Summary
-from brenner.mail.mailbox import Ability
+from brenner.mail.mailbox import Capability
 from brenner.mail.open import Store, store_of
 from brenner.services.spawn_agents import Attended, Spawned, Told, started_json, what_became
 from brenner.services.start_session import Addressed, Started, State, Status
-from brenner.text import visible
+from brenner.text import escape_control
 
 if TYPE_CHECKING:
     from brenner.services.rosters import RosterWish
     from brenner.services.spawn_agents import NeighbourWish
     from brenner.services.start_session import StartOptions
-    from brenner.services.workspace import Desk
+    from brenner.services.workspace import Workspace
 
     _Done = tuple[Started, Attended | None]
 
@@ -247,17 +247,17 @@ def _run(settings: Settings, options: "StartOptions", neighbours: "NeighbourWish
     from brenner.services.start_session import Status, start_session
 
     if options.dry_run:
-        with desk(settings) as here:
+        with workspace_of(settings) as here:
             _check_ahead(here, options, neighbours)
             return _attended(here, start_session(here, options), neighbours)
-    if Ability.OWN_NAMES in _store(settings).lacks:
+    if Capability.OWN_NAMES in _store(settings).lacks:
         return _run_there(settings, options, neighbours)
-    with desk_to_try(settings) as here:
+    with trial_workspace(settings) as here:
         _check_ahead(here, options, neighbours)
         done = start_session(here, options)
         if not is_trial(here) or done.status is Status.REFUSED:
             return _attended(here, done, neighbours)
-    with real_desk(here) as here:
+    with real_workspace(here) as here:
         return _attended(here, start_session(here, options), neighbours)
 
 
@@ -265,16 +265,16 @@ def _run_there(settings: Settings, options: "StartOptions", neighbours: "Neighbo
     """Start it where names belong to a server: what is refused makes nobody known, either."""
     from brenner.services.start_session import Status, start_session
 
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         _check_ahead(here, options, neighbours)
         tried = start_session(here, options._replace(dry_run=True))
     if Summary.of(tried.diagnostics).errors:
         return tried._replace(status=Status.REFUSED, registered=()), None
-    with real_desk(here) as here:
+    with real_workspace(here) as here:
         return _attended(here, start_session(here, options), neighbours)
 
 
-def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWish") -> None:
+def _check_ahead(here: "Workspace", options: "StartOptions", neighbours: "NeighbourWish") -> None:
     """Refuse an opening that is known to fail; what is wrong with the roster is told later."""
     if not neighbours:
         return
@@ -287,7 +287,7 @@ def _check_ahead(here: "Desk", options: "StartOptions", neighbours: "NeighbourWi
     check_ahead(here, resolved.roster, names, neighbours, thread_id)
 
 
-def _attended(here: "Desk", done: "Started", neighbours: "NeighbourWish") -> "_Done":
+def _attended(here: "Workspace", done: "Started", neighbours: "NeighbourWish") -> "_Done":
     """What was done for the mail, and then for the agents in a terminal."""
     from brenner.services.start_session import Status
 
@@ -349,11 +349,11 @@ def attended_lines(done: Attended, out: TextIO) -> Iterator[str]:
     for line in lines:
         yield sentence(line, out)
     if lines and not done.wish.dry_run:
-        yield advice(f"`{visible(done.attach, len(done.attach))}` shows them.", out)
+        yield advice(f"`{escape_control(done.attach, len(done.attach))}` shows them.", out)
 
 
 def _spawned(done: Attended, spawned: Spawned) -> Iterator[str]:
-    session = visible(done.session)
+    session = escape_control(done.session)
     if spawned.opened:
         verb = "Would open" if done.wish.dry_run else "Opened"
         agents = joined(
@@ -375,7 +375,11 @@ def _told(done: Attended, told: Told) -> Iterator[str]:
     if not told.names:
         return
     verb = "Would tell" if done.wish.dry_run else "Told"
-    whom = f"all panes of {visible(done.session)}" if told.is_to_all_panes else joined(told.names)
+    whom = (
+        f"all panes of {escape_control(done.session)}"
+        if told.is_to_all_panes
+        else joined(told.names)
+    )
     whose = "the" if told.is_to_all_panes else "its" if len(told.names) == 1 else "their"
     yield f"{verb} {whom} to read {whose} mail."
 
@@ -400,7 +404,7 @@ def report(done: Started, attended: Attended | None = None, *, as_json: bool, pa
         if attended:
             write_attended(attended)
         if done.status in (Status.SENT, Status.NOTHING):
-            advise(_what_next(done))
+            print_hint(_what_next(done))
     for failed in (done.failed, attended.failed if attended else None):
         if failed:
             return exit_code(failed)
@@ -412,17 +416,17 @@ def report(done: Started, attended: Attended | None = None, *, as_json: bool, pa
 
 def _write(done: Started, summary: Summary) -> None:
     if done.status is Status.REFUSED:
-        say(f"Nothing was sent: {counted(summary)}.", sys.stderr)
+        print_message(f"Nothing was sent: {counted(summary)}.", sys.stderr)
         return
     if done.registered:
-        say(f"Registered {joined(done.registered)}.")
+        print_message(f"Registered {joined(done.registered)}.")
     for each in done.kickoffs:
-        say(what_became(done, each))
+        print_message(what_became(done, each))
     if done.status is Status.INCOMPLETE:
-        advise("The same command again sends what is missing.")
+        print_hint("The same command again sends what is missing.")
         return
     if done.status is Status.NOTHING:
-        say(f"Nothing was left to send in {visible(done.thread_id or '')}.")
+        print_message(f"Nothing was left to send in {escape_control(done.thread_id or '')}.")
 
 
 def _what_next(done: Started) -> str:
@@ -435,7 +439,7 @@ def _what_next(done: Started) -> str:
             f"v{done.round}."
         )
     return (
-        f"`brenner mail pending --thread {quote(visible(thread))}` shows who owes an ACK; once "
+        f"`brenner mail pending --thread {quote(escape_control(thread))}` shows who owes an ACK; once "
         f"deltas are in, `brenner compile {thread_argument(thread)}` publishes a version."
     )
 
@@ -444,9 +448,9 @@ def _dry_run(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
     """Every kickoff whole, then what would have happened."""
     to_send = [each for each in done.kickoffs if each.state is not State.SENT_BEFORE]
     for number, each in enumerate(to_send, 1):
-        head = [Piece(f"{number} of {len(to_send)}", STRONG), Piece("  to "), *_heads(each)]
+        head = [Span(f"{number} of {len(to_send)}", STRONG), Span("  to "), *_heads(each)]
         yield fold([], head, INDENT, out)
-        yield fold([Piece(INDENT)], subject_pieces(each.message.subject), INDENT, out)
+        yield fold([Span(INDENT)], subject_pieces(each.message.subject), INDENT, out)
         yield "\n"
         yield from body_lines(each.message.body, out)
         yield "\n"
@@ -458,13 +462,13 @@ def _dry_run(done: Started, summary: Summary, out: TextIO) -> Iterator[str]:
         yield sentence(f"Nothing would be sent: {counted(summary)}.", out)
         return
     yield sentence(
-        f"{count} would go out in {visible(done.thread_id or '')}; nothing was sent.", out
+        f"{count} would go out in {escape_control(done.thread_id or '')}; nothing was sent.", out
     )
     if done.registered:
         yield advice(f"Would be registered: {joined(done.registered)}.", out)
 
 
-def _heads(each: Addressed) -> Iterator[Piece]:
+def _heads(each: Addressed) -> Iterator[Span]:
     yield from names(each.message.recipients)
     if each.role:
-        yield Piece(f"  {each.role}", QUIET)
+        yield Span(f"  {each.role}", QUIET)

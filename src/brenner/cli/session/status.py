@@ -18,7 +18,7 @@ from brenner.cli.terminal import (
     QUIET,
     STRONG,
     STYLE_OF_TYPE,
-    Piece,
+    Span,
     Style,
     advice,
     agent_piece,
@@ -29,7 +29,7 @@ from brenner.cli.terminal import (
     thread_argument,
     write_lines,
 )
-from brenner.cli.workspace import FINE, desk
+from brenner.cli.workspace import FINE, workspace_of
 from brenner.diagnostics.codes.merging import SESSION_FILE_UNREADABLE
 from brenner.diagnostics.model import ERROR, Diagnostic, worst_first
 from brenner.integrations.programs import Bead
@@ -37,7 +37,7 @@ from brenner.protocol.grammar import RESEARCH_THREAD_ID
 from brenner.protocol.message_types import CRITIQUE
 from brenner.protocol.messages import exact, span
 from brenner.services.identity import Unverified
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.model import (
     LatestVersion,
     OpenAck,
@@ -59,7 +59,7 @@ from brenner.session.status_text import (
     since_words,
     turn_words,
 )
-from brenner.text import counted, visible
+from brenner.text import counted, escape_control
 
 _MOST_LISTED = 10
 
@@ -94,7 +94,7 @@ def status(
     if is_line and (is_full or settings.as_json):
         message = "--line goes with neither --full nor --json."
         raise click.UsageError(message)
-    with desk(settings) as here:
+    with workspace_of(settings) as here:
         thread_id = _only_session(here) if thread is None else thread
         if is_line:
             sys.stdout.write(f"{_line(here, thread_id)}\n")
@@ -109,7 +109,7 @@ def status(
     return FINE
 
 
-def _line(here: Desk, thread_id: str) -> str:
+def _line(here: Workspace, thread_id: str) -> str:
     from brenner.services.sessions import one_overview
 
     overview = one_overview(here, thread_id)
@@ -119,7 +119,7 @@ def _line(here: Desk, thread_id: str) -> str:
     return line(overview, datetime.now(UTC), here.project.ack_deadline)
 
 
-def _check_known(here: Desk, thread_id: str) -> None:
+def _check_known(here: Workspace, thread_id: str) -> None:
     """Refuse what is no thread's ID, and a thread that nobody has written to."""
     from brenner.mail.rules import unknown_thread
     from brenner.services.sessions import with_its_file
@@ -131,7 +131,7 @@ def _check_known(here: Desk, thread_id: str) -> None:
         raise with_its_file(here, thread_id, unknown_thread(thread_id, known))
 
 
-def _looked_up(here: Desk, thread_id: str) -> "Screen":
+def _looked_up(here: Workspace, thread_id: str) -> "Screen":
     from brenner.integrations.programs import bead_of
     from brenner.services.identity import unverified_in
     from brenner.services.references import unresolved
@@ -139,19 +139,19 @@ def _looked_up(here: Desk, thread_id: str) -> "Screen":
     from brenner.session.status import told_of_refusals
 
     found = load_status(here, thread_id)
-    nowhere = unresolved(here, found.chain.state.artifact)
+    nowhere = unresolved(here, found.history.state.artifact)
     bead = bead_of(thread_id, here.project.folder)
-    unverified = unverified_in(here.mailbox, found.chain)
+    unverified = unverified_in(here.mailbox, found.history)
     return Screen(found.status, nowhere, bead, told_of_refusals(found.messages), unverified)
 
 
-def _reader(here: Desk) -> "Reader":
+def _reader(here: Workspace) -> "Reader":
     from brenner.session.status_text import Reader
 
     return Reader(here.actor, here.project.operator, datetime.now(UTC), here.project.ack_deadline)
 
 
-def _only_session(here: Desk) -> str:
+def _only_session(here: Workspace) -> str:
     """The session that is not complete, if there is just one; the only one that there is."""
     from brenner.services.sessions import overviews
     from brenner.session.model import Phase
@@ -164,7 +164,7 @@ def _only_session(here: Desk) -> str:
     if not candidates:
         message = "There is no session yet: `brenner session start` begins one."
         raise click.UsageError(message)
-    names = [visible(each) for each in candidates[:_MOST_LISTED]]
+    names = [escape_control(each) for each in candidates[:_MOST_LISTED]]
     more = f", and {len(candidates) - _MOST_LISTED} more" * (len(candidates) > _MOST_LISTED)
     message = f"Which THREAD? There are {len(candidates)}: {', '.join(names)}{more}."
     raise click.UsageError(message)
@@ -208,7 +208,7 @@ def _fitting(parts: list[str], room: int) -> str:
 def short_id(thread_id: str) -> str:
     """What tells a session from others in a line: of a research session its slug."""
     match = RESEARCH_THREAD_ID.fullmatch(thread_id)
-    [piece] = cut([Piece(visible(match[2] if match else thread_id))], _MOST_ID)
+    [piece] = cut([Span(escape_control(match[2] if match else thread_id))], _MOST_ID)
     return piece.text
 
 
@@ -233,7 +233,7 @@ def _word(need: Need, count: int) -> str:
 
 def _names(overview: Overview, room: int) -> str:
     """For whom the round waits: as many names as there is room for, and how many more."""
-    names = [visible(each.name) for each in overview.awaited]
+    names = [escape_control(each.name) for each in overview.awaited]
     for shown in range(len(names), 0, -1):
         more = f" +{len(names) - shown}" if shown < len(names) else ""
         said = f": {', '.join(names[:shown])}{more}"
@@ -286,29 +286,29 @@ def _pressing(each: OpenMessage) -> tuple[int, datetime, int]:
 
 
 def _message_row(each: OpenMessage) -> Row:
-    rank = [Piece(f" {each.rank}", QUIET)] if each.rank else []
+    rank = [Span(f" {each.rank}", QUIET)] if each.rank else []
     return Row(
         (
-            [Piece(str(each.message_id), STRONG)],
-            [Piece(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_short(rank)],
-            [Piece(each.about or each.subject)],
+            [Span(str(each.message_id), STRONG)],
+            [Span(each.type, STYLE_OF_TYPE.get(each.type, QUIET)), *_short(rank)],
+            [Span(each.about or each.subject)],
             [agent_piece(each.sender)],
             [*_named(each.waiting_for)],
         )
     )
 
 
-def _short(pieces: Sequence[Piece]) -> list[Piece]:
+def _short(pieces: Sequence[Span]) -> list[Span]:
     """A severity is a word; whatever else somebody wrote there is cut to one."""
-    return cut([piece._replace(text=visible(piece.text)) for piece in pieces], _MOST_RANK)
+    return cut([piece._replace(text=escape_control(piece.text)) for piece in pieces], _MOST_RANK)
 
 
 _MOST_RANK = 12
 
 
-def _named(agents: Sequence[str]) -> Iterator[Piece]:
+def _named(agents: Sequence[str]) -> Iterator[Span]:
     for number, name in enumerate(agents):
-        yield Piece(", " * (number > 0))
+        yield Span(", " * (number > 0))
         yield agent_piece(name)
 
 
@@ -316,9 +316,9 @@ def _critique_row(each: OpenCritique) -> Row:
     status = f" ({each.status})" if each.status else ""
     return Row(
         (
-            [Piece(each.item, STRONG)],
-            [Piece("critique", STYLE_OF_TYPE[CRITIQUE.name])],
-            [Piece(each.name), Piece(status, QUIET)],
+            [Span(each.item, STRONG)],
+            [Span("critique", STYLE_OF_TYPE[CRITIQUE.name])],
+            [Span(each.name), Span(status, QUIET)],
             [agent_piece(each.agent)] if each.agent else [],
             [],
         )
@@ -340,7 +340,7 @@ def overdue_lines(
 
 def _owed(
     late: Sequence[OpenAck], debtor: str, at: tuple[datetime, timedelta], out: TextIO
-) -> Iterator[Piece]:
+) -> Iterator[Span]:
     """`12 KICKOFF, 3 h late; 16 CRITIQUE, 2 h late`."""
     now, deadline = at
     for number, each in enumerate(each for each in late if each.debtor == debtor):
@@ -348,9 +348,9 @@ def _owed(
         said = f"{span(now - since)} late" if out.isatty() else f"due {exact(since)}"
         kind = each.type or "message"
         times = f" ({each.times_sent}×)" if each.times_sent > 1 else ""
-        yield Piece("; " * (number > 0) + f"{each.message_id} ")
-        yield Piece(kind, STYLE_OF_TYPE.get(kind, QUIET))
-        yield Piece(f"{times}, {said}")
+        yield Span("; " * (number > 0) + f"{each.message_id} ")
+        yield Span(kind, STYLE_OF_TYPE.get(kind, QUIET))
+        yield Span(f"{times}, {said}")
 
 
 def refusal_lines(status: SessionStatus, out: TextIO, *, is_full: bool) -> Iterator[str]:
@@ -380,25 +380,25 @@ def _refusal(each: Refusal, *, is_whole: bool) -> Row:
     below = []
     for reason in reasons if is_whole else reasons[:1]:
         below += [
-            [Piece(_INDENT), *_code(reason, reasons), Piece(reason.message)],
-            [Piece(_INDENT), Piece("→ ", QUIET), Piece(reason.fix)],
+            [Span(_INDENT), *_code(reason, reasons), Span(reason.message)],
+            [Span(_INDENT), Span("→ ", QUIET), Span(reason.fix)],
         ]
-    more = [Piece(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
+    more = [Span(f" and {len(reasons) - 1} more", QUIET)] * (len(reasons) > 1)
     return Row(
         (
-            [Piece(f"{each.message_id}.{each.block}", STRONG)],
-            [Piece(reasons[0].id if reasons else "refused", ATTENTION), *more],
-            [Piece(f"{what}{name}", QUIET)],
+            [Span(f"{each.message_id}.{each.block}", STRONG)],
+            [Span(reasons[0].id if reasons else "refused", ATTENTION), *more],
+            [Span(f"{what}{name}", QUIET)],
             [agent_piece(each.agent)],
-            [Piece(f"v{each.version}" if each.version else "no version", QUIET)],
+            [Span(f"v{each.version}" if each.version else "no version", QUIET)],
         ),
         below,
     )
 
 
-def _code(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Piece]:
+def _code(found: Diagnostic, reasons: Sequence[Diagnostic]) -> list[Span]:
     """The codes of the other reasons; that of the first stands above them all."""
-    return [Piece(f"{found.id}: ")] if found is not reasons[0] else []
+    return [Span(f"{found.id}: ")] if found is not reasons[0] else []
 
 
 def unresolved_lines(
@@ -412,9 +412,9 @@ def unresolved_lines(
     count = counted(len(found) - files, "reference leads", "references lead")
     said = [f"{count} nowhere"] if len(found) > files else []
     said += [f"{counted(files, 'file')} that references need cannot be read"] if files else []
-    yield fold([], [Piece("; ".join(said), QUIET)], "", out)
+    yield fold([], [Span("; ".join(said), QUIET)], "", out)
     for each in _first(found, out, is_full=is_full):
-        yield fold([Piece("  ")], [Piece(each.message)], "    ", out)
+        yield fold([Span("  ")], [Span(each.message)], "    ", out)
     yield from _rest(status, len(found), out, is_full=is_full)
 
 
@@ -445,8 +445,8 @@ _STYLES = MappingProxyType(
 def turn_pieces(each: Participant, status: SessionStatus, now: datetime) -> Cell:
     """What she has to do or has done; what she wrote instead stands after it."""
     words = turn_words(each, status, now)
-    pieces = [Piece(words.text, _STYLES[words.weight])]
-    return [*pieces, Piece(words.aside, QUIET)] if words.aside else pieces
+    pieces = [Span(words.text, _STYLES[words.weight])]
+    return [*pieces, Span(words.aside, QUIET)] if words.aside else pieces
 
 
 # The status of a session on one screen: what needs the operator first, what to do next last.
@@ -520,8 +520,8 @@ def _title(status: SessionStatus, out: TextIO) -> Iterator[str]:
     style = _POSITIVE if status.phase is Phase.READY_TO_COMPILE else QUIET if is_done else STRONG
     words = PHASE_WORDS[status.phase]
     said = f"round {status.round}, {words}" if status.phase else words
-    pieces = [Piece(status.thread_id, STRONG, is_solid=True), Piece("  ")]
-    yield fold([], [*pieces, Piece(said, style)], "  ", out)
+    pieces = [Span(status.thread_id, STRONG, is_solid=True), Span("  ")]
+    yield fold([], [*pieces, Span(said, style)], "  ", out)
 
 
 def _attention(status: SessionStatus, reader: Reader, out: TextIO) -> Iterator[str]:
@@ -529,61 +529,61 @@ def _attention(status: SessionStatus, reader: Reader, out: TextIO) -> Iterator[s
     for each in found:
         yield fold(
             [_mark(each)],
-            [Piece(each.text, _STATUS_VIEW_STYLES.get(each.kind, PLAIN))],
+            [Span(each.text, _STATUS_VIEW_STYLES.get(each.kind, PLAIN))],
             "    ",
             out,
         )
     if not found:
         waits = joined(each.name for each in status.awaited)
         why = f": the round waits for {waits}" if waits else ""
-        yield fold([Piece("  ")], [Piece(f"Nothing needs you{why}", QUIET)], "  ", out)
+        yield fold([Span("  ")], [Span(f"Nothing needs you{why}", QUIET)], "  ", out)
 
 
-def _mark(each: Attention) -> Piece:
+def _mark(each: Attention) -> Span:
     if each.kind in _PRESSING:
-        return Piece("  ! ", _STATUS_VIEW_STYLES[each.kind])
-    return Piece("  · ", QUIET)
+        return Span("  ! ", _STATUS_VIEW_STYLES[each.kind])
+    return Span("  · ", QUIET)
 
 
-def _facts(screen: Screen, out: TextIO) -> Iterator[tuple[str, Sequence[Piece]]]:
+def _facts(screen: Screen, out: TextIO) -> Iterator[tuple[str, Sequence[Span]]]:
     status = screen.status
     if status.question:
         yield "Question", _one_line(status.question, out)
     if status.version:
         yield "Version", [*_version(status.version, out), *_since(status)]
     elif status.phase:
-        yield "Version", [Piece("none yet", QUIET), *_since(status)]
+        yield "Version", [Span("none yet", QUIET), *_since(status)]
     if screen.bead:
         yield "Bead", bead_pieces(screen.bead)
     if not status.phase:
-        yield "Messages", [Piece(str(status.position))]
+        yield "Messages", [Span(str(status.position))]
     if screen.unverified.ids:
         yield "Unverified", [*_unverified(screen.unverified)]
 
 
-def _unverified(found: Unverified) -> Iterator[Piece]:
+def _unverified(found: Unverified) -> Iterator[Span]:
     """`messages 12 (DELTA, BlueLake) and 14 (mail, RedCreek); 9 older`: what is new stands out."""
     if found.new:
         words = [f"{each.id} ({each.type or 'mail'}, {each.message.sender})" for each in found.new]
-        yield Piece(f"message{'s' * (len(words) > 1)} {joined(words)}", ATTENTION)
+        yield Span(f"message{'s' * (len(words) > 1)} {joined(words)}", ATTENTION)
     if found.older:
-        yield Piece(f"{'; ' if found.new else ''}{found.older} older", QUIET)
+        yield Span(f"{'; ' if found.new else ''}{found.older} older", QUIET)
 
 
 _LABELLED = 14  # columns before what a field says
 
 
-def _one_line(text: str, out: TextIO) -> list[Piece]:
+def _one_line(text: str, out: TextIO) -> list[Span]:
     """As much of a text as a line of the terminal has."""
     width = width_of(out)
-    piece = Piece(visible(" ".join(text.split()), len(text) + 1))
+    piece = Span(escape_control(" ".join(text.split()), len(text) + 1))
     return cut([piece], width - _LABELLED) if width else [piece]
 
 
-def _version(version: LatestVersion, out: TextIO) -> Iterator[Piece]:
+def _version(version: LatestVersion, out: TextIO) -> Iterator[Span]:
     """`v1, 3 h ago: draft, 6 errors, 2 warnings, no third alternative`."""
-    yield Piece(f"v{version.number}", STRONG)
-    yield Piece(f", {_compiled(version, out)}: ", QUIET)
+    yield Span(f"v{version.number}", STRONG)
+    yield Span(f", {_compiled(version, out)}: ", QUIET)
     found = [
         version.status,
         counted(version.errors, "lint error") if version.errors else "",
@@ -592,7 +592,7 @@ def _version(version: LatestVersion, out: TextIO) -> Iterator[Piece]:
     ]
     if not (version.errors or version.warnings):
         found.insert(1, "lint finds nothing")
-    yield Piece(", ".join(visible(each) for each in found if each))
+    yield Span(", ".join(escape_control(each) for each in found if each))
 
 
 def _compiled(version: LatestVersion, out: TextIO) -> str:
@@ -600,16 +600,16 @@ def _compiled(version: LatestVersion, out: TextIO) -> str:
     try:
         return when(datetime.fromisoformat(version.compiled_at), out)
     except (ValueError, TypeError):
-        return visible(version.compiled_at)
+        return escape_control(version.compiled_at)
 
 
-def _since(status: SessionStatus) -> Iterator[Piece]:
+def _since(status: SessionStatus) -> Iterator[Span]:
     """What has come in that no version has read."""
     words = since_words(status)
     if words:
         arrived, becomes = words
-        yield Piece(f"\n{arrived}; ")
-        yield Piece(becomes)
+        yield Span(f"\n{arrived}; ")
+        yield Span(becomes)
 
 
 def _agents(status: SessionStatus, now: datetime, out: TextIO) -> Iterator[str]:
@@ -625,10 +625,10 @@ def _agent(each: Participant, status: SessionStatus, now: datetime, out: TextIO)
     return Row(
         (
             [agent_piece(each.name)],
-            [Piece(each.role or "", QUIET)],
+            [Span(each.role or "", QUIET)],
             turn_pieces(each, status, now),
-            [Piece(str(each.total), PLAIN if each.total else QUIET)],
-            [Piece(heard, QUIET)],
+            [Span(str(each.total), PLAIN if each.total else QUIET)],
+            [Span(heard, QUIET)],
         )
     )
 
@@ -650,12 +650,12 @@ def _way_on(words: str, command: str, out: TextIO) -> Iterator[str]:
         is_long = columns(command) + 2 > width
         yield f"{'' if is_long else '  '}{command}\n"
         return
-    yield fold([], [*_said(words), Piece(" "), Piece(command, STRONG, is_solid=True)], "", out)
+    yield fold([], [*_said(words), Span(" "), Span(command, STRONG, is_solid=True)], "", out)
 
 
-def _said(words: str) -> list[Piece]:
+def _said(words: str) -> list[Span]:
     return [
-        Piece(f"`{part}`" if number % 2 else part, is_solid=bool(number % 2))
+        Span(f"`{part}`" if number % 2 else part, is_solid=bool(number % 2))
         for number, part in enumerate(words.split("`"))
     ]
 
@@ -665,13 +665,13 @@ def bead_json(bead: Bead | None) -> dict[str, object] | None:
     return bead._asdict() | {"problem": bead.problem or None} if bead else None
 
 
-def bead_pieces(bead: Bead) -> list[Piece]:
+def bead_pieces(bead: Bead) -> list[Span]:
     """`in_progress  Prove the conventions (BlueLake)`; or why bd says nothing."""
     if bead.problem:
-        return [Piece(f"bd does not say more: {visible(bead.problem)}", QUIET)]
-    pieces = [Piece(visible(bead.status or "no status"), STRONG)]
+        return [Span(f"bd does not say more: {escape_control(bead.problem)}", QUIET)]
+    pieces = [Span(escape_control(bead.status or "no status"), STRONG)]
     if bead.title:
-        pieces.append(Piece(f"  {visible(bead.title)}"))
+        pieces.append(Span(f"  {escape_control(bead.title)}"))
     if bead.assignee:
-        pieces += [Piece("  "), agent_piece(bead.assignee)]
+        pieces += [Span("  "), agent_piece(bead.assignee)]
     return pieces

@@ -25,21 +25,21 @@ from brenner.cli.terminal import (
     QUIET,
     STRONG,
     STYLE_OF_TYPE,
-    Piece,
-    advise,
+    Span,
     agent_piece,
     columns,
     fold,
     joined,
     pieces,
-    say,
+    print_hint,
+    print_message,
     shown_line,
     subject_pieces,
     thread_argument,
 )
-from brenner.cli.workspace import FINE, desk, exit_code, write_error
+from brenner.cli.workspace import FINE, exit_code, workspace_of, write_error
 from brenner.config import ACK_DEADLINE
-from brenner.diagnostics.model import BrennerError, Diagnostic, Summary, Unavailable
+from brenner.diagnostics.model import BrennerError, Diagnostic, Summary, UnavailableError
 from brenner.mail.model import stored_json
 from brenner.protocol.messages import exact, iso, span
 from brenner.services.compile import compiled_json, what_happened
@@ -60,7 +60,7 @@ from brenner.session.model import OpenAck, Participant, Phase, SessionStatus, Tu
 from brenner.session.overview import overview_json, status_json, urgent_first
 from brenner.session.routing import Step
 from brenner.session.status_text import PHASE_WORDS
-from brenner.text import counted, visible
+from brenner.text import counted, escape_control
 
 # What happens while sessions are watched, one JSON object on a line. Keys are only ever added.
 
@@ -127,7 +127,7 @@ class JsonView:
 
     def not_made(self, event: NotMade) -> Document:
         """A compile that could not be done."""
-        is_away = isinstance(event.error, Unavailable)  # it is tried again
+        is_away = isinstance(event.error, UnavailableError)  # it is tried again
         status = "unavailable" if is_away else "refused"
         return {"thread_id": event.thread_id, "status": status, **_failed(event.error.diagnostic)}
 
@@ -247,11 +247,11 @@ class Line:
         self._drawn = ""
         self._columns = 0
 
-    def draw(self, pieces: Sequence[Piece]) -> None:
+    def draw(self, pieces: Sequence[Span]) -> None:
         """Show this, if it is something else than what is shown."""
         if not self._is_shown:
             return
-        safe = [piece._replace(text=visible(piece.text, _MOST)) for piece in pieces]
+        safe = [piece._replace(text=escape_control(piece.text, _MOST)) for piece in pieces]
         fitting = cut(safe, max(1, _width() - 1))
         text = shown_line(fitting, sys.stderr)
         if text == self._drawn:
@@ -305,9 +305,9 @@ _STYLES = {
 }
 
 
-def phase_piece(phase: Phase | None) -> Piece:
+def phase_piece(phase: Phase | None) -> Span:
     """The phase; what is ready stands out."""
-    return Piece(PHASE_WORDS[phase], _STYLES.get(phase, STRONG) if phase else QUIET)
+    return Span(PHASE_WORDS[phase], _STYLES.get(phase, STRONG) if phase else QUIET)
 
 
 def what_follows(status: SessionStatus, *, auto_compile: bool) -> str:
@@ -362,18 +362,18 @@ def _plural(words: str, number: int) -> str:
 # The last line
 
 
-def progress(status: SessionStatus, now: datetime) -> list[Piece]:
+def progress(status: SessionStatus, now: datetime) -> list[Span]:
     """The one session: its phase, who is awaited, since when."""
-    pieces = [Piece(f"round {status.round}  ", QUIET)] if status.phase else []
+    pieces = [Span(f"round {status.round}  ", QUIET)] if status.phase else []
     pieces.append(phase_piece(status.phase))
     waited = [(_since(each, status), each.name) for each in status.awaited]
     for number, (since, name) in enumerate(waited[:_MOST_NAMES]):
-        pieces += [Piece("  waits for " if not number else ", ", QUIET), agent_piece(name)]
-        pieces.append(Piece(_for(now, since, " {}"), QUIET))
+        pieces += [Span("  waits for " if not number else ", ", QUIET), agent_piece(name)]
+        pieces.append(Span(_for(now, since, " {}"), QUIET))
     if len(waited) > _MOST_NAMES:
-        pieces.append(Piece(f" and {len(waited) - _MOST_NAMES} more", QUIET))
+        pieces.append(Span(f" and {len(waited) - _MOST_NAMES} more", QUIET))
     if not waited:
-        pieces.append(Piece(_for(now, status.last_at, "  for {}"), QUIET))
+        pieces.append(Span(_for(now, status.last_at, "  for {}"), QUIET))
     return pieces
 
 
@@ -393,28 +393,28 @@ def _for(now: datetime, since: datetime, words: str) -> str:
     return words.format(span(now - since)) if now - since >= _MINUTE else ""
 
 
-def overall(phases: Iterable[Phase | None], last_at: datetime | None, now: datetime) -> list[Piece]:
+def overall(phases: Iterable[Phase | None], last_at: datetime | None, now: datetime) -> list[Span]:
     """All sessions: how many are in which phase, and when something came in last."""
     found: Counter[Phase] = Counter(
         phase for phase in phases if phase and phase is not Phase.COMPLETE
     )
     pieces = list(_counted(found))
     if last_at:
-        pieces.append(Piece(_for(now, last_at, "  last mail {} ago"), QUIET))
+        pieces.append(Span(_for(now, last_at, "  last mail {} ago"), QUIET))
     return pieces
 
 
-def _counted(found: Counter[Phase]) -> Iterator[Piece]:
-    yield Piece(counted(found.total(), "open session"), PLAIN if found.total() else QUIET)
+def _counted(found: Counter[Phase]) -> Iterator[Span]:
+    yield Span(counted(found.total(), "open session"), PLAIN if found.total() else QUIET)
     for number, phase in enumerate(each for each in Phase if found[each]):
         style = _STYLES.get(phase, PLAIN)
-        yield Piece(": " if not number else ", ", QUIET)
-        yield Piece(f"{found[phase]} {PHASE_WORDS[phase]}", style)
+        yield Span(": " if not number else ", ", QUIET)
+        yield Span(f"{found[phase]} {PHASE_WORDS[phase]}", style)
 
 
-def lost_piece(since: str) -> Piece:
+def lost_piece(since: str) -> Span:
     """While the mailbox is away."""
-    return Piece(f"the mailbox has been away since {since}; still trying", ATTENTION)
+    return Span(f"the mailbox has been away since {since}; still trying", ATTENTION)
 
 
 # What happens while sessions are watched, for people: each message, and what it means.
@@ -448,13 +448,13 @@ class View:
         """The line goes; the rest stays."""
         self._line.erase()
         words = {"until": f"It is {PHASE_WORDS[self._options.until]}."}
-        say(words.get(reason, "Stopped."), sys.stderr)
+        print_message(words.get(reason, "Stopped."), sys.stderr)
 
     def erase(self) -> None:
         """Leave the terminal as it was."""
         self._line.erase()
 
-    def _progress(self) -> list[Piece]:
+    def _progress(self) -> list[Span]:
         now = _watch_view_now()
         if self._lost_at:
             return [lost_piece(_clock(self._lost_at, now))]
@@ -472,9 +472,9 @@ class View:
         out = sys.stdout
         if event.status:
             status = event.status
-            head = [Piece(visible(status.thread_id), STRONG), Piece("  ")]
+            head = [Span(escape_control(status.thread_id), STRONG), Span("  ")]
             if status.phase:
-                head.append(Piece(f"round {status.round}, "))
+                head.append(Span(f"round {status.round}, "))
             head.append(phase_piece(status.phase))
             out.write(fold([], head, "  ", out))
             if status.phase:
@@ -484,39 +484,39 @@ class View:
         if sys.stderr.isatty():
             until = self._options.until
             end = f" until it is {PHASE_WORDS[until]}" if until else ""
-            say(f"Watching{end}; Ctrl-C ends it.", sys.stderr)
+            print_message(f"Watching{end}; Ctrl-C ends it.", sys.stderr)
 
     def _list(self, event: Watching) -> None:
         shown = [each for each in event.sessions if each.phase and each.phase is not Phase.COMPLETE]
         shown.sort(key=lambda each: urgent_first(each, _watch_view_now(), self.deadline))
         if not shown:
-            say("No session is open.")
+            print_message("No session is open.")
             return
         sys.stdout.writelines(lines(shown[:_MOST_ROWS], _watch_view_now(), self.deadline))
         if len(shown) > _MOST_ROWS:
-            advise(f"{len(shown) - _MOST_ROWS} more: `brenner session list`.")
+            print_hint(f"{len(shown) - _MOST_ROWS} more: `brenner session list`.")
 
     def came(self, event: Came) -> None:
         """A message: when, which, who, what; under it what that means."""
         stored, found, _, after = event.taken
         out, message = sys.stdout, stored.message
         self._note(after, message.thread_id, stored.at)
-        start = [Piece(f"{self._time(stored.at):<8}  ", QUIET)]
-        head = [Piece(f"{stored.id}", QUIET), Piece("  "), agent_piece(message.sender), Piece("  ")]
+        start = [Span(f"{self._time(stored.at):<8}  ", QUIET)]
+        head = [Span(f"{stored.id}", QUIET), Span("  "), agent_piece(message.sender), Span("  ")]
         for piece in (*trust_pieces(stored), *importance_pieces(stored)):
-            head += [piece, Piece("  ")]
+            head += [piece, Span("  ")]
         out.write(fold(start, [*head, *subject_pieces(message.subject)], _INDENT, out))
         style = QUIET if found.step in _QUIET_STEPS and not found.codes else PLAIN
-        words = [Piece("→ ", QUIET), *self._thread(message.thread_id), *pieces(found.words, style)]
-        out.write(fold([Piece(_INDENT)], words, _INDENT + "  ", out))
+        words = [Span("→ ", QUIET), *self._thread(message.thread_id), *pieces(found.words, style)]
+        out.write(fold([Span(_INDENT)], words, _INDENT + "  ", out))
 
     def phase(self, event: PhaseChanged) -> None:
         """From one phase to another, and what that asks for."""
         status, out = event.status, sys.stdout
-        before = Piece(PHASE_WORDS[event.before] if event.before else "new session")
-        change = [*self._thread(status.thread_id), before, Piece(" → "), phase_piece(status.phase)]
+        before = Span(PHASE_WORDS[event.before] if event.before else "new session")
+        change = [*self._thread(status.thread_id), before, Span(" → "), phase_piece(status.phase)]
         rest = f": {what_follows(status, auto_compile=self._options.auto_compile)}"
-        out.write(fold([Piece(_INDENT)], [*change, *pieces(rest)], _INDENT + "  ", out))
+        out.write(fold([Span(_INDENT)], [*change, *pieces(rest)], _INDENT + "  ", out))
 
     def made(self, event: Made) -> None:
         """What `--auto-compile` did, as `brenner compile` says it, in short."""
@@ -533,13 +533,13 @@ class View:
             ledger = f"`brenner artifact ledger {thread_argument(done.thread_id)}`"
             words.append(f"{counted(refused, 'block is', 'blocks are')} refused: {ledger}.")
         out = sys.stdout
-        out.write(fold([Piece(_INDENT)], pieces(" ".join(words), STRONG), _INDENT + "  ", out))
+        out.write(fold([Span(_INDENT)], pieces(" ".join(words), STRONG), _INDENT + "  ", out))
         if done.failed:
             write_error(done.failed)
 
     def not_made(self, event: NotMade) -> None:
         """A compile that could not be done; it is said once."""
-        say(f"{visible(event.thread_id)} is not compiled:", sys.stderr)
+        print_message(f"{escape_control(event.thread_id)} is not compiled:", sys.stderr)
         write_error(event.error)
 
     def lost(self, event: Lost) -> None:
@@ -558,8 +558,8 @@ class View:
 
     def _aloud(self, at: datetime, words: str) -> None:
         err = sys.stderr
-        start = [Piece(f"{_clock(at, _watch_view_now()) if err.isatty() else exact(at)}  ", QUIET)]
-        err.write(fold(start, [Piece(words, ATTENTION)], _INDENT, err))
+        start = [Span(f"{_clock(at, _watch_view_now()) if err.isatty() else exact(at)}  ", QUIET)]
+        err.write(fold(start, [Span(words, ATTENTION)], _INDENT, err))
 
     # Parts
 
@@ -570,13 +570,13 @@ class View:
 
     def _advise(self, status: SessionStatus) -> None:
         words = what_follows(status, auto_compile=self._options.auto_compile)
-        advise(words[:1].upper() + words[1:] if words[:1] == "n" else words)
+        print_hint(words[:1].upper() + words[1:] if words[:1] == "n" else words)
 
-    def _thread(self, thread_id: str) -> list[Piece]:
+    def _thread(self, thread_id: str) -> list[Span]:
         """Which thread, where there are several."""
         if self._options.thread_id is not None:
             return []
-        return [Piece(thread_id, STRONG), Piece("  ")]
+        return [Span(thread_id, STRONG), Span("  ")]
 
     def _time(self, at: datetime) -> str:
         return _clock(at, _watch_view_now()) if sys.stdout.isatty() else exact(at)
@@ -664,7 +664,7 @@ def _run(settings: Settings, options: WatchOptions) -> int:
     reason = "until"
     with Stopping() as stopping:
         try:
-            with desk(settings) as here, _erased(view):
+            with workspace_of(settings) as here, _erased(view):
                 view.deadline = here.project.ack_deadline
                 for event in follow(here, options, lambda: stopping.held(_COMPILING)):
                     with stopping.held():

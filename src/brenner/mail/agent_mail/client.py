@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from brenner import __version__
 from brenner.diagnostics.codes.stores import SERVER_LACKS
-from brenner.diagnostics.model import Refused, Unavailable
+from brenner.diagnostics.model import RequestError, UnavailableError
 from brenner.mail.agent_mail.http import Answer, Deadline, Failures, Line, Request, harmless
 from brenner.store_url import shown
 
@@ -436,7 +436,7 @@ class Client:
             # the value of the last segment itself: there it arrives if it is encoded once more.
             try:
                 return self._resource(path + segment(plain), deadline)
-            except Refused as refused:
+            except RequestError as refused:
                 return self._plainly(path + plain, query, refused, deadline)
 
     def offers(self, tool: str, argument: str | None = None) -> bool:
@@ -454,7 +454,7 @@ class Client:
         return self._rpc.reader.resource_value(result)
 
     def _plainly(
-        self, address: str, query: Mapping[str, str], refused: Refused, deadline: Deadline
+        self, address: str, query: Mapping[str, str], refused: RequestError, deadline: Deadline
     ) -> object:
         """The same resource with its query where it belongs, for servers that want it there.
 
@@ -462,7 +462,7 @@ class Client:
         """
         try:
             value = self._resource(address, deadline)
-        except Refused:
+        except RequestError:
             raise refused from None
         wanted = query.get("project")
         if isinstance(value, Mapping) and value.get("project", wanted) != wanted:
@@ -480,7 +480,7 @@ class Client:
         if self._templates is None:
             try:
                 listed = self._rpc.listed(_LIST_TEMPLATES, "resourceTemplates", deadline)
-            except Unavailable as error:
+            except UnavailableError as error:
                 if error.diagnostic.code != SERVER_LACKS:
                     raise
                 listed = []

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import Code, Refused, Unavailable
+from brenner.diagnostics.model import Code, RequestError, UnavailableError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -63,7 +63,7 @@ _AROUND = re.compile(
 )
 
 
-class MaybeReached(Unavailable):
+class MaybeReached(UnavailableError):
     """The request may have reached the server: what it asked for may have been done, or not.
 
     Where `has_ended`, the server says itself that it is done with it: nothing comes of it later.
@@ -78,7 +78,7 @@ def harmless() -> Iterator[None]:
     try:
         yield
     except MaybeReached as error:
-        raise Unavailable(codes.nothing_done(error.diagnostic)) from None
+        raise UnavailableError(codes.nothing_done(error.diagnostic)) from None
 
 
 class Failures:
@@ -88,52 +88,52 @@ class Failures:
         self.where = where
         self._token = token
 
-    def unreachable(self, reason: str) -> Unavailable:
+    def unreachable(self, reason: str) -> UnavailableError:
         """Nobody answers there."""
         return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_REACH)
 
-    def untrusted(self, reason: str) -> Unavailable:
+    def untrusted(self, reason: str) -> UnavailableError:
         """Somebody answers, but cannot prove to be the one."""
         return self._unavailable(codes.SERVER_UNREACHABLE, reason, advice=_TRUST)
 
-    def denied(self, reason: str, *, is_role: bool = False) -> Unavailable:
+    def denied(self, reason: str, *, is_role: bool = False) -> UnavailableError:
         """Who we are is not known, or not enough."""
         advice = _LET_WRITE if is_role else _LET_IN
         return self._unavailable(codes.SERVER_DENIED, reason, advice=advice)
 
-    def timeout(self, seconds: float, *, reached: bool) -> Unavailable:
+    def timeout(self, seconds: float, *, reached: bool) -> UnavailableError:
         """The time was up."""
         found = codes.SERVER_TIMEOUT.at(where=self.where, seconds=f"{seconds:g}")
-        return MaybeReached(found) if reached else Unavailable(found)
+        return MaybeReached(found) if reached else UnavailableError(found)
 
-    def lost(self, reason: str, *, reached: bool) -> Unavailable:
+    def lost(self, reason: str, *, reached: bool) -> UnavailableError:
         """The connection broke."""
         return self._unavailable(codes.SERVER_LOST, reason, reached=reached)
 
-    def nonsense(self, reason: str, *, reached: bool = True) -> Unavailable:
+    def nonsense(self, reason: str, *, reached: bool = True) -> UnavailableError:
         """What it answers cannot be read."""
         return self._unavailable(codes.SERVER_NONSENSE, reason, reached=reached)
 
-    def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> Unavailable:
+    def failed(self, reason: str, *, reached: bool = True, ended: bool = True) -> UnavailableError:
         """It says itself that it is broken; what stands before it may say so too early."""
         error = self._unavailable(codes.SERVER_FAILED, reason, reached=reached)
         if isinstance(error, MaybeReached):
             error.has_ended = ended
         return error
 
-    def lacks(self, what: str) -> Unavailable:
+    def lacks(self, what: str) -> UnavailableError:
         """It does not have what is needed."""
-        return Unavailable(codes.SERVER_LACKS.at(where=self.where, what=what))
+        return UnavailableError(codes.SERVER_LACKS.at(where=self.where, what=what))
 
-    def refused(self, reason: str) -> Refused:
+    def refused(self, reason: str) -> RequestError:
         """It has understood, and says no."""
-        return Refused(codes.SERVER_REFUSED.at(where=self.where, reason=self._told(reason)))
+        return RequestError(codes.SERVER_REFUSED.at(where=self.where, reason=self._told(reason)))
 
     def _unavailable(
         self, code: Code, reason: str, *, reached: bool = False, advice: str = ""
-    ) -> Unavailable:
+    ) -> UnavailableError:
         found = code.at(where=self.where, reason=self._told(reason), advice=advice)
-        return MaybeReached(found) if reached else Unavailable(codes.nothing_done(found))
+        return MaybeReached(found) if reached else UnavailableError(codes.nothing_done(found))
 
     def _told(self, reason: str) -> str:
         """As a part of a sentence: on one line, not too long, without the token."""

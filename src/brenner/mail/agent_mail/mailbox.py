@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Self
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import Altered, BrennerError, Refused, Unavailable
+from brenner.diagnostics.model import AlteredError, BrennerError, RequestError, UnavailableError
 from brenner.mail import reservations as rules_of_files
 from brenner.mail import rules
 from brenner.mail.agent_mail import reservations as reserving
@@ -38,30 +38,30 @@ from brenner.mail.agent_mail.mirror import (
     make,
     understood,
 )
-from brenner.mail.mailbox import EVERYTHING, Ability, Lacks
+from brenner.mail.mailbox import EVERYTHING, Capability, Lacks
 from brenner.mail.model import (
     PLAIN,
     Agent,
-    Debt,
     Delivery,
     Envelope,
     Importance,
     InboxFilter,
     InboxPage,
+    PendingAck,
     Profile,
     Record,
     Registered,
     Released,
     Reservation,
-    Reserved,
+    ReservationRequest,
+    ReservationResult,
     Restored,
     SearchPage,
     Sent,
     Since,
-    Stored,
+    StoredMessage,
     ThreadPage,
     ThreadSummary,
-    Wish,
 )
 from brenner.mail.rules import strangers, suggestions
 from brenner.mail.search import Query
@@ -104,7 +104,7 @@ def _refuse_first(client: Client, places: Mapping[str, str], known: Iterable[str
             project=project,
             suggestions=suggestions(name, {*known, name}),
         )
-        raise Refused(found)
+        raise RequestError(found)
 
 
 def introduce(view: View, profile: Profile) -> Agent:
@@ -118,7 +118,7 @@ def introduce(view: View, profile: Profile) -> Agent:
         token = fields_of(answer, "an agent").get("registration_token")
     if agent.name != profile.name:
         found = codes.NAME_ALTERED.at(where=view.client.where, name=profile.name, given=agent.name)
-        raise Refused(found)
+        raise RequestError(found)
     if isinstance(token, str):
         view.tokens.keep(agent.name, token)
     return agent
@@ -128,7 +128,7 @@ def _looked_for(view: View, profile: Profile, lost: MaybeReached) -> Agent:
     """Whether it was registered though the answer got lost."""
     try:
         view.refresh()
-    except Unavailable:
+    except UnavailableError:
         raise view.uncertain(lost, f"the name `{profile.name}`") from lost
     agent = view.registered.get(profile.name)
     if agent is None or agent[:4] != profile:
@@ -191,7 +191,7 @@ def send(view: View, message: Message, given: Conditions, envelope: Envelope) ->
     return Sent(stored._replace(reply_to=reply_to), is_new=True)
 
 
-def post(view: View, message: Message, envelope: Envelope = PLAIN) -> Stored:
+def post(view: View, message: Message, envelope: Envelope = PLAIN) -> StoredMessage:
     """Hand a message over to the server, once, and look at what it has made of it."""
     before = view.mirror.highest
     offered = _offered(view, envelope)
@@ -234,18 +234,18 @@ def _sent(view: View, answer: object) -> Item:
         fields = fields_of(answer, "the answer to a send")
         if "error" in fields:
             reason = str(fields_of(fields["error"], "the error").get("message"))
-            raise Refused(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
+            raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
         deliveries = list_of(fields.get("deliveries"), "`deliveries`")
         if not deliveries:
             reason = "it delivered the message to nobody"
-            raise Refused(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
+            raise RequestError(codes.SERVER_REFUSED.at(where=view.client.where, reason=reason))
         return item_of(fields_of(deliveries[0], "a delivery").get("payload"))
     except Unreadable as error:
         found = codes.SERVER_NONSENSE.at(where=view.client.where, reason=str(error))
         raise MaybeReached(found) from None
 
 
-def _read_back(view: View, sent: Item) -> Stored:
+def _read_back(view: View, sent: Item) -> StoredMessage:
     """A message that the server has, as everybody reads it.
 
     If it cannot be asked any more, what it answered has to do: it was sent.
@@ -260,14 +260,16 @@ def _read_back(view: View, sent: Item) -> Stored:
     raise _altered(view, sent.id, what)
 
 
-def _sending_looked_for(view: View, message: Message, before: int, lost: MaybeReached) -> Stored:
+def _sending_looked_for(
+    view: View, message: Message, before: int, lost: MaybeReached
+) -> StoredMessage:
     """The message, if the server has it though its answer got lost.
 
     A server that reported a failure is done with it. Any other may still be at it: then nobody
     knows, however long one looks.
     """
     deadline = time.monotonic() + (0 if lost.has_ended else _LOOK_FOR)
-    outcome: Unavailable = view.uncertain(lost, "the message")
+    outcome: UnavailableError = view.uncertain(lost, "the message")
     while True:
         with suppress(BrennerError):
             mirror = view.refresh(whole=True)
@@ -276,14 +278,14 @@ def _sending_looked_for(view: View, message: Message, before: int, lost: MaybeRe
             if stored:
                 return stored
             if lost.has_ended:
-                outcome = Unavailable(lost.diagnostic)
+                outcome = UnavailableError(lost.diagnostic)
         left = deadline - time.monotonic()
         if left <= 0:
             raise outcome from lost
         time.sleep(min(_LOOK_EVERY, left))
 
 
-def _found(news: Iterable[Stored], message: Message) -> Stored | None:
+def _found(news: Iterable[StoredMessage], message: Message) -> StoredMessage | None:
     """That message among those that have come since; if not as it was, then with a cut subject."""
     kept = as_kept(message)
     cut = [
@@ -296,7 +298,7 @@ def _found(news: Iterable[Stored], message: Message) -> Stored | None:
     return next(whole, None) or next(iter(cut), None)
 
 
-def _same(mirror: Mirror, message: Message, envelope: Envelope) -> Stored | None:
+def _same(mirror: Mirror, message: Message, envelope: Envelope) -> StoredMessage | None:
     """The same message, sent before: what a key stands for where there are none."""
     kept, around = as_kept(message), envelope_as_kept(envelope)
     found = mirror.thread(kept.thread_id).messages if kept.thread_id else mirror.arrivals(0)
@@ -306,7 +308,9 @@ def _same(mirror: Mirror, message: Message, envelope: Envelope) -> Stored | None
     )
 
 
-def _checked(view: View, message: Message, envelope: Envelope, stored: Stored) -> Stored:
+def _checked(
+    view: View, message: Message, envelope: Envelope, stored: StoredMessage
+) -> StoredMessage:
     """What was stored, if it is what was sent."""
     wanted, got = rules.in_thread(as_kept(message), stored.id), stored.message
     around = envelope_as_kept(envelope)
@@ -329,11 +333,11 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _altered(view: View, number: int, what: str) -> Altered:
-    return Altered(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
+def _altered(view: View, number: int, what: str) -> AlteredError:
+    return AlteredError(codes.MESSAGE_ALTERED.at(where=view.client.where, id=number, what=what))
 
 
-def _acknowledge(view: View, stored: Stored) -> None:
+def _acknowledge(view: View, stored: StoredMessage) -> None:
     """Tell the server, too, what an ACK settles; it is for programs that ask only the server."""
     if not stored.acknowledges or not view.client.offers(_ACKNOWLEDGE):
         return
@@ -362,7 +366,9 @@ def restore(view: View, agents: Iterable[Agent], records: Iterable[Record]) -> R
     return Restored(len(missing), skipped, renumbered, tuple(sorted(newcomers)))
 
 
-def _newcomers(view: View, agents: Iterable[Agent], wanted: Iterable[Stored]) -> dict[str, Profile]:
+def _newcomers(
+    view: View, agents: Iterable[Agent], wanted: Iterable[StoredMessage]
+) -> dict[str, Profile]:
     """Who is not known here: agents of the archive, and names that only stand in its mail."""
     view.refresh()
     found = {
@@ -374,7 +380,7 @@ def _newcomers(view: View, agents: Iterable[Agent], wanted: Iterable[Stored]) ->
     return found
 
 
-def _missing(wanted: Iterable[Stored], here: Iterable[Stored]) -> list[Stored]:
+def _missing(wanted: Iterable[StoredMessage], here: Iterable[StoredMessage]) -> list[StoredMessage]:
     left = Counter(stored.content_hash for stored in here)
     missing = []
     for stored in wanted:
@@ -385,12 +391,12 @@ def _missing(wanted: Iterable[Stored], here: Iterable[Stored]) -> list[Stored]:
     return missing
 
 
-def _moving_sent(view: View, missing: Iterable[Stored]) -> Iterator[tuple[int, int]]:
+def _moving_sent(view: View, missing: Iterable[StoredMessage]) -> Iterator[tuple[int, int]]:
     """Send them; the old and the new id of each."""
     for count, stored in enumerate(missing):
         try:
             new = post(view, stored.message, stored.envelope)
-        except Unavailable as lost:
+        except UnavailableError as lost:
             if not count:
                 raise
             raise view.uncertain(lost, f"what comes after the first {count}") from lost
@@ -402,22 +408,22 @@ _MAILBOX_LOOK_EVERY = 0.5  # seconds; a look is one question to the server
 
 _LACKS: Lacks = MappingProxyType(
     {
-        Ability.EXACT_POSITIONS: "the server takes whatever comes, so of two who send in the same "
+        Capability.EXACT_POSITIONS: "the server takes whatever comes, so of two who send in the same "
         "moment both get through",
-        Ability.KEYS: "the server has no place for them; equal content by the same sender to the "
+        Capability.KEYS: "the server has no place for them; equal content by the same sender to the "
         "same recipients of a thread counts as the same send",
-        Ability.REPLY_LINKS: "the server keeps no links between the messages of a thread",
-        Ability.READ_MARKS: "the server does not tell who has read what, and takes no mark back",
-        Ability.AS_THEY_WERE: "the server gives every message a new id and its own time, one after "
+        Capability.REPLY_LINKS: "the server keeps no links between the messages of a thread",
+        Capability.READ_MARKS: "the server does not tell who has read what, and takes no mark back",
+        Capability.AS_THEY_WERE: "the server gives every message a new id and its own time, one after "
         "the other",
-        Ability.OWN_NAMES: "a server may keep names for all its projects, or give others than "
+        Capability.OWN_NAMES: "a server may keep names for all its projects, or give others than "
         "those asked for",
-        Ability.KEEPING: "the server keeps messages, and nothing else",
-        Ability.OUR_CLOCK: "the server's clock gives the times",
-        Ability.RECIPIENT_ORDER: "the server tells recipients in an order of its own",
-        Ability.STATED_ACKS: "the server keeps whether an ACK is wanted, not whether that was said",
-        Ability.SECRETS: "the server tells nobody what it keeps of the secrets of names",
-        Ability.TRUST: "the server does not tell how it knows who sent a message",
+        Capability.KEEPING: "the server keeps messages, and nothing else",
+        Capability.OUR_CLOCK: "the server's clock gives the times",
+        Capability.RECIPIENT_ORDER: "the server tells recipients in an order of its own",
+        Capability.STATED_ACKS: "the server keeps whether an ACK is wanted, not whether that was said",
+        Capability.SECRETS: "the server tells nobody what it keeps of the secrets of names",
+        Capability.TRUST: "the server does not tell how it knows who sent a message",
     }
 )
 
@@ -469,7 +475,7 @@ class AgentMailMailbox:
             identity = ask(client, _key(address))
             if identity is None:
                 reason = f"it does not know the project `{_key(address)}`"
-                raise Refused(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
+                raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
         except BaseException:
             client.close()
             raise
@@ -502,7 +508,7 @@ class AgentMailMailbox:
 
     def claim(self, name: str, digest: str, *, replace: bool = False) -> bool:  # noqa: ARG002
         self.agent(name)
-        raise _cannot(Ability.SECRETS)
+        raise _cannot(Capability.SECRETS)
 
     def send(
         self,
@@ -520,7 +526,7 @@ class AgentMailMailbox:
         with self._view.lock:
             return send(self._view, message, given, envelope)
 
-    def message(self, message_id: int) -> Stored:
+    def message(self, message_id: int) -> StoredMessage:
         """One that is known never changes."""
         known = message_id in self._view.mirror
         return (self._view.mirror if known else self._view.refresh()).message(message_id)
@@ -540,7 +546,7 @@ class AgentMailMailbox:
         with self._view.fresh() as mirror:
             return mirror.thread(thread_id, limit=limit, before=before, after=after)
 
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         with self._view.fresh() as mirror:
             return mirror.thread_arrivals(thread_id, after)
 
@@ -557,7 +563,7 @@ class AgentMailMailbox:
         before: int | None = None,
     ) -> InboxPage:
         if wanted.unread:
-            raise _cannot(Ability.READ_MARKS)
+            raise _cannot(Capability.READ_MARKS)
         with self._view.fresh() as mirror:
             if all(agent.name != name for agent in mirror.agents()):
                 self.agent(name)  # which says why not
@@ -566,7 +572,7 @@ class AgentMailMailbox:
     def unread(self, name: str) -> int:
         with self._view.fresh() as mirror:
             mirror.agent(name)
-        raise _cannot(Ability.READ_MARKS)
+        raise _cannot(Capability.READ_MARKS)
 
     def search(
         self,
@@ -578,11 +584,13 @@ class AgentMailMailbox:
     ) -> SearchPage:
         rules.check_reader(query, reader)
         if query.is_unread:
-            raise _cannot(Ability.READ_MARKS)
+            raise _cannot(Capability.READ_MARKS)
         with self._view.fresh() as mirror:
             return mirror.search(query, reader=reader, limit=limit, before=before)
 
-    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+    def debts(
+        self, debtor: str | None = None, thread_id: str | None = None
+    ) -> tuple[PendingAck, ...]:
         with self._view.fresh() as mirror:
             return mirror.debts(debtor, thread_id)
 
@@ -594,18 +602,18 @@ class AgentMailMailbox:
             for message_id in wanted:
                 rules.check_recipient(mirror.message(message_id), name)
         if not is_read:
-            raise _cannot(Ability.READ_MARKS)
+            raise _cannot(Capability.READ_MARKS)
         who = self._view.acting(name)
         for count, message_id in enumerate(wanted):
             try:
                 self._client.call("mark_message_read", {**who, "message_id": message_id})
-            except Unavailable as lost:
+            except UnavailableError as lost:
                 if not count and not isinstance(lost, MaybeReached):
                     raise
                 raise self._view.uncertain(lost, f"marks after the first {count}") from lost
         return len(wanted)
 
-    def reserve(self, name: str, wish: Wish) -> Reserved:
+    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
         wish = rules_of_files.checked(wish)
         with self._view.lock:
             self.agent(name)
@@ -625,7 +633,7 @@ class AgentMailMailbox:
         with self._view.fresh() as mirror:
             return mirror.position()
 
-    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
         with self._view.fresh() as mirror:
             return mirror.arrivals(after, limit)
 
@@ -682,5 +690,5 @@ def _filled_in(part: str | None) -> str:
     return part
 
 
-def _cannot(ability: Ability) -> Refused:
-    return Refused(codes.HOME_CANNOT.at(ability=ability, reason=_LACKS[ability]))
+def _cannot(ability: Capability) -> RequestError:
+    return RequestError(codes.HOME_CANNOT.at(ability=ability, reason=_LACKS[ability]))

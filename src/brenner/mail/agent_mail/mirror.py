@@ -19,10 +19,10 @@ from urllib.parse import quote
 
 from brenner.diagnostics.codes import stores as codes
 from brenner.diagnostics.codes.stores import OUTCOME_UNKNOWN, SERVER_NONSENSE, STORE_UNUSABLE
-from brenner.diagnostics.model import Refused, Unavailable, Uncertain
+from brenner.diagnostics.model import RequestError, UnavailableError, UnknownOutcomeError
 from brenner.mail.agent_mail.client import Client, segment
 from brenner.mail.memory import MemoryMailbox
-from brenner.mail.model import Agent, Envelope, Importance, Received, Stored, Trust
+from brenner.mail.model import Agent, Envelope, Importance, Received, StoredMessage, Trust
 from brenner.mail.rules import order, strangers
 from brenner.protocol.message_types import wants_ack
 from brenner.protocol.messages import Message
@@ -178,7 +178,7 @@ class Mirror(MemoryMailbox):
 
     def __init__(self) -> None:
         super().__init__()
-        self._by_thread: dict[str, list[Stored]] = {}
+        self._by_thread: dict[str, list[StoredMessage]] = {}
 
     def __contains__(self, message_id: object) -> bool:
         return message_id in self._messages
@@ -187,7 +187,7 @@ class Mirror(MemoryMailbox):
         """The agents as they are now."""
         self._agents |= agents
 
-    def take_in(self, item: Item) -> Stored:
+    def take_in(self, item: Item) -> StoredMessage:
         """The next message."""
         stored = self._stored(item.message, item.id, item.at)._replace(envelope=item.envelope)
         self._welcome(strangers(stored, self._agents))
@@ -196,14 +196,14 @@ class Mirror(MemoryMailbox):
         self.highest = max(self.highest, item.id)
         return stored
 
-    def _add(self, stored: Stored) -> None:
+    def _add(self, stored: StoredMessage) -> None:
         super()._add(stored)
         self._by_thread.setdefault(stored.message.thread_id, []).append(stored)
 
-    def _thread(self, thread_id: str) -> list[Stored]:
+    def _thread(self, thread_id: str) -> list[StoredMessage]:
         return sorted(self._by_thread.get(thread_id, ()), key=order)
 
-    def _received(self, stored: Stored, name: str) -> Received:
+    def _received(self, stored: StoredMessage, name: str) -> Received:
         """Who has read what, only the server knows."""
         return super()._received(stored, name)._replace(is_read=None)
 
@@ -336,9 +336,9 @@ def elsewhere(client: Client, names: Iterable[str], slug: str | None) -> dict[st
     """
     try:
         document = client.read("agents", {})
-    except Refused:
+    except RequestError:
         return {}
-    except Unavailable as error:
+    except UnavailableError as error:
         if error.diagnostic.code != codes.SERVER_LACKS:
             raise
         return {}
@@ -360,14 +360,14 @@ def understood(client: Client) -> Iterator[None]:
         yield
     except Unreadable as error:
         found = codes.SERVER_NONSENSE.at(where=client.where, reason=str(error))
-        raise Unavailable(found) from None
+        raise UnavailableError(found) from None
 
 
 def find(client: Client, key: str) -> Identity | None:
     """A project, if the server knows it; it is not made."""
     try:
         document = client.read(f"project/{segment(key)}", {})
-    except Refused as refused:
+    except RequestError as refused:
         _check_not_alone(client, refused)
         if any(key in each for each in _listed(client)):
             raise
@@ -379,17 +379,17 @@ def make(client: Client, key: str) -> Identity:
     """A project, made where there is none."""
     try:
         document = client.call("ensure_project", {"human_key": key})
-    except Refused as refused:
+    except RequestError as refused:
         _check_not_alone(client, refused)
         raise
     return _identity(client, key, document)
 
 
-def _check_not_alone(client: Client, refused: Refused) -> None:
+def _check_not_alone(client: Client, refused: RequestError) -> None:
     """A server of ours has one project. Another one is not there, and never will be."""
     for _, key in _listed(client) if _ONE_PROJECT in refused.diagnostic.message else ():
         reason = f"it serves `{key}` alone; write `?project={quote(key)}` behind its address"
-        raise Refused(codes.SERVER_REFUSED.at(where=client.where, reason=reason)) from None
+        raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason)) from None
 
 
 def _identity(client: Client, key: str, document: object) -> Identity:
@@ -404,7 +404,7 @@ def _identity(client: Client, key: str, document: object) -> Identity:
         )
     if key not in (found.key, found.slug):
         reason = f"it takes the project `{key}` for `{found.key}`, which it knows already"
-        raise Refused(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
+        raise RequestError(codes.SERVER_REFUSED.at(where=client.where, reason=reason))
     return found
 
 
@@ -478,7 +478,7 @@ def _collected(mail: ProjectMail, directory: Directory, since: datetime | None) 
     items = mail.inbox(directory.collector or "", since)
     if since is None and len(items) < directory.collected:
         reason = f"it has {directory.collected} messages, and shows only {len(items)}"
-        raise Unavailable(SERVER_NONSENSE.at(where=mail.client.where, reason=reason))
+        raise UnavailableError(SERVER_NONSENSE.at(where=mail.client.where, reason=reason))
     return items
 
 
@@ -513,7 +513,7 @@ def _from_outboxes(mail: ProjectMail, directory: Directory, items: list[Item]) -
     told: Recipients = {}
     for sender in {item.message.sender for item in items} & directory.agents.keys():
         since = _before(item for item in items if item.message.sender == sender)
-        with suppress(Refused):  # she was taken over in this moment
+        with suppress(RequestError):  # she was taken over in this moment
             told |= _recipients(mail.outbox(sender, since, bodies=False))
     return told
 
@@ -599,9 +599,9 @@ class Tokens:
             raise _unusable(file, error) from error
 
 
-def _unusable(file: Path, error: Exception) -> Unavailable:
+def _unusable(file: Path, error: Exception) -> UnavailableError:
     reason = getattr(error, "strerror", None) or "it is not UTF-8"
-    return Unavailable(STORE_UNUSABLE.at(path=str(file), reason=f"a token of it: {reason}"))
+    return UnavailableError(STORE_UNUSABLE.at(path=str(file), reason=f"a token of it: {reason}"))
 
 
 # What one process sees of a project on a server: its mirror, and how it is kept up to date.
@@ -668,9 +668,9 @@ class View:
         if is_whole:
             self._read_whole = now
 
-    def uncertain(self, lost: Unavailable, what: str) -> Uncertain:
+    def uncertain(self, lost: UnavailableError, what: str) -> UnknownOutcomeError:
         """The server was lost while something was under way."""
         title = lost.diagnostic.code.title
         reason = title[0].lower() + title[1:]
         found = OUTCOME_UNKNOWN.at(where=self.client.where, reason=reason, what=what)
-        return Uncertain(found)
+        return UnknownOutcomeError(found)

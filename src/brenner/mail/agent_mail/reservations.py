@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import BrennerError, Unavailable
+from brenner.diagnostics.model import BrennerError, UnavailableError
 from brenner.mail import reservations as reserving
 from brenner.mail.agent_mail.client import segment
 from brenner.mail.agent_mail.http import MaybeReached
@@ -24,20 +24,20 @@ from brenner.mail.agent_mail.mirror import (
     time_of,
     understood,
 )
-from brenner.mail.model import Released, Reservation, Reserved, Wish
+from brenner.mail.model import Released, Reservation, ReservationRequest, ReservationResult
 
 _RESERVE = "file_reservation_paths"
 _RELEASE = "release_file_reservations"
 _UNTOLD = 0  # instead of an id
 
 
-def reserve(view: View, name: str, wish: Wish) -> Reserved:
+def reserve(view: View, name: str, wish: ReservationRequest) -> ReservationResult:
     """Reserve files. What is there is read first: once they are reserved, that was done."""
     held = holding(view)
     own = [each for each in held if each.agent == name]
     old = reserving.replaced(wish, own, len(held) - len(own))
     if not wish.patterns:
-        return Reserved((), ())
+        return ReservationResult((), ())
     asked = {
         "paths": list(wish.patterns),
         "ttl_seconds": wish.seconds,
@@ -52,7 +52,7 @@ def reserve(view: View, name: str, wish: Wish) -> Reserved:
     if old:
         with suppress(BrennerError):  # they end by themselves
             _release(view, name, old)
-    return Reserved(tuple(granted), conflicts)
+    return ReservationResult(tuple(granted), conflicts)
 
 
 def release(
@@ -72,7 +72,7 @@ def holding(view: View) -> tuple[Reservation, ...]:
     """Those that hold now, the oldest first. A server that reserves nothing lists nothing."""
     if not view.client.offers(_RESERVE):
         what = f"the tool `{_RESERVE}`"
-        raise Unavailable(codes.SERVER_LACKS.at(where=view.client.where, what=what))
+        raise UnavailableError(codes.SERVER_LACKS.at(where=view.client.where, what=what))
     path = f"file_reservations/{segment(view.mail.identity.slug)}"
     document = view.client.read(path, {"active_only": "true"})
     with understood(view.client):
@@ -103,7 +103,7 @@ def _listed(document: object) -> Reservation:
     )
 
 
-def _granted(document: object, name: str, wish: Wish) -> Reservation:
+def _granted(document: object, name: str, wish: ReservationRequest) -> Reservation:
     fields = fields_of(document, "a reservation")
     begun_at = time_of(fields, "expires_ts") - timedelta(seconds=wish.seconds)
     return _reservation(fields, number_of(fields, "id"), name, begun_at)

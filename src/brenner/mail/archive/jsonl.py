@@ -18,7 +18,7 @@ from brenner.limits import (
     MOST_PROFILE_BYTES,
     MOST_RECORD_BYTES,
 )
-from brenner.mail.model import Agent, Envelope, Importance, Record, Stored, Trust
+from brenner.mail.model import Agent, Envelope, Importance, Record, StoredMessage, Trust
 from brenner.protocol.grammar import AGENT_NAME, ISO_TIME
 from brenner.protocol.messages import Message, content_hash, iso
 
@@ -164,7 +164,7 @@ def _record(fields: Fields, arrival: int) -> Record:
     )
     reply_to = fields.get("reply_to")
     _flag(fields, "local")
-    stored = Stored(
+    stored = StoredMessage(
         id=number,
         at=_time(_given(fields, "at"), "at"),
         message=message,

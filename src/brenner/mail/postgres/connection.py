@@ -20,13 +20,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo, TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import Code, Diagnostic, Refused, Unavailable
-from brenner.mail.model import Stored
+from brenner.diagnostics.model import Code, Diagnostic, RequestError, UnavailableError
+from brenner.mail.model import StoredMessage
 from brenner.mail.search import Query, words_of
 from brenner.mail.sql.queries import asked_tags, tags_of
 from brenner.mail.sql.rows import Damaged, Look, Numbers, Row, Statements, whole
 from brenner.store_url import DEFAULT_SCHEMA, PostgresAddress, shown
-from brenner.text import nearest
+from brenner.text import closest
 
 SILENCE = 30.0  # seconds
 _WAKE_EVERY = 0.1  # seconds; how soon Ctrl-C and the deadline are noticed
@@ -187,13 +187,13 @@ _MEANINGS = (
 )
 
 
-def refused_connection(place: Place, error: psycopg.Error) -> Unavailable:
+def refused_connection(place: Place, error: psycopg.Error) -> UnavailableError:
     """Why there is no connection, and what to do about it."""
     reason = place.reason(str(error))
     meaning = next((each for each in _MEANINGS if each.pattern.search(reason)), _UNKNOWN)
     advice = meaning.advice.format(database=place.database)
     found = meaning.code.at(where=place.where, reason=reason, advice=f"{advice}.")
-    return Unavailable(codes.nothing_done(found))
+    return UnavailableError(codes.nothing_done(found))
 
 
 # The beginnings of the server's codes, the first that fits
@@ -218,7 +218,7 @@ def translated(place: Place, *, is_writing: bool = False) -> Iterator[None]:
     try:
         yield
     except (psycopg.Error, Damaged) as error:
-        raise Unavailable(_diagnosis(place, error, is_writing)) from error
+        raise UnavailableError(_diagnosis(place, error, is_writing)) from error
 
 
 def _diagnosis(place: Place, error: psycopg.Error | Damaged, is_writing: bool) -> Diagnostic:
@@ -326,7 +326,7 @@ class Server:
         )
 
     def _refuse(self, reason: str) -> None:
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=self.place.where, reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=self.place.where, reason=reason))
 
 
 def _options(url: str, where: str) -> dict[str, str]:
@@ -336,7 +336,7 @@ def _options(url: str, where: str) -> dict[str, str]:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except (psycopg.ProgrammingError, UnicodeError) as error:  # a wrong `%` makes wrong letters
         reason = "it is not well formed"
-        raise Refused(codes.UNKNOWN_STORE.at(url=where, reason=reason)) from error
+        raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason)) from error
     defaults = {"fallback_application_name": "brenner", **_NOTICED}
     if "PGCONNECT_TIMEOUT" not in os.environ:
         defaults["connect_timeout"] = str(CONNECT_SECONDS)
@@ -349,10 +349,10 @@ def _check_names(url: str, where: str) -> None:
     for option in filter(None, urlsplit(url).query.split("&")):
         name = unquote(option.partition("=")[0])
         if name not in known[1:]:
-            near = nearest(name, known)
+            near = closest(name, known)
             named = f"it has the option `{name}`, which nobody knows; perhaps `{near}` is meant"
             reason = named if near else "it has an option that nobody knows"
-            raise Refused(codes.UNKNOWN_STORE.at(url=where, reason=reason))
+            raise RequestError(codes.UNKNOWN_STORE.at(url=where, reason=reason))
 
 
 # Connections that are kept for the next who needs one.
@@ -385,7 +385,7 @@ class Pool:
         """A connection that is nobody else's until it is given back."""
         if not self._room.acquire(timeout=LOCK_SECONDS):
             where = self._server.place.where
-            raise Unavailable(codes.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
+            raise UnavailableError(codes.STORE_BUSY.at(path=where, seconds=LOCK_SECONDS))
         try:
             with self._lock:
                 kept = self._kept.pop() if self._kept else None
@@ -449,7 +449,7 @@ class WordIndex:
     def __init__(self, database: Statements) -> None:
         self._database = database
 
-    def add(self, stored: Stored, thread: int, sender: int) -> None:
+    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
         """Make a message findable."""
         message = stored.message
         tags = [f"{_SIGN}{tag}" for tag in tags_of(stored, thread, sender)]
@@ -658,12 +658,12 @@ class Schema:
         place, name = self._server.place, self._server.schema
         if state is State.FOREIGN:
             reason = f"another program's tables are in the schema `{name}`"
-            raise Unavailable(codes.STORE_FOREIGN.at(path=place.where, reason=reason))
+            raise UnavailableError(codes.STORE_FOREIGN.at(path=place.where, reason=reason))
         if state is State.CLOSED:
             reason = f"the role may not use the schema `{name}`"
             raise self._denied(reason, _MAY_NOT_USE)
         reason = f"there is no mail in the schema `{name}`"
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=place.where, reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=place.where, reason=reason))
 
     def update(self) -> None:
         """Bring a schema that is there up to date, where it is older."""
@@ -711,14 +711,16 @@ class Schema:
             self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
         return 0
 
-    def _denied(self, reason: str, advice: str) -> Unavailable:
+    def _denied(self, reason: str, advice: str) -> UnavailableError:
         place = self._server.place
         words = advice.format(schema=self._server.schema, database=place.database)
-        return Unavailable(codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=words))
+        return UnavailableError(
+            codes.SERVER_DENIED.at(where=place.where, reason=reason, advice=words)
+        )
 
 
 def check_version(server: Server, version: int, known: int) -> None:
     """Refuse a format that is newer than we are."""
     if version > known:
         words = {"version": version, "known": known}
-        raise Unavailable(codes.STORE_TOO_NEW.at(None, path=server.place.where, **words))
+        raise UnavailableError(codes.STORE_TOO_NEW.at(None, path=server.place.where, **words))

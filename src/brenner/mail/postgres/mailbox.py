@@ -21,7 +21,7 @@ from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import Unavailable, Uncertain
+from brenner.diagnostics.model import UnavailableError, UnknownOutcomeError
 from brenner.mail.model import Agent, Clock, Record, Restored
 from brenner.mail.postgres.connection import (
     LOCK_SECONDS,
@@ -222,7 +222,7 @@ class Database:
         while time.monotonic() < deadline:
             try:
                 done = self._has_mark(turn)
-            except (Unavailable, psycopg.Error):
+            except (UnavailableError, psycopg.Error):
                 time.sleep(_PAUSE)
             else:
                 break
@@ -230,7 +230,7 @@ class Database:
             place = self.server.place
             reason = place.reason(said(error))
             found = codes.OUTCOME_UNKNOWN.at(where=place.where, reason=reason, what=what)
-            raise Uncertain(found) from error
+            raise UnknownOutcomeError(found) from error
         return done
 
     def _has_mark(self, turn: _Turn) -> bool | None:
@@ -275,7 +275,11 @@ class Database:
 
     def take_stock(self) -> None:
         """Let the planner know what there is now; by itself the server notices after a while."""
-        with suppress(Unavailable), self._pool.lent() as connection, translated(self.server.place):
+        with (
+            suppress(UnavailableError),
+            self._pool.lent() as connection,
+            translated(self.server.place),
+        ):
             connection.execute("ANALYZE messages, deliveries, search")
 
     def close(self) -> None:

@@ -11,25 +11,25 @@ from brenner.mail.mailbox import EVERYTHING, NOTHING_LACKS
 from brenner.mail.model import (
     PLAIN,
     Agent,
-    Debt,
     Delivery,
     Envelope,
     InboxFilter,
     InboxPage,
+    PendingAck,
     Profile,
     Record,
     Registered,
     Released,
     Reservation,
-    Reserved,
+    ReservationRequest,
+    ReservationResult,
     Restored,
     SearchPage,
     Sent,
     Since,
-    Stored,
+    StoredMessage,
     ThreadPage,
     ThreadSummary,
-    Wish,
 )
 from brenner.mail.reservations import chosen, replaced
 from brenner.mail.search import Query
@@ -60,7 +60,9 @@ def holding(database: Statements, now: datetime) -> tuple[Reservation, ...]:
     return tuple(map(_reservation, found))
 
 
-def reserve(database: Statements, name: str, wish: Wish, now: datetime) -> tuple[Reservation, ...]:
+def reserve(
+    database: Statements, name: str, wish: ReservationRequest, now: datetime
+) -> tuple[Reservation, ...]:
     """Note what was asked for, in place of what it replaces. What has expired goes."""
     agent = number_of_agent(database, name)
     database.execute("DELETE FROM reservations WHERE expires_at <= ?", (microseconds(now),))
@@ -242,14 +244,14 @@ class SqlMailbox(ABC, Generic[D]):
                 self.database.execute("INSERT INTO keys VALUES (?, ?, ?)", (sender, key, stored.id))
         return Sent(stored, is_new=True)
 
-    def _sent_before(self, sender: int, key: str | None) -> Stored | None:
+    def _sent_before(self, sender: int, key: str | None) -> StoredMessage | None:
         """What the sender sent with that key."""
         found = self.database.execute(
             "SELECT message FROM keys WHERE sender = ? AND key = ?", (sender, key)
         ).fetchone()
         return rows.message_row(self.database, rows.whole(found[0])) if found else None
 
-    def message(self, message_id: int) -> Stored:
+    def message(self, message_id: int) -> StoredMessage:
         with self.database.reading():
             return rows.message_row(self.database, message_id)
 
@@ -268,7 +270,7 @@ class SqlMailbox(ABC, Generic[D]):
         with self.database.reading():
             return queries.thread_page(self.database, thread_id, limit, before, after)
 
-    def thread_arrivals(self, thread_id: str, after: int) -> tuple[Stored, ...]:
+    def thread_arrivals(self, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
         with self.database.reading():
             return queries.thread_arrivals(self.database, thread_id, after)
 
@@ -305,7 +307,9 @@ class SqlMailbox(ABC, Generic[D]):
             border = queries.border(self.database, before)
             return queries.search(self.database, query, number, limit, border)
 
-    def debts(self, debtor: str | None = None, thread_id: str | None = None) -> tuple[Debt, ...]:
+    def debts(
+        self, debtor: str | None = None, thread_id: str | None = None
+    ) -> tuple[PendingAck, ...]:
         with self.database.reading():
             return queries.debts(self.database, debtor, thread_id)
 
@@ -325,7 +329,7 @@ class SqlMailbox(ABC, Generic[D]):
                 )
         return changed
 
-    def reserve(self, name: str, wish: Wish) -> Reserved:
+    def reserve(self, name: str, wish: ReservationRequest) -> ReservationResult:
         """What others have is looked at afterwards, when nobody waits for us.
 
         Of two who reserve at once one comes second, and hears of the other.
@@ -333,7 +337,7 @@ class SqlMailbox(ABC, Generic[D]):
         wish = rules_of_files.checked(wish)
         with self.database.writing("the reservations"):
             granted = reserve(self.database, name, wish, self._now())
-        return Reserved(granted, rules_of_files.conflicts(granted, self.reservations()))
+        return ReservationResult(granted, rules_of_files.conflicts(granted, self.reservations()))
 
     def release(
         self, name: str, *, patterns: Iterable[str] | None = None, ids: Iterable[int] | None = None
@@ -351,7 +355,7 @@ class SqlMailbox(ABC, Generic[D]):
             found = self.database.execute("SELECT max(arrival) FROM messages").fetchall()
         return rows.whole(found[0][0] or 0)
 
-    def arrivals(self, after: int, limit: int | None = None) -> tuple[Stored, ...]:
+    def arrivals(self, after: int, limit: int | None = None) -> tuple[StoredMessage, ...]:
         with self.database.reading():
             return queries.arrivals(self.database, after, limit)
 

@@ -5,18 +5,18 @@ from datetime import datetime
 from typing import NamedTuple
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.mail.model import (
     Agent,
-    Debt,
     Delivery,
     InboxFilter,
     InboxPage,
+    PendingAck,
     Received,
     Record,
     Restored,
     SearchPage,
-    Stored,
+    StoredMessage,
     ThreadPage,
     ThreadSummary,
     type_of,
@@ -96,11 +96,11 @@ def _border(database: Statements, thread_id: str, message_id: int) -> tuple[int,
     """The place in its order of a message that must be in the thread."""
     stored = message_row(database, message_id)
     if stored.message.thread_id != thread_id:
-        raise Refused(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
+        raise RequestError(codes.NOT_IN_THREAD.at(id=message_id, thread=thread_id))
     return _place(stored)
 
 
-def _place(stored: Stored) -> tuple[int, int]:
+def _place(stored: StoredMessage) -> tuple[int, int]:
     return microseconds(stored.at), stored.id
 
 
@@ -212,7 +212,7 @@ def unread(database: Database, name: str) -> int:
     return whole(row[0])
 
 
-def deliveries(database: Statements, stored: Stored) -> tuple[Delivery, ...]:
+def deliveries(database: Statements, stored: StoredMessage) -> tuple[Delivery, ...]:
     """What became of a message at each recipient, in the order in which they were named."""
     rows = database.execute(
         "SELECT a.name, d.read_at, d.owes_ack, d.acknowledged_by FROM deliveries d"
@@ -231,7 +231,7 @@ def deliveries(database: Statements, stored: Stored) -> tuple[Delivery, ...]:
     return tuple(sorted(found, key=lambda each: stored.message.recipients.index(each.recipient)))
 
 
-def debts(database: Database, debtor: str | None, thread_id: str | None) -> tuple[Debt, ...]:
+def debts(database: Database, debtor: str | None, thread_id: str | None) -> tuple[PendingAck, ...]:
     """Who owes an ACK for what, the oldest first."""
     conditions = "d.owes_ack"
     index = "deliveries_owed" if thread_id is None else "deliveries_owed_in_thread"
@@ -259,7 +259,7 @@ EVERYWHERE = (0, ALL)
 NOWHERE = (0, -1)
 
 
-def note_time(database: Statements, stored: Stored) -> None:
+def note_time(database: Statements, stored: StoredMessage) -> None:
     """Keep the span of times of the arrivals around this one."""
     at = microseconds(stored.at)
     database.execute(
@@ -297,7 +297,7 @@ def next_id(database: Statements) -> int:
 
 def new_message(
     database: Statements, message: Message, now: datetime, reply_to: int | None, sender: int
-) -> Stored:
+) -> StoredMessage:
     """A message that is about to be stored, with the id and the time that the store gives it."""
     last_time, last_id, last_arrival = database.execute(
         "SELECT (SELECT last_time FROM store), (SELECT max(id) FROM messages),"
@@ -306,7 +306,7 @@ def new_message(
     at = next_time(now, None if last_time is None else time_of(last_time))
     database.execute("UPDATE store SET last_time = ?", (microseconds(at),))
     new_id = whole(last_id or 0) + 1
-    return Stored(
+    return StoredMessage(
         id=new_id,
         at=at,
         message=message,
@@ -343,7 +343,7 @@ def _settled_by(
     return settled_by(named, contents, debts)
 
 
-def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
+def add(database: Database, stored: StoredMessage, numbers: dict[str, int]) -> None:
     """Store a message. `numbers` are those of the agents, by name."""
     message, at = stored.message, microseconds(stored.at)
     thread = _thread_with(database, stored, at)
@@ -377,7 +377,7 @@ def add(database: Database, stored: Stored, numbers: dict[str, int]) -> None:
     note_time(database, stored)
 
 
-def _thread_with(database: Statements, stored: Stored, at: int) -> int:
+def _thread_with(database: Statements, stored: StoredMessage, at: int) -> int:
     """The thread's number, with this message counted in."""
     row = thread_row(database, stored.message.thread_id)
     if row is None:
@@ -403,13 +403,13 @@ def _thread_with(database: Statements, stored: Stored, at: int) -> int:
 _PAGE = 20  # messages; some are megabytes
 
 
-def arrivals(database: Statements, after: int, limit: int | None) -> tuple[Stored, ...]:
+def arrivals(database: Statements, after: int, limit: int | None) -> tuple[StoredMessage, ...]:
     """Messages in the order in which they came."""
     sql = f"{SELECT} WHERE m.arrival > ? ORDER BY m.arrival LIMIT ?"
     return tuple(map(stored_of, database.execute(sql, (bounded(after), most(limit)))))
 
 
-def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[Stored, ...]:
+def thread_arrivals(database: Database, thread_id: str, after: int) -> tuple[StoredMessage, ...]:
     """The messages of one thread in the order in which they came."""
     row = thread_row(database, thread_id)
     if row is None:
@@ -433,7 +433,7 @@ def records(moment: Moment) -> Iterator[Record]:
         moment.close()
 
 
-def _pages(database: Statements) -> Iterator[tuple[Stored, ...]]:
+def _pages(database: Statements) -> Iterator[tuple[StoredMessage, ...]]:
     """All messages, a few at a time."""
     page = arrivals(database, 0, _PAGE)
     while page:
@@ -442,7 +442,7 @@ def _pages(database: Statements) -> Iterator[tuple[Stored, ...]]:
 
 
 def _read_at(
-    database: Statements, page: tuple[Stored, ...]
+    database: Statements, page: tuple[StoredMessage, ...]
 ) -> dict[int, list[tuple[str, datetime]]]:
     """Who has read what and when, by message."""
     rows = database.execute(
@@ -488,7 +488,7 @@ def restore(database: Database, agents: Iterable[Agent], found: Iterable[Record]
     return landing.restored(new_agents)
 
 
-def _known(database: Statements, stored: Stored) -> tuple[int | None, bool]:
+def _known(database: Statements, stored: StoredMessage) -> tuple[int | None, bool]:
     """The id under which a message is here already; whether another has the id it comes with."""
     same, is_taken = database.execute(
         "SELECT (SELECT id FROM messages WHERE origin_id = ? AND hash = ?"
@@ -498,13 +498,15 @@ def _known(database: Statements, stored: Stored) -> tuple[int | None, bool]:
     return None if same is None else whole(same), bool(is_taken)
 
 
-def _with_true_links(database: Statements, landed: Stored) -> Stored:
+def _with_true_links(database: Statements, landed: StoredMessage) -> StoredMessage:
     """The message with those of its links that it could have by itself."""
     linked = {target: message_row(database, target) for target in linked_ids(landed)}
     return true_links(landed, linked)
 
 
-def _mark(database: Statements, landed: Stored, record: Record, known: dict[str, int]) -> None:
+def _mark(
+    database: Statements, landed: StoredMessage, record: Record, known: dict[str, int]
+) -> None:
     for name, at in record.read_at:
         if name in landed.message.recipients:
             database.execute(
@@ -647,7 +649,7 @@ def tag(kind: str, value: str | int) -> str:
     return f"{kind}{value}".lower()
 
 
-def tags_of(stored: Stored, thread: int, sender: int) -> list[str]:
+def tags_of(stored: StoredMessage, thread: int, sender: int) -> list[str]:
     """The tags of a message."""
     message = stored.message
     items = items_of(f"{message.subject}\n{message.body}")

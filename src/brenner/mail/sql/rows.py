@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from brenner.diagnostics.codes import mail as codes
-from brenner.diagnostics.model import Refused
-from brenner.mail.model import Agent, Envelope, Importance, Stored, Trust
+from brenner.diagnostics.model import RequestError
+from brenner.mail.model import Agent, Envelope, Importance, StoredMessage, Trust
 from brenner.mail.rules import no_such_agent, unknown_thread
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
@@ -74,7 +74,7 @@ class Look(NamedTuple):
 class Index(Protocol):
     """Finds messages by their words, and by tags for what filters ask."""
 
-    def add(self, stored: Stored, thread: int, sender: int) -> None:
+    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
         """Make a message findable."""
         ...
 
@@ -162,7 +162,7 @@ def hash_of(value: object) -> str:
     return value.hex()
 
 
-def stored_of(row: Row) -> Stored:
+def stored_of(row: Row) -> StoredMessage:
     """A message from its columns, in the order of `COLUMNS`."""
     ack_required = row[7]
     message = Message(
@@ -173,7 +173,7 @@ def stored_of(row: Row) -> Stored:
         body=str(row[6]),
         ack_required=None if ack_required is None else bool(ack_required),
     )
-    return Stored(
+    return StoredMessage(
         id=whole(row[0]),
         at=time_of(row[1]),
         message=message,
@@ -209,11 +209,11 @@ def joined(parts: tuple[str, ...] | tuple[int, ...]) -> str:
     return ",".join(map(str, parts))
 
 
-def message_row(database: Statements, message_id: int) -> Stored:
+def message_row(database: Statements, message_id: int) -> StoredMessage:
     """The message of that id."""
     row = database.execute(f"{SELECT} WHERE m.id = ?", (bounded(message_id),)).fetchone()
     if row is None:
-        raise Refused(codes.UNKNOWN_MESSAGE.at(id=message_id))
+        raise RequestError(codes.UNKNOWN_MESSAGE.at(id=message_id))
     return stored_of(row)
 
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Self
 import apsw
 
 from brenner.diagnostics.codes import stores as codes
-from brenner.diagnostics.model import Code, Diagnostic, Unavailable
-from brenner.mail.model import Clock, Stored, system_clock
+from brenner.diagnostics.model import Code, Diagnostic, UnavailableError
+from brenner.mail.model import Clock, StoredMessage, system_clock
 from brenner.mail.search import Query, words_of
 from brenner.mail.sql.mailbox import SqlMailbox
 from brenner.mail.sql.queries import asked_tags, tags_of
@@ -38,7 +38,7 @@ class WordIndex:
     def __init__(self, database: Statements) -> None:
         self._database = database
 
-    def add(self, stored: Stored, thread: int, sender: int) -> None:
+    def add(self, stored: StoredMessage, thread: int, sender: int) -> None:
         """Make a message findable."""
         message = stored.message
         texts = (words_of(message.subject), words_of(message.body), tags_of(stored, thread, sender))
@@ -152,7 +152,7 @@ class Database:
         owner = connection.pragma("application_id")
         if owner != APPLICATION_ID:
             reason = "another program made it" if self.path.stat().st_size else "it is empty"
-            raise Unavailable(codes.STORE_FOREIGN.at(path=str(self.path), reason=reason))
+            raise UnavailableError(codes.STORE_FOREIGN.at(path=str(self.path), reason=reason))
         connection.execute(_PRAGMAS)
         self._known = len(steps)
         self._check_version()
@@ -163,7 +163,7 @@ class Database:
         version = self.version
         if version > self._known:
             words = {"version": version, "known": self._known}
-            raise Unavailable(codes.STORE_TOO_NEW.at(None, path=str(self.path), **words))
+            raise UnavailableError(codes.STORE_TOO_NEW.at(None, path=str(self.path), **words))
 
     def _migrate(self, steps: tuple[str, ...]) -> None:
         """Whoever gets the lock does it; whoever comes later finds it done."""
@@ -230,7 +230,7 @@ class Database:
         if self._identity is None or found == self._identity:  # or it is still being made
             return
         reason = "another file has got its name" if found else "the file was taken away"
-        raise Unavailable(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
+        raise UnavailableError(codes.STORE_UNUSABLE.at(path=str(self.path), reason=reason))
 
     def moment(self) -> Self:
         """The mail as it is now, on a connection of its own.
@@ -303,7 +303,7 @@ def check_no_log(path: Path) -> None:
         for log in (Path(f"{path}-wal"), Path(f"{path}-journal"))
     ):
         reason = "the file is gone, and its log is still there"
-        raise Unavailable(codes.STORE_CORRUPT.at(path=str(path), reason=reason))
+        raise UnavailableError(codes.STORE_CORRUPT.at(path=str(path), reason=reason))
 
 
 def _make(path: Path) -> None:
@@ -382,7 +382,7 @@ def translated(path: Path) -> Iterator[None]:
         found = _diagnosis(str(path), error)
         if found is None:
             raise
-        raise Unavailable(found) from error
+        raise UnavailableError(found) from error
 
 
 def _diagnosis(path: str, error: Exception) -> Diagnostic | None:

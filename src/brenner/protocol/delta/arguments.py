@@ -18,7 +18,7 @@ from brenner.protocol.delta.lenient_json import NotJSON, decode, scan
 from brenner.protocol.delta.parse import deltas_in, is_delta_fence
 from brenner.protocol.delta.schema import SECTIONS, TOP_LEVEL, Operation, section_named
 from brenner.protocol.grammar import ITEM_ID
-from brenner.text import nearest
+from brenner.text import closest
 
 # Where deltas stand in what was given for them: in lists, in wrappings, in texts.
 #
@@ -274,7 +274,7 @@ def _key_meant(key: str, content: object, delta: Mapping[str, object]) -> str:
     absent = [name for name in sorted(TOP_LEVEL) if name not in delta]
     if key in TOP_LEVEL:
         return key
-    same = nearest(key, absent, 0)
+    same = closest(key, absent, 0)
     if same:
         return same
     name = _ALIASES.get(key.casefold(), key)

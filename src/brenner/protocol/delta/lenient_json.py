@@ -19,7 +19,7 @@ from brenner.diagnostics.codes import deltas as codes
 from brenner.diagnostics.model import Code
 from brenner.limits import MOST_JSON_DEPTH, MOST_JSON_VALUES, MOST_NUMBER_DIGITS
 from brenner.markdown.edits import Edit
-from brenner.text import visible
+from brenner.text import escape_control
 
 # What a fault in a JSON text is.
 
@@ -222,7 +222,9 @@ class TokenReader:
                 reason = "the text in quotes that begins here has no end"
             elif not self.values or not self.text.strip():
                 reason = "it is empty"
-        words = {"reason": reason.replace("{token}", f"`{visible(token.text, _MOST_SHOWN)}`")}
+        words = {
+            "reason": reason.replace("{token}", f"`{escape_control(token.text, _MOST_SHOWN)}`")
+        }
         self.faults.append(Fault(codes.INVALID_JSON, token.start, words, None))
         self.position = token.end
         raise StopError

@@ -17,7 +17,7 @@ from brenner.protocol.delta.schema import (
 )
 from brenner.protocol.delta.validate import MOST_PROBLEMS, Path, dotted
 from brenner.protocol.grammar import LOCAL_ID, LOCAL_REFERENCE, NAME_ATTEMPT
-from brenner.text import nearest, perhaps
+from brenner.text import closest, did_you_mean
 
 _LOCAL_ID_IN_TEXT = re.compile(rf'"local_id"\s*:\s*"({LOCAL_ID.pattern})"')
 
@@ -133,8 +133,8 @@ def _check(block: DeltaBlock, mention: Mention, owners: dict[str, DeltaBlock]) -
     owner = owners.get(mention.name)
     name = f"@{mention.name}"
     if owner is None:
-        near = nearest(mention.name, owners)
-        hint = perhaps(f"@{near}" if near else None)
+        near = closest(mention.name, owners)
+        hint = did_you_mean(f"@{near}" if near else None)
         words = {"name": name, "field_name": dotted(mention.path), "suggestion": hint}
         return _refuse(block, codes.UNKNOWN_LOCAL_ID, mention.path, **words)
     section = owner.written("section")

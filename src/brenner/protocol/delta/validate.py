@@ -35,7 +35,7 @@ from brenner.protocol.grammar import (
     MOJIBAKE_SECTION_SIGN,
 )
 from brenner.protocol.thread_ids import is_valid
-from brenner.text import nearest, perhaps, surely
+from brenner.text import closest, closest_certain, did_you_mean
 
 # What is wrong inside a decoded delta: a code, the path to it, and perhaps its certain repair.
 
@@ -102,7 +102,7 @@ class Problems(list[Problem]):
     def misspelt(self, path: Path, name: str, asks: str) -> None:
         """A required field is there under a misspelt name: one fault, one violation."""
         written = str(path[-1])
-        is_certain = surely(written, [name]) is not None
+        is_certain = closest_certain(written, [name]) is not None
         self.report(
             codes.MISSING_REQUIRED_FIELD,
             path,
@@ -128,7 +128,7 @@ class Problems(list[Problem]):
         """
         left = unknown[:MOST_PROBLEMS]
         for name, asks in required.items():
-            misspelt = nearest(name, left, most_edits=len(name) // 2)
+            misspelt = closest(name, left, most_edits=len(name) // 2)
             if misspelt is None:
                 self.missing((*path, name), asks)
             else:
@@ -142,9 +142,9 @@ class Problems(list[Problem]):
         """A key that the schema does not know; perhaps an absent one, misspelt."""
         key = str(path[-1])
         free = list(absent)
-        near = ALIASES.get(key) if ALIASES.get(key) in free else nearest(key, free)
+        near = ALIASES.get(key) if ALIASES.get(key) in free else closest(key, free)
         # What is only a warning is put right only if nothing but case and hyphens is wrong.
-        is_certain = near is not None and nearest(key, [near], 0) is not None
+        is_certain = near is not None and closest(key, [near], 0) is not None
         self.report(
             codes.UNKNOWN_FIELD,
             path,
@@ -152,7 +152,7 @@ class Problems(list[Problem]):
             name=key,
             where=where,
             known=listed(known),
-            suggestion=perhaps(near),
+            suggestion=did_you_mean(near),
         )
 
     def wrong_type(
@@ -160,7 +160,7 @@ class Problems(list[Problem]):
     ) -> None:
         """A value of another type than the schema's."""
         actual = _TYPE_NAMES[type(content)]
-        hint = perhaps(repair.json_text if isinstance(repair, SetValue) else None)
+        hint = did_you_mean(repair.json_text if isinstance(repair, SetValue) else None)
         self.report(
             codes.WRONG_TYPE, path, repair, actual=actual, expected=expected, suggestion=hint
         )
@@ -180,7 +180,7 @@ class Problems(list[Problem]):
             repair,
             value=value,
             expected=listed(expected),
-            suggestion=perhaps(near),
+            suggestion=did_you_mean(near),
         )
 
     def invalid_item(
@@ -197,7 +197,7 @@ class Problems(list[Problem]):
             value=value,
             expected=expected,
             example=example,
-            suggestion=perhaps(meant),
+            suggestion=did_you_mean(meant),
         )
 
 
@@ -268,7 +268,7 @@ def _choice(field: Field, content: object, path: Path, problems: Problems) -> No
     elif content not in field.choices and not is_blank(content):
         meant = content.strip().lower()
         repair = SetValue(json.dumps(meant)) if meant in field.choices else None
-        near = nearest(content, field.choices)
+        near = closest(content, field.choices)
         problems.invalid_value(path, content, field.choices, near, repair)
 
 
@@ -432,7 +432,7 @@ def _reference_relation(relation: str, path: Path, problems: Problems) -> None:
             SetValue(json.dumps(tidy)) if tidy in RELATIONS else None,
             value=relation,
             expected=listed(RELATIONS),
-            suggestion=perhaps(nearest(relation, RELATIONS)),
+            suggestion=did_you_mean(closest(relation, RELATIONS)),
         )
 
 
@@ -535,14 +535,14 @@ def _check_field(field: Field, content: object, operation: Operation, problems: 
 
 def _empty_edit(section: Section, unknown: list[str], problems: Problems) -> list[str]:
     """Report it, at the misspelt field if there is one; the other unknown names."""
-    near = nearest(unknown[0], section.fields) if unknown else None
+    near = closest(unknown[0], section.fields) if unknown else None
     problems.report(
         codes.EMPTY_EDIT,
         ("payload", unknown[0]) if near else ("payload",),
-        RenameKey(near) if near and surely(unknown[0], [near]) else None,
+        RenameKey(near) if near and closest_certain(unknown[0], [near]) else None,
         section=section.id,
         known=listed(section.fields),
-        suggestion=perhaps(near),
+        suggestion=did_you_mean(near),
     )
     return unknown[1:] if near else unknown
 
@@ -639,7 +639,7 @@ def _meant_operation(name: object, problems: Problems) -> Operation | None:
     if type(name) is str:
         meant = name.strip().upper()
         repair = SetValue(json.dumps(meant)) if meant in _OPERATIONS else None
-        hint = perhaps(meant if repair else _SYNONYMS.get(meant))
+        hint = did_you_mean(meant if repair else _SYNONYMS.get(meant))
         problems.report(
             codes.INVALID_OPERATION, ("operation",), repair, value=name, suggestion=hint
         )
@@ -655,14 +655,14 @@ def _meant_section(name: object, problems: Problems) -> Section | None:
     """The section that a misspelt one is for certain, so that the rest is checked too."""
     if type(name) is str:
         folded = name.strip().lower().replace(" ", "_").replace("-", "_")
-        meant = SECTION_ALIASES.get(folded) or nearest(folded, SECTIONS, most_edits=2)
+        meant = SECTION_ALIASES.get(folded) or closest(folded, SECTIONS, most_edits=2)
         problems.report(
             codes.INVALID_SECTION,
             ("section",),
             SetValue(json.dumps(meant)) if meant else None,
             value=name,
             known=listed(SECTIONS),
-            suggestion=perhaps(meant),
+            suggestion=did_you_mean(meant),
         )
         return SECTIONS[meant] if meant else None
     if name is None:
@@ -715,7 +715,7 @@ def _malformed_target(target: str, section: Section, problems: Problems) -> None
         target=target,
         reason="is not an item's ID",
         example=section.example_id,
-        suggestion=perhaps(tidy) if is_ours else _cell_hint(target),
+        suggestion=did_you_mean(tidy) if is_ours else _cell_hint(target),
     )
 
 
@@ -775,7 +775,7 @@ def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str,
     mended = _with_payload_found(value, problems)
     for key in [key for key in mended if key not in TOP_LEVEL][:MOST_PROBLEMS]:
         absent = [name for name in _ASKS if name not in mended]
-        near = _KEY_ALIASES.get(key.casefold()) or nearest(key, absent)
+        near = _KEY_ALIASES.get(key.casefold()) or closest(key, absent)
         if near not in absent or (near == "target_id" and value.get("operation") == ADD):
             problems.unknown((key,), "a delta", sorted(TOP_LEVEL), sorted(TOP_LEVEL - value.keys()))
             continue
@@ -783,7 +783,7 @@ def _with_keys_mended(value: dict[str, object], problems: Problems) -> dict[str,
         if near != "target_id":
             problems.misspelt((key,), near, _ASKS[near])
             continue
-        repair = RenameKey(near) if surely(key, [near]) else None
+        repair = RenameKey(near) if closest_certain(key, [near]) else None
         operation = str(value.get("operation"))
         words = {"operation": operation, "example": "H1", "suggestion": f" `{key}` is not it."}
         problems.report(codes.MISSING_TARGET, (key,), repair, **words)

@@ -46,7 +46,7 @@ from brenner.services.identity import SECRET, TOKEN
 from brenner.services.init_project import left_behind
 from brenner.services.rosters import look_at_project_roster
 from brenner.store_url import PostgresAddress, parse_store
-from brenner.text import grouped, visible
+from brenner.text import escape_control, grouped
 
 # The programs beside ours, which nobody has to have: where they are, and which version.
 
@@ -70,8 +70,8 @@ def neighbour_checks() -> Iterator[Check]:
             continue
         ran = run([path, option], _SECONDS)
         said = ran.out.strip().partition("\n")[0].removeprefix(f"{name} ") if ran.is_fine else ""
-        version = f"{visible(said, _MOST)}, " if said else ""
-        yield Check(name, OK, f"{version}{visible(path)}")
+        version = f"{escape_control(said, _MOST)}, " if said else ""
+        yield Check(name, OK, f"{version}{escape_control(path)}")
 
 
 # Whether a password or a token lies in a file of the project that git would commit.
@@ -104,7 +104,7 @@ def secrets_check(project: Project, token: str | None = None) -> Check:
     known = (name for name in found if would_take(project.folder / name))
     taken = tuple(dict.fromkeys((*known, *holding(project.folder, _OF_A_NAME))))
     if taken:
-        names = ", ".join(f"`{visible(name)}`" for name in taken[:_MOST_NAMED])
+        names = ", ".join(f"`{escape_control(name)}`" for name in taken[:_MOST_NAMED])
         names += f" and {len(taken) - _MOST_NAMED} more" if len(taken) > _MOST_NAMED else ""
         return Check(
             "secrets",

@@ -27,7 +27,7 @@ from brenner.services.doctor.common import (
     milliseconds,
 )
 from brenner.services.identity import OURS, TOKEN, who_listens
-from brenner.text import visible
+from brenner.text import escape_control
 
 # Where one may not look, os.path says no and pathlib raises.
 
@@ -123,7 +123,7 @@ def _round_trip(project: Project, endpoint: Endpoint, client: Client) -> Check:
         return Check(
             "serve",
             endpoint.fault,
-            f"{client.where} serves `{visible(served)}`, not this project: agents that are told to "
+            f"{client.where} serves `{escape_control(served)}`, not this project: agents that are told to "
             "go there do not find its mail.",
             "Stop that one, or run one for each project: `brenner serve --port N`, and "
             "`brenner agent config --client NAME --url URL` for its agents.",
@@ -137,7 +137,7 @@ def _told(health: Mapping[str, object]) -> str:
     """What else it says of itself."""
     known = {"version": "version {}", "identity": "identity {}"}
     said = [words.format(health[key]) for key, words in known.items() if health.get(key)]
-    return f" ({visible(', '.join(said))})" if said else ""
+    return f" ({escape_control(', '.join(said))})" if said else ""
 
 
 def _way(words: str, endpoint: Endpoint) -> Check:

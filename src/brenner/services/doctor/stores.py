@@ -23,11 +23,11 @@ from brenner.diagnostics.codes.stores import (
     SERVER_DENIED,
     SERVER_LACKS,
 )
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError
 from brenner.mail.agent_mail.client import Client
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.agent_mail.mirror import find, make
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.open import AgentMailStore, PostgresStore, store_option
 from brenner.mail.postgres.connection import Connection, Schema, Server, State, translated
 from brenner.mail.postgres.mailbox import PostgresMailbox
@@ -124,7 +124,7 @@ def _operator(mailbox: Mailbox, project: Project, where: str) -> Check:
     """Whether the operator can be known here, and is the only one."""
     name, agents = project.operator, mailbox.agents()
     known = {agent.name for agent in agents}
-    if name not in known and Ability.OWN_NAMES in mailbox.lacks:
+    if name not in known and Capability.OWN_NAMES in mailbox.lacks:
         taken = None if name == OPERATOR else _elsewhere(mailbox, name)
         return taken or new_operator(project, where)
     found = None if name in known else name_refusal(name, known)
@@ -151,7 +151,7 @@ def _elsewhere(mailbox: Mailbox, name: str) -> Check | None:
     """An operator whose name another project of the server has."""
     try:
         mailbox.agent(name)
-    except Refused as refused:
+    except RequestError as refused:
         if refused.diagnostic.code == NAME_ELSEWHERE:
             return Check.of("operator", refused.diagnostic)
     return None

@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from brenner.diagnostics.codes import serving as serving_codes
 from brenner.diagnostics.codes import web as web_codes
-from brenner.diagnostics.model import Diagnostic, Refused, Unavailable, Uncertain
-from brenner.mail.mailbox import Ability, Mailbox
+from brenner.diagnostics.model import (
+    Diagnostic,
+    RequestError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Trust
 from brenner.services.acknowledge import RECEIVED, Acknowledged, Acknowledgement, send_ack
-from brenner.services.workspace import Desk
-from brenner.text import nearest, perhaps
-from brenner.web.request import ONCE, TOKEN, Document, Page, Visit, is_number
+from brenner.services.workspace import Workspace
+from brenner.text import closest, did_you_mean
+from brenner.web.request import ONCE, TOKEN, Document, Page, RequestContext, is_number
 
 if TYPE_CHECKING:
     from brenner.mail.model import Sent, Since
@@ -64,12 +69,12 @@ def takes(*, rows: int = 0, **keys: Iterable[str]) -> Takes:
     return Takes(MappingProxyType({**found, DRY_RUN: FLAG}), rows)
 
 
-def is_dry_run(visit: Visit) -> bool:
+def is_dry_run(visit: RequestContext) -> bool:
     """Whether a script wants to know only what would be done."""
     return isinstance(visit.sent, Mapping) and visit.sent.get(DRY_RUN) is True
 
 
-def request_faults(visit: Visit, taken: Takes) -> tuple[Diagnostic, ...]:
+def request_faults(visit: RequestContext, taken: Takes) -> tuple[Diagnostic, ...]:
     """What is wrong with the object itself."""
     sent = visit.sent if isinstance(visit.sent, Mapping) else {}
     where = f"POST {visit.path.partition('?')[0]}"
@@ -102,7 +107,7 @@ def _of_row(sent: Mapping[str, object], key: str, where: str, number: int) -> It
 
 def unknown(key: str, where: str, known: Iterable[str]) -> Diagnostic:
     """That nobody reads a key."""
-    near = perhaps(nearest(key, tuple(known)))
+    near = did_you_mean(closest(key, tuple(known)))
     words = {"where": where, "argument": key, "known": ", ".join(known)}
     return serving_codes.UNKNOWN_ARGUMENT.at(None, **words, suggestion=near)
 
@@ -189,12 +194,12 @@ class Action(NamedTuple):
     """
 
     name: str
-    form: Callable[[Visit], Page]
-    do: Callable[[Visit], Done | Page]
-    preview: Callable[[Visit], Page] | None = None
+    form: Callable[[RequestContext], Page]
+    do: Callable[[RequestContext], Done | Page]
+    preview: Callable[[RequestContext], Page] | None = None
     is_of_session: bool = True
     takes: Takes | None = None
-    tried: Callable[[Visit], Page] | None = None
+    tried: Callable[[RequestContext], Page] | None = None
     guard: Guard | None = None
 
 
@@ -222,7 +227,7 @@ class _Form:
         self.done: Done | None = None
 
 
-class Once:
+class IdempotencyKeys:
     """The forms of one login."""
 
     def __init__(self) -> None:
@@ -262,7 +267,7 @@ class Once:
         """What came of a form; it can be asked for again and again."""
         form = self._form(key)
         if form is None or form.done is None:
-            raise Refused(web_codes.FORM_UNKNOWN.at())
+            raise RequestError(web_codes.FORM_UNKNOWN.at())
         return form.done
 
     def act(self, key: str, content: str, do: Callable[[], Done | Page]) -> Done | Page:
@@ -275,17 +280,17 @@ class Once:
         with self._lock:
             form = self._form(key)
         if form is None:
-            raise Refused(web_codes.FORM_UNKNOWN.at())
+            raise RequestError(web_codes.FORM_UNKNOWN.at())
         with form.lock:
             if form.content is not None and form.content != content:
-                raise Refused(web_codes.FORM_CHANGED.at())
+                raise RequestError(web_codes.FORM_CHANGED.at())
             if form.done is not None:
                 return form.done
             first, form.content = form.content is None, content
             try:
                 answer = do()
-            except (Refused, Unavailable) as error:
-                if first and not isinstance(error, Uncertain):
+            except (RequestError, UnavailableError) as error:
+                if first and not isinstance(error, UnknownOutcomeError):
                     form.content = None
                 raise
             if isinstance(answer, Page):
@@ -339,27 +344,31 @@ class _Verified:
         )
 
 
-def lab_desk(visit: Visit) -> Desk:
+def lab_desk(visit: RequestContext) -> Workspace:
     """The desk of the operator who has logged in."""
-    desk = visit.site.desk
-    operator = desk.project.operator
-    mailbox = cast("Mailbox", _Verified(desk.mailbox, operator))
-    return desk._replace(mailbox=mailbox, actor=operator)
+    workspace = visit.site.workspace
+    operator = workspace.project.operator
+    mailbox = cast("Mailbox", _Verified(workspace.mailbox, operator))
+    return workspace._replace(mailbox=mailbox, actor=operator)
 
 
-def is_marked(visit: Visit) -> bool:
+def is_marked(visit: RequestContext) -> bool:
     """Whether this home keeps that a sender is verified; nobody is promised it elsewhere."""
-    return Ability.TRUST not in visit.site.desk.mailbox.lacks
+    return Capability.TRUST not in visit.site.workspace.mailbox.lacks
 
 
-def lab_ack(visit: Visit, message_id: int, status: str = RECEIVED, notes: str = "") -> Acknowledged:
+def lab_ack(
+    visit: RequestContext, message_id: int, status: str = RECEIVED, notes: str = ""
+) -> Acknowledged:
     """Acknowledge a message as the operator who has logged in."""
-    desk = lab_desk(visit)
+    workspace = lab_desk(visit)
     proven = Envelope(trust=Trust.VERIFIED)
-    return send_ack(desk.mailbox, Acknowledgement(desk.actor, message_id, status, notes, proven))
+    return send_ack(
+        workspace.mailbox, Acknowledgement(workspace.actor, message_id, status, notes, proven)
+    )
 
 
-def lab_key(visit: Visit, what: str = "") -> str | None:
+def lab_key(visit: RequestContext, what: str = "") -> str | None:
     """The idempotency key of what a form sends, in the mailbox: it outlives the server."""
     once = visit.form.get(ONCE)
     if not once:

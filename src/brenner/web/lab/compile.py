@@ -14,11 +14,11 @@ from brenner.artifact.diff import block_words, outcome_words, summary
 from brenner.artifact.state import Entry, Outcome
 from brenner.diagnostics.codes.publishing import FILE_OVERTAKEN
 from brenner.diagnostics.model import BrennerError, Diagnostic, worst_first
-from brenner.mail.model import Stored
+from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import parse_message_file
 from brenner.services.compile import (
-    Compiled,
     CompileOptions,
+    CompileResult,
     Status,
     compile_thread,
     compiled_json,
@@ -36,10 +36,10 @@ from brenner.services.persist import (
 )
 from brenner.services.publish import arrived_since, digest_of
 from brenner.services.versions import Foreseen, Latest, foresee, latest_of, persist_latest
-from brenner.text import counted, joined, visible
+from brenner.text import counted, escape_control, joined
 from brenner.web import links
 from brenner.web.lab.actions import Action, Done, Guard, is_dry_run, lab_desk, takes
-from brenner.web.request import Page, Visit, is_ticked, number_in
+from brenner.web.request import Page, RequestContext, is_ticked, number_in
 from brenner.web.views.versions import changed_items
 
 # What a compile would do, or has done, for a page: bounded, however large the session is.
@@ -48,7 +48,9 @@ from brenner.web.views.versions import changed_items
 MOST_ITEMS, MOST_BLOCKS, MOST_FOUND, MOST_NEWS = 100, 200, 50, 50
 
 
-def compiled_document(done: Compiled, *, is_done: bool, notify: bool = False) -> dict[str, object]:
+def compiled_document(
+    done: CompileResult, *, is_done: bool, notify: bool = False
+) -> dict[str, object]:
     """The keys of `brenner compile --json` without the whole text, and what stands beside them.
 
     `notify` is whether authors of refused blocks will be told.
@@ -79,7 +81,7 @@ def compiled_document(done: Compiled, *, is_done: bool, notify: bool = False) ->
     }
 
 
-def _would(done: Compiled, *, notify: bool) -> str:
+def _would(done: CompileResult, *, notify: bool) -> str:
     """Everything that the button will do."""
     if done.status is Status.REFUSED:
         return what_happened(done).replace("(--strict)", "(“Strict” is ticked)")
@@ -93,7 +95,7 @@ def _would(done: Compiled, *, notify: bool) -> str:
 _TELLS_OTHERS = " Authors of blocks that are still refused are told what is wrong, each once."
 
 
-def _refuses(done: Compiled, *, notify: bool) -> str:
+def _refuses(done: CompileResult, *, notify: bool) -> str:
     """How many blocks will be refused, and who will be told."""
     refused = refused_in(done)
     if not refused:
@@ -103,14 +105,14 @@ def _refuses(done: Compiled, *, notify: bool) -> str:
     return f"{said}; a message tells {names} what is wrong." if notify else f"{said}."
 
 
-def _can_act(done: Compiled, *, notify: bool) -> bool:
+def _can_act(done: CompileResult, *, notify: bool) -> bool:
     """Whether the button does anything. Keeping that was interrupted is finished by it."""
     if done.status is Status.NOTHING:
         return notify or (done.wish is not None and done.version is not None)
     return done.status is Status.DRY_RUN
 
 
-def _keeps(done: Compiled) -> str:
+def _keeps(done: CompileResult) -> str:
     """What becomes of the version after that: as it is ticked, or as the project has it."""
     wish = done.wish
     is_kept = done.status is Status.NOTHING and done.persistence.status == "Persisted"
@@ -132,7 +134,7 @@ def _block(entry: Entry, *, is_done: bool) -> dict[str, object]:
     return entry.to_json() | words
 
 
-def _lint(done: Compiled) -> dict[str, object]:
+def _lint(done: CompileResult) -> dict[str, object]:
     found = done.lint.violations
     return {
         "valid": done.lint.valid,
@@ -146,7 +148,7 @@ def _some(found: Iterable[Diagnostic]) -> list[dict[str, object]]:
     return [each.to_json() for each in sorted(found, key=worst_first)[:MOST_FOUND]]
 
 
-def news_document(arrived: Sequence[Stored]) -> list[dict[str, object]]:
+def news_document(arrived: Sequence[StoredMessage]) -> list[dict[str, object]]:
     """What came in since somebody looked; the latest, where there is more."""
     return [
         {
@@ -220,7 +222,7 @@ def publishing(name: str, kind: Publishing) -> Action:
     )
 
 
-def form(kind: Publishing, visit: Visit) -> Page:
+def form(kind: Publishing, visit: RequestContext) -> Page:
     """The preview, and the boxes that say how."""
     document = {
         "thread_id": visit.thread_id,
@@ -231,12 +233,12 @@ def form(kind: Publishing, visit: Visit) -> Page:
     return Page("lab/compile.html", kind.title, document, is_live=False)
 
 
-def preview(kind: Publishing, visit: Visit) -> Page:
+def preview(kind: Publishing, visit: RequestContext) -> Page:
     """What would be published as the boxes are ticked."""
     return Page("lab/compile_part.html", kind.title, _seen(kind, visit), is_live=False)
 
 
-def do(kind: Publishing, visit: Visit) -> Done | Page:
+def do(kind: Publishing, visit: RequestContext) -> Done | Page:
     """Publish what was shown. A script may do without looking."""
     position = number_in(visit.form, _POSITION)
     if position is None and visit.sent is None:
@@ -250,7 +252,7 @@ def do(kind: Publishing, visit: Visit) -> Done | Page:
     return _done(done)
 
 
-def _did_nothing(done: Compiled) -> bool:
+def _did_nothing(done: CompileResult) -> bool:
     is_more = done.persisted or done.notified or done.failed
     return done.status is Status.NOTHING and not is_more
 
@@ -258,7 +260,7 @@ def _did_nothing(done: Compiled) -> bool:
 # The preview
 
 
-def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
+def _seen(kind: Publishing, visit: RequestContext) -> dict[str, object]:
     """What would be published, as far as it can be said, and of which thread."""
     seen: dict[str, object] = {"fault": None, "details": [], "compiled": None, "position": None}
     seen |= {"thread_id": visit.thread_id, "closes": kind.close, "can_act": False, "edits": None}
@@ -273,7 +275,7 @@ def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
         compiled = compiled_document(done, is_done=False, notify=notify)
         seen |= {"position": position, "compiled": compiled, "can_act": compiled["can_act"]}
         seen |= {_SEEN: digest_of(done.artifact) if done.status is Status.DRY_RUN else None}
-        seen |= {FILE: file_digest(visit.site.desk.project, visit.thread_id)}
+        seen |= {FILE: file_digest(visit.site.workspace.project, visit.thread_id)}
     except BrennerError as error:
         seen |= {"fault": error.diagnostic.to_json(), "details": list(error.details)}
         seen["edits"] = edits_document(error)
@@ -281,11 +283,11 @@ def _seen(kind: Publishing, visit: Visit) -> dict[str, object]:
 
 
 def _compiled(
-    kind: Publishing, visit: Visit, position: int | None = None, *, dry_run: bool = False
-) -> Compiled:
-    desk, form = lab_desk(visit), visit.form
+    kind: Publishing, visit: RequestContext, position: int | None = None, *, dry_run: bool = False
+) -> CompileResult:
+    workspace, form = lab_desk(visit), visit.form
     if kind.close:
-        check_operator(desk, "complete a session")
+        check_operator(workspace, "complete a session")
     options = CompileOptions(
         dry_run=dry_run,
         strict=is_ticked(form, "strict"),
@@ -296,10 +298,10 @@ def _compiled(
         position=position,
         seen=None if dry_run else form.get(_SEEN) or None,
     )
-    return compile_thread(desk, visit.thread_id, options)
+    return compile_thread(workspace, visit.thread_id, options)
 
 
-def _news(visit: Visit, position: int) -> dict[str, object]:
+def _news(visit: RequestContext, position: int) -> dict[str, object]:
     """What came in since the form was opened; who opens it has seen all."""
     since = number_in(visit.form, _SINCE)
     since = position if since is None else since
@@ -310,14 +312,14 @@ def _news(visit: Visit, position: int) -> dict[str, object]:
 # What came of it
 
 
-def _done(done: Compiled) -> Done:
+def _done(done: CompileResult) -> Done:
     says = [what_happened(done)]
     if done.persisted:
         says.append(persisted_words(done.persisted))
     document = compiled_document(done, is_done=True)
     if done.failed:
         found = done.failed.diagnostic
-        says.append(f"What was to come after that failed: {visible(found.message)}")
+        says.append(f"What was to come after that failed: {escape_control(found.message)}")
         document |= {"heading": "Done in part", "violations": [found.to_json()]}
         document["details"] = list(done.failed.details)
     document["says_all"] = says
@@ -330,7 +332,7 @@ def _done(done: Compiled) -> Done:
     )
 
 
-def _to(done: Compiled) -> list[tuple[str, str]]:
+def _to(done: CompileResult) -> list[tuple[str, str]]:
     thread_id, number = done.thread_id, done.version or 0
     to = [(links.session(thread_id), f"See v{number}")]
     if done.status is Status.PUBLISHED:
@@ -354,7 +356,7 @@ _VERSION, _MESSAGE = "version", "message"
 _MOST_CHARACTERS = 40_000  # of a difference on a page
 
 
-def _form(visit: Visit) -> Page:
+def _form(visit: RequestContext) -> Page:
     fields = {name: is_ticked(visit.form, name) for name in HOW}
     options = _tried(visit)
     if not visit.form:  # a commit is offered
@@ -368,18 +370,18 @@ def _form(visit: Visit) -> Page:
     return Page("lab/persist.html", _TITLE, document, is_live=False)
 
 
-def _preview(visit: Visit) -> Page:
+def _preview(visit: RequestContext) -> Page:
     return Page(
         "lab/persist_part.html", _TITLE, _persisting_seen(visit, _tried(visit)), is_live=False
     )
 
 
-def _do(visit: Visit) -> Done | Page:
+def _do(visit: RequestContext) -> Done | Page:
     """Persist what was shown; where something is known to fail, nothing is written."""
-    desk = lab_desk(visit)
+    workspace = lab_desk(visit)
     latest = _latest(visit)
     options = persist_options(visit.form, is_meant=True)
-    obstacle = foresee(desk, latest, options).obstacle
+    obstacle = foresee(workspace, latest, options).obstacle
     if obstacle and obstacle.diagnostic.code is FILE_OVERTAKEN:
         raise obstacle  # the preview that comes back is of the file as it is now
     if obstacle:
@@ -388,7 +390,7 @@ def _do(visit: Visit) -> Done | Page:
             document={**page.document, "is_undone": True}, status=HTTPStatus.UNPROCESSABLE_ENTITY
         )
     try:
-        done = persist_latest(desk, latest, options)
+        done = persist_latest(workspace, latest, options)
     except BrennerError as error:
         return _broken_off(visit, latest, error)
     number = latest.version.number
@@ -409,11 +411,11 @@ def _do(visit: Visit) -> Done | Page:
     )
 
 
-def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
+def _broken_off(visit: RequestContext, latest: Latest, error: BrennerError) -> Done:
     """How far it came: what is written stays, and the same again does what is missing."""
-    desk, version = lab_desk(visit), latest.version
-    now = persistence_of(desk.project, version.thread_id, version.text)
-    is_there = file_digest(desk.project, version.thread_id) != NO_FILE
+    workspace, version = lab_desk(visit), latest.version
+    now = persistence_of(workspace.project, version.thread_id, version.text)
+    is_there = file_digest(workspace.project, version.thread_id) != NO_FILE
     how_far = {
         "Draft": f"{now.path} "
         + (f"does not hold v{version.number} as it is" if is_there else "was not written"),
@@ -430,7 +432,7 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
         "violations": [found.to_json()],
         "details": list(error.details),
     }
-    says = f"Not everything was done: {how_far}. {visible(found.message)}"
+    says = f"Not everything was done: {how_far}. {escape_control(found.message)}"
     return Done(
         False, says, document, "lab/persisted_done.html", _persisting_to(visit, is_done=False)
     )
@@ -439,22 +441,22 @@ def _broken_off(visit: Visit, latest: Latest, error: BrennerError) -> Done:
 # The preview
 
 
-def _tried(visit: Visit) -> PersistOptions:
+def _tried(visit: RequestContext) -> PersistOptions:
     return persist_options(visit.form, is_meant=False)
 
 
-def _latest(visit: Visit) -> Latest:
+def _latest(visit: RequestContext) -> Latest:
     """The version that was shown: of that number, and that very message."""
     number, message = (number_in(visit.form, name) for name in (_VERSION, _MESSAGE))
     return latest_of(lab_desk(visit), visit.thread_id, number, message)
 
 
-def _persisting_seen(visit: Visit, options: PersistOptions) -> dict[str, object]:
+def _persisting_seen(visit: RequestContext, options: PersistOptions) -> dict[str, object]:
     """What would be written, committed, pushed; or why nothing would."""
-    desk = lab_desk(visit)
+    workspace = lab_desk(visit)
     try:
-        latest = _latest(visit) if is_dry_run(visit) else latest_of(desk, visit.thread_id)
-        seen = foresee(desk, latest, options)
+        latest = _latest(visit) if is_dry_run(visit) else latest_of(workspace, visit.thread_id)
+        seen = foresee(workspace, latest, options)
     except BrennerError as error:
         return _nothing(error)
     obstacle = seen.obstacle
@@ -463,14 +465,14 @@ def _persisting_seen(visit: Visit, options: PersistOptions) -> dict[str, object]
         "version": seen.version.number,
         "message_id": seen.version.message_id,
         "path": seen.persistence.path,
-        FILE: file_digest(desk.project, visit.thread_id),
+        FILE: file_digest(workspace.project, visit.thread_id),
         "persistence": seen.persistence._asdict(),
         "difference": seen.difference[:_MOST_CHARACTERS],
         "is_cut": len(seen.difference) > _MOST_CHARACTERS,
         "commit": seen.commit,
         "destination": seen.destination,
         "archive": seen.archive,
-        "unread": len(latest.chain.unread),
+        "unread": len(latest.history.unread),
         "notes": [each.to_json() for each in seen.notes],
         "fault": obstacle.diagnostic.to_json() if obstacle else None,
         "details": list(obstacle.details) if obstacle else [],
@@ -522,7 +524,7 @@ def _steps(seen: Foreseen) -> list[str]:
     return parts
 
 
-def _persisting_to(visit: Visit, *, is_done: bool) -> tuple[tuple[str, str], ...]:
+def _persisting_to(visit: RequestContext, *, is_done: bool) -> tuple[tuple[str, str], ...]:
     thread_id = visit.thread_id
     session = (links.session(thread_id), "See the session")
     if is_done:

@@ -13,8 +13,8 @@ from brenner.diagnostics.codes import messages as messages_codes
 from brenner.diagnostics.codes import sessions as sessions_codes
 from brenner.diagnostics.codes.artifacts import FILE_AHEAD_OF_MAIL
 from brenner.diagnostics.codes.web import FIELD_EMPTY, FIELDS_CONTRADICT
-from brenner.diagnostics.model import BrennerError, Diagnostic, Unavailable, worst_first
-from brenner.mail.mailbox import Ability
+from brenner.diagnostics.model import BrennerError, Diagnostic, UnavailableError, worst_first
+from brenner.mail.mailbox import Capability
 from brenner.protocol.roster import (
     DEFAULT_3_AGENT,
     ROLES,
@@ -30,11 +30,11 @@ from brenner.protocol.roster_resolve import Resolved
 from brenner.services.rosters import ListedPreset, RosterWish, list_presets, resolve_roster
 from brenner.services.spawn_agents import commands_of, started_json, what_became
 from brenner.services.start_session import Addressed, Started, State, Status
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.text import counted, joined, thread_argument
 from brenner.web import links
 from brenner.web.lab.actions import ROW_FIELDS, Done, lab_desk
-from brenner.web.request import Document, Page, Visit, is_ticked
+from brenner.web.request import Document, Page, RequestContext, is_ticked
 
 # Whom to ask, as a form says it: the session's own source of the roster (R20).
 #
@@ -104,17 +104,17 @@ def roster_form_of(resolved: Resolved) -> RosterForm:
     return RosterForm(rows[:MOST_ROWS], roster.mode, roster.name or "")
 
 
-def new_roster_form(desk: Desk) -> RosterForm:
+def new_roster_form(workspace: Workspace) -> RosterForm:
     """The project's own roster; without one the places of its preset, for names to be filled in."""
-    resolved = resolve_roster(desk.project, os.environ, RosterWish())
+    resolved = resolve_roster(workspace.project, os.environ, RosterWish())
     if resolved.recipients and not resolved.errors:
         return roster_form_of(resolved)
-    listed = list_presets(desk.project)[0]
+    listed = list_presets(workspace.project)[0]
     default = next((each.preset for each in listed if each.is_default), DEFAULT_3_AGENT)
     return with_preset(RosterForm(preset=default.id), default)
 
 
-def changed(desk: Desk, said: RosterForm, then: str) -> tuple[RosterForm, str] | None:
+def changed(workspace: Workspace, said: RosterForm, then: str) -> tuple[RosterForm, str] | None:
     """The form after one of its own buttons, and the field to go on with; None for other ones."""
     what, _, number = then.partition(".")
     if what == ADD:
@@ -125,7 +125,7 @@ def changed(desk: Desk, said: RosterForm, then: str) -> tuple[RosterForm, str] |
         rows = (*said.rows[:at], *said.rows[at + 1 :])
         return said._replace(rows=rows), f"agent.{min(int(number), len(rows))}.name"
     if what == FILL_IN:
-        known = {each.preset.id: each.preset for each in list_presets(desk.project)[0]}
+        known = {each.preset.id: each.preset for each in list_presets(workspace.project)[0]}
         preset = known.get(said.preset)
         return (with_preset(said, preset), "agent.1.name") if preset else (said, "preset")
     return None
@@ -148,7 +148,7 @@ def with_preset(said: RosterForm, preset: RosterPreset) -> RosterForm:
 # For the page
 
 
-def roster_document(desk: Desk, said: RosterForm) -> dict[str, object]:
+def roster_document(workspace: Workspace, said: RosterForm) -> dict[str, object]:
     """The rows and the menus."""
     return {
         "agents": [{"number": at, **row._asdict()} for at, row in enumerate(said.rows, 1)],
@@ -157,21 +157,21 @@ def roster_document(desk: Desk, said: RosterForm) -> dict[str, object]:
         "modes": [Mode.ROLE_SEPARATED.value, Mode.UNIFIED.value],
         "roster_name": said.name,
         "preset": said.preset,
-        "presets": [_preset(each) for each in list_presets(desk.project)[0]],
+        "presets": [_preset(each) for each in list_presets(workspace.project)[0]],
         "roles": list(ROLES),
-        "known_agents": known_names(desk),
-        "programs": sorted(commands_of(desk.project)),
-        "names_are_shared": Ability.OWN_NAMES in desk.mailbox.lacks,
+        "known_agents": known_names(workspace),
+        "programs": sorted(commands_of(workspace.project)),
+        "names_are_shared": Capability.OWN_NAMES in workspace.mailbox.lacks,
     }
 
 
-def known_names(desk: Desk) -> list[str]:
+def known_names(workspace: Workspace) -> list[str]:
     """Whom the mailbox knows; where it is away, the form does without."""
     try:
-        names = [agent.name for agent in desk.mailbox.agents()]
+        names = [agent.name for agent in workspace.mailbox.agents()]
     except BrennerError:
         return []
-    return [name for name in names if name != desk.project.operator]
+    return [name for name in names if name != workspace.project.operator]
 
 
 def _preset(listed: ListedPreset) -> dict[str, object]:
@@ -247,7 +247,7 @@ def content_of(said: Said) -> str:
     return sha256(json.dumps(told).encode()).hexdigest()
 
 
-def seen_by(visit: Visit, said: Said) -> str | None:
+def seen_by(visit: RequestContext, said: Said) -> str | None:
     """What the preview stood for; None where the form says something else by now: then she has
     seen nothing that could be sent.
     """
@@ -420,7 +420,7 @@ def broken_off(started: Started) -> HTTPStatus:
     """How a script is told at a glance that not all have got theirs, and what to do about it."""
     return (
         HTTPStatus.SERVICE_UNAVAILABLE
-        if isinstance(started.failed, Unavailable)
+        if isinstance(started.failed, UnavailableError)
         else HTTPStatus.CONFLICT
     )
 
@@ -466,21 +466,21 @@ class Kickoffs(NamedTuple):
     title: str
     texts: tuple[str, ...]
     ticks: tuple[str, ...]
-    new: Callable[[Visit], Said]
+    new: Callable[[RequestContext], Said]
     faults: Callable[[Said], list[Diagnostic]]
-    start: Callable[[Visit, Said, bool], Started]
-    about: Callable[[Visit], Mapping[str, object]]
+    start: Callable[[RequestContext, Said, bool], Started]
+    about: Callable[[RequestContext], Mapping[str, object]]
     is_known: bool = False
 
 
-def form(kind: Kickoffs, visit: Visit) -> Page:
+def form(kind: Kickoffs, visit: RequestContext) -> Page:
     """The form; one that was sent comes back as it was typed."""
     if not visit.form:
         return _page(kind, visit, kind.new(visit))
     return _page(kind, visit, _read(kind, visit))
 
 
-def preview(kind: Kickoffs, visit: Visit) -> Page:
+def preview(kind: Kickoffs, visit: RequestContext) -> Page:
     """What would be sent as the form stands."""
     said = _read(kind, visit)
     tried = _tried(kind, visit, said)
@@ -488,7 +488,7 @@ def preview(kind: Kickoffs, visit: Visit) -> Page:
     return Page("lab/kickoffs_part.html", kind.title, document, is_live=False)
 
 
-def do(kind: Kickoffs, visit: Visit) -> Done | Page:
+def do(kind: Kickoffs, visit: RequestContext) -> Done | Page:
     """Send them; or do what another button of the form says, which sends nothing."""
     said, then = _read(kind, visit), visit.form.get("then", "")
     after = changed(lab_desk(visit), said.roster, then)
@@ -505,7 +505,7 @@ def do(kind: Kickoffs, visit: Visit) -> Done | Page:
     return kickoffs_done(started)
 
 
-def _partly(kind: Kickoffs, visit: Visit, said: Said, started: Started) -> Page:
+def _partly(kind: Kickoffs, visit: RequestContext, said: Said, started: Started) -> Page:
     """The form again, and who has got a kickoff. A script looks for what is wrong, and finds it."""
     kept = {**said.texts, "thread_id": started.thread_id or ""}  # the same again, not another
     page = _page(kind, visit, said._replace(texts=kept))
@@ -515,7 +515,7 @@ def _partly(kind: Kickoffs, visit: Visit, said: Said, started: Started) -> Page:
     return page._replace(document=document, status=broken_off(started))
 
 
-def _read(kind: Kickoffs, visit: Visit) -> Said:
+def _read(kind: Kickoffs, visit: RequestContext) -> Said:
     ticks = {name: "yes" for name in kind.ticks if is_ticked(visit.form, name)}
     texts = {**texts_of(visit.form, kind.texts), **dict.fromkeys(kind.ticks, ""), **ticks}
     roster = read_roster_form(visit.form)
@@ -530,13 +530,13 @@ def _faults(kind: Kickoffs, said: Said) -> tuple[Diagnostic, ...]:
     return (*kind.faults(said), *asks_nobody(said.roster), *nameless(said.roster))
 
 
-def _tried(kind: Kickoffs, visit: Visit, said: Said) -> Tried:
+def _tried(kind: Kickoffs, visit: RequestContext, said: Said) -> Tried:
     """What would come of it; with what only a form can have wrong, that is told first."""
     faults = _faults(kind, said)
     return Tried(None if faults else kind.start(visit, said, True), faults)
 
 
-def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
+def _page(kind: Kickoffs, visit: RequestContext, said: Said, focus: str = "") -> Page:
     document: dict[str, object] = {
         "fields": dict(said.texts),
         **roster_document(lab_desk(visit), said.roster),
@@ -552,7 +552,7 @@ def _page(kind: Kickoffs, visit: Visit, said: Said, focus: str = "") -> Page:
     return Page(kind.template, kind.title, document, is_live=False)
 
 
-def _refused(kind: Kickoffs, visit: Visit, said: Said) -> Page:
+def _refused(kind: Kickoffs, visit: RequestContext, said: Said) -> Page:
     """The form with what is wrong at its head: nothing was sent."""
     page = _page(kind, visit, said)
     return page._replace(
@@ -560,7 +560,7 @@ def _refused(kind: Kickoffs, visit: Visit, said: Said) -> Page:
     )
 
 
-def _previewed(kind: Kickoffs, visit: Visit, said: Said) -> dict[str, object]:
+def _previewed(kind: Kickoffs, visit: RequestContext, said: Said) -> dict[str, object]:
     """The preview and what is wrong; where the store is away the form does without."""
     try:
         tried = _tried(kind, visit, said)

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from brenner.diagnostics.codes import web as codes
-from brenner.diagnostics.model import Refused, Unavailable
-from brenner.mail.mailbox import Ability
+from brenner.diagnostics.model import RequestError, UnavailableError
+from brenner.mail.mailbox import Capability
 from brenner.services.identity import digest_of, is_secret_of, operator_digest
-from brenner.services.workspace import Desk
-from brenner.web.auth import Tries, WaitError
-from brenner.web.lab.actions import Once
+from brenner.services.workspace import Workspace
+from brenner.web.auth import LoginThrottle, WaitError
+from brenner.web.lab.actions import IdempotencyKeys
 from brenner.web.request import TOKEN
 
 # Who has logged in to the lab. It is kept in memory: the server's end is every login's end.
@@ -40,7 +40,7 @@ class Login:
         self.operator = operator
         self.form_token = form_token or secrets.token_urlsafe(_BYTES)
         self.digest = digest
-        self.once = Once()
+        self.once = IdempotencyKeys()
 
 
 class Logins:
@@ -83,27 +83,30 @@ def _digest(cookie: str) -> str:
 _DIGITS = 8
 
 
-class Door:
+class LabAuth:
     """The door of one project's lab. `secret` is one for this run, where the home keeps none."""
 
     def __init__(
-        self, desk: Desk, secret: str | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        workspace: Workspace,
+        secret: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._mailbox = desk.mailbox
-        self.operator = desk.project.operator
+        self._mailbox = workspace.mailbox
+        self.operator = workspace.project.operator
         self._own_digest = digest_of(secret) if secret else None
         self._logins = Logins(clock)
-        self._tries = Tries(clock)
+        self._tries = LoginThrottle(clock)
         self._script: Login | None = None
         self._lock = threading.Lock()
         # Two servers on one machine share the cookies of its name: each has its own.
-        folder = str(desk.project.folder).encode(errors="surrogateescape")
+        folder = str(workspace.project.folder).encode(errors="surrogateescape")
         self.cookie = f"brenner_lab_{sha256(folder).hexdigest()[:_DIGITS]}"
 
     @property
     def digest(self) -> str | None:
         """Of the secret that opens it now; None where there is none."""
-        if Ability.SECRETS in self._mailbox.lacks:
+        if Capability.SECRETS in self._mailbox.lacks:
             return self._own_digest
         return operator_digest(self._mailbox, self.operator)
 
@@ -136,7 +139,7 @@ class Door:
             return self._logins.find(cookies.get(self.cookie, ""))
         try:
             return self.login(cookies)
-        except Unavailable:
+        except UnavailableError:
             return self._logins.find(cookies.get(self.cookie, ""))
 
     def script(self, secret: str, address: str) -> Login:
@@ -151,7 +154,7 @@ class Door:
         """Whether a form is one of ours, shown to this login."""
         given = form.get(TOKEN, "").encode(errors="surrogatepass")
         if not hmac.compare_digest(given, login.form_token.encode()):
-            raise Refused(codes.FORGED_FORM.at())
+            raise RequestError(codes.FORGED_FORM.at())
 
     def _shown(self, secret: str, address: str) -> str:
         """The digest of the secret, if it is the right one. What was wrong is not told.
@@ -166,4 +169,4 @@ class Door:
         seconds = self._tries.begin(address)
         if seconds:
             raise WaitError(seconds)
-        raise Refused(codes.LOGIN_REFUSED.at(operator=self.operator))
+        raise RequestError(codes.LOGIN_REFUSED.at(operator=self.operator))

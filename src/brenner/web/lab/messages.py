@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from brenner.diagnostics.codes.mail import UNKNOWN_MESSAGE
 from brenner.diagnostics.codes.messages import INVALID_HEADER
-from brenner.diagnostics.model import BrennerError, Diagnostic, Refused, Uncertain
-from brenner.mail.model import Debt, Sent, Stored, stored_json
+from brenner.diagnostics.model import BrennerError, Diagnostic, RequestError, UnknownOutcomeError
+from brenner.mail.model import PendingAck, Sent, StoredMessage, stored_json
 from brenner.mail.rules import check_recipient
 from brenner.protocol.message_types import (
     ACK_STATUSES,
@@ -24,11 +24,11 @@ from brenner.protocol.subjects import compose_subject, parse_subject
 from brenner.protocol.validate import Report
 from brenner.services.acknowledge import RECEIVED, Acknowledged
 from brenner.services.send import SUBJECT, SendOptions, answered_to, examine_text, placed, send_text
-from brenner.text import counted, joined, visible
+from brenner.text import counted, escape_control, joined
 from brenner.web import links
 from brenner.web.lab.actions import Action, Done, lab_ack, lab_desk, lab_key, takes
 from brenner.web.lab.kickoffs import blank
-from brenner.web.request import Document, Page, Visit, is_number, many
+from brenner.web.request import Document, Page, RequestContext, is_number, many
 
 MOST_OFFERED = 60  # names that a form offers; others can be written
 TO, MORE = "to", "more"
@@ -55,17 +55,17 @@ class Checked(NamedTuple):
     sent: Sent | None = None
 
 
-def check_letter(visit: Visit, letter: Letter) -> Checked:
+def check_letter(visit: RequestContext, letter: Letter) -> Checked:
     """What `mail send` would say; nothing is stored."""
     broken = _broken(letter)
     if broken:
         return broken
-    desk = lab_desk(visit)
-    report = examine_text(desk.mailbox, letter.text, _options(visit, letter))
+    workspace = lab_desk(visit)
+    report = examine_text(workspace.mailbox, letter.text, _options(visit, letter))
     return _checked(letter, report)
 
 
-def send_letter(visit: Visit, letter: Letter) -> Checked:
+def send_letter(visit: RequestContext, letter: Letter) -> Checked:
     """Send it, unless something is wrong with it."""
     broken = _broken(letter)
     if broken:
@@ -74,8 +74,8 @@ def send_letter(visit: Visit, letter: Letter) -> Checked:
     return _checked(letter, report)._replace(sent=sent)
 
 
-def _options(visit: Visit, letter: Letter) -> SendOptions:
-    project = visit.site.desk.project
+def _options(visit: RequestContext, letter: Letter) -> SendOptions:
+    project = visit.site.workspace.project
     return SendOptions(
         actor=project.operator,
         reply_to=letter.reply_to,
@@ -129,26 +129,26 @@ def preview_document(letter: Letter, checked: Checked) -> Document:
     }
 
 
-def people(visit: Visit, first: Iterable[str] = ()) -> tuple[str, ...]:
+def people(visit: RequestContext, first: Iterable[str] = ()) -> tuple[str, ...]:
     """Whom a form offers as recipients: some first, then everybody in the session."""
-    operator = visit.site.desk.project.operator
+    operator = visit.site.workspace.project.operator
     try:
         there = [each.name for each in visit.session.status.participants]
-    except Refused:  # a thread that is no session has none
+    except RequestError:  # a thread that is no session has none
         there = []
     names = dict.fromkeys((*first, *there))
     return tuple(name for name in names if name != operator)[:MOST_OFFERED]
 
 
-def message_of(visit: Visit, given: str) -> Stored:
+def message_of(visit: RequestContext, given: str) -> StoredMessage:
     """A message of the thread; one of another thread is none that can be named here."""
-    stored = visit.site.desk.mailbox.message(int(given) if is_number(given) else 0)
+    stored = visit.site.workspace.mailbox.message(int(given) if is_number(given) else 0)
     if stored.message.thread_id != visit.thread_id:
-        raise Refused(UNKNOWN_MESSAGE.at(id=stored.id))
+        raise RequestError(UNKNOWN_MESSAGE.at(id=stored.id))
     return stored
 
 
-def recipients(visit: Visit) -> tuple[str, ...]:
+def recipients(visit: RequestContext) -> tuple[str, ...]:
     """Those who were chosen, and those who were written."""
     written = ",".join((*many(visit, TO), visit.form.get(MORE, ""))).split(",")
     return tuple(dict.fromkeys(name.strip() for name in written if name.strip()))
@@ -162,7 +162,7 @@ def ended(text: str) -> str:
 # What came of it
 
 
-def sent_done(visit: Visit, checked: Checked, sent: Sent) -> Done:
+def sent_done(visit: RequestContext, checked: Checked, sent: Sent) -> Done:
     """What was sent, in one line; and what to do next."""
     stored = sent.stored
     message = stored.message
@@ -191,7 +191,7 @@ _RE = re.compile(r"(?:\s*+re\s*+:)++\s*+", re.IGNORECASE)
 _ASKED = {"yes": True, "no": False}
 
 
-def _form(visit: Visit, checked: Checked | None = None) -> Page:
+def _form(visit: RequestContext, checked: Checked | None = None) -> Page:
     answered = _answered(visit)
     typed = bool(visit.form)
     chosen = recipients(visit) if typed else _first_recipients(visit, answered)
@@ -217,7 +217,7 @@ def _form(visit: Visit, checked: Checked | None = None) -> Page:
     return Page("lab/reply.html", title, document, status, is_live=False)
 
 
-def _do(visit: Visit) -> Done | Page:
+def _do(visit: RequestContext) -> Done | Page:
     answered = _to_answer(visit)
     checked = send_letter(visit, _letter(visit, answered))
     if checked.sent is None:
@@ -228,17 +228,17 @@ def _do(visit: Visit) -> Done | Page:
     return _also_acknowledged(visit, answered.id, done)
 
 
-def _preview(visit: Visit) -> Page:
+def _preview(visit: RequestContext) -> Page:
     letter = _letter(visit, _to_answer(visit))
     document = preview_document(letter, check_letter(visit, letter))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
-def _letter(visit: Visit, answered: Stored | None) -> Letter:
+def _letter(visit: RequestContext, answered: StoredMessage | None) -> Letter:
     form = visit.form
     message = Message(
         thread_id=visit.thread_id,
-        sender=visit.site.desk.project.operator,
+        sender=visit.site.workspace.project.operator,
         recipients=recipients(visit),
         subject=form.get("subject", "").strip(),
         body=ended(form.get("body", "")),
@@ -247,13 +247,13 @@ def _letter(visit: Visit, answered: Stored | None) -> Letter:
     return Letter(message, answered.id if answered else None)
 
 
-def _wants_ack(visit: Visit) -> bool | None:
+def _wants_ack(visit: RequestContext) -> bool | None:
     """As it was said; None leaves it to the type. A script's `false` is no field of a form."""
     said = visit.sent.get("ack") if isinstance(visit.sent, Mapping) else None
     return said if isinstance(said, bool) else _ASKED.get(visit.form.get("ack", ""))
 
 
-def _also_acknowledged(visit: Visit, message_id: int, done: Done) -> Done:
+def _also_acknowledged(visit: RequestContext, message_id: int, done: Done) -> Done:
     """The reply is sent, whatever becomes of the ACK: nobody is told that both are."""
     try:
         ack = lab_ack(visit, message_id).sent
@@ -266,38 +266,38 @@ def _also_acknowledged(visit: Visit, message_id: int, done: Done) -> Done:
     return done._replace(says=says)
 
 
-def _acknowledges(visit: Visit) -> bool:
+def _acknowledges(visit: RequestContext) -> bool:
     return visit.form.get("acknowledge") == "yes"
 
 
-def _to_answer(visit: Visit) -> Stored | None:
+def _to_answer(visit: RequestContext) -> StoredMessage | None:
     """The message that is answered. Where it is to be acknowledged, it must be one that can be."""
     answered = _answered(visit)
     if _acknowledges(visit) and answered is None:
-        raise Refused(blank("message", "which one is acknowledged"))
+        raise RequestError(blank("message", "which one is acknowledged"))
     if _acknowledges(visit) and answered:
-        check_recipient(answered, visit.site.desk.project.operator)
+        check_recipient(answered, visit.site.workspace.project.operator)
     return answered
 
 
-def _answered(visit: Visit) -> Stored | None:
+def _answered(visit: RequestContext) -> StoredMessage | None:
     """The message that is answered, if any is."""
     given = visit.form.get("message") or visit.asked.get("message") or ""
     return message_of(visit, given) if given else None
 
 
-def _first_recipients(visit: Visit, answered: Stored | None) -> tuple[str, ...]:
-    operator = visit.site.desk.project.operator
+def _first_recipients(visit: RequestContext, answered: StoredMessage | None) -> tuple[str, ...]:
+    operator = visit.site.workspace.project.operator
     return answered_to(answered, operator) if answered else ()
 
 
-def _owes_ack(visit: Visit, answered: Stored) -> bool:
-    operator = visit.site.desk.project.operator
-    found = visit.site.desk.mailbox.deliveries(answered.id)
+def _owes_ack(visit: RequestContext, answered: StoredMessage) -> bool:
+    operator = visit.site.workspace.project.operator
+    found = visit.site.workspace.mailbox.deliveries(answered.id)
     return any(each.recipient == operator and each.owes_ack for each in found)
 
 
-def _subject(answered: Stored | None) -> str:
+def _subject(answered: StoredMessage | None) -> str:
     """A valid one: it tells something, and says to what."""
     if answered is None:
         return ""
@@ -306,7 +306,7 @@ def _subject(answered: Stored | None) -> str:
     return compose_subject("INFO", f"Re: {_RE.sub('', words, count=1)}")
 
 
-def _answered_document(answered: Stored) -> dict[str, object]:
+def _answered_document(answered: StoredMessage) -> dict[str, object]:
     message = answered.message
     return {
         "id": answered.id,
@@ -335,7 +335,7 @@ _MOST_SHOWN = 200
 _NOTHING_CHOSEN = "Choose at least one message."
 
 
-def _acknowledge_form(visit: Visit, problem: str = "") -> Page:
+def _acknowledge_form(visit: RequestContext, problem: str = "") -> Page:
     debts = _debts(visit)
     asked = visit.asked.get("message", "")
     chosen = many(visit, "message") if visit.form else ((asked,) if asked else _ids(debts))
@@ -358,7 +358,7 @@ def _acknowledge_form(visit: Visit, problem: str = "") -> Page:
     return Page("lab/acknowledge.html", "Acknowledge", document, status, is_live=False)
 
 
-def _acknowledge_do(visit: Visit) -> Done | Page:
+def _acknowledge_do(visit: RequestContext) -> Done | Page:
     """Each by an ACK of its own. All are looked at before the first one is sent."""
     ids = _acknowledge_checked(visit)
     problem = _problem(visit, ids)
@@ -376,29 +376,29 @@ def _acknowledge_do(visit: Visit) -> Done | Page:
     return _done(visit, sent, len(ids))
 
 
-def _tried(visit: Visit) -> Page:
+def _tried(visit: RequestContext) -> Page:
     """What a dry run says: the same faults, and nothing is sent."""
     return _acknowledge_form(visit, _problem(visit, _acknowledge_checked(visit)))
 
 
-def _problem(visit: Visit, ids: Sequence[int]) -> str:
+def _problem(visit: RequestContext, ids: Sequence[int]) -> str:
     """What is wrong with the form; nothing is sent then."""
     status = visit.form.get("status") or RECEIVED
     if status not in ACK_STATUSES:
-        return f"“{visible(status)}” is no status of an ACK. Choose one: {', '.join(ACK_STATUSES)}."
+        return f"“{escape_control(status)}” is no status of an ACK. Choose one: {', '.join(ACK_STATUSES)}."
     return "" if ids else _NOTHING_CHOSEN
 
 
-def _acknowledge_checked(visit: Visit) -> list[int]:
+def _acknowledge_checked(visit: RequestContext) -> list[int]:
     """The messages that were chosen; one that cannot be acknowledged is refused."""
     messages = [message_of(visit, each) for each in dict.fromkeys(many(visit, "message"))]
     for stored in messages:
-        check_recipient(stored, visit.site.desk.project.operator)
+        check_recipient(stored, visit.site.workspace.project.operator)
     return [stored.id for stored in messages]
 
 
 def _done(
-    visit: Visit,
+    visit: RequestContext,
     sent: list[tuple[int, Acknowledged]],
     wanted: int,
     error: BrennerError | None = None,
@@ -409,7 +409,11 @@ def _done(
     if not new:
         says = "All of that was acknowledged before; nothing was sent now."
     if error:
-        rest = "Of the next one nobody knows" if isinstance(error, Uncertain) else "No more were"
+        rest = (
+            "Of the next one nobody knows"
+            if isinstance(error, UnknownOutcomeError)
+            else "No more were"
+        )
         says = f"{len(sent)} of {wanted} are acknowledged. {rest}: {error.diagnostic.message}"
     unmarked = [ack.unmarked for _, ack in sent if ack.unmarked]
     found = [*([error] if error else []), *unmarked]
@@ -429,17 +433,17 @@ def _done(
     return Done(is_done=error is None, says=says, document=document, to=to)
 
 
-def _debts(visit: Visit) -> tuple[Debt, ...]:
-    desk = visit.site.desk
-    return desk.mailbox.debts(desk.project.operator, visit.thread_id)
+def _debts(visit: RequestContext) -> tuple[PendingAck, ...]:
+    workspace = visit.site.workspace
+    return workspace.mailbox.debts(workspace.project.operator, visit.thread_id)
 
 
-def _ids(debts: tuple[Debt, ...]) -> tuple[str, ...]:
+def _ids(debts: tuple[PendingAck, ...]) -> tuple[str, ...]:
     """The last copy of each: to acknowledge it settles the earlier ones, too."""
     return tuple(str(debt.last.id) for debt in debts)
 
 
-def _debt_document(debt: Debt) -> dict[str, object]:
+def _debt_document(debt: PendingAck) -> dict[str, object]:
     message = debt.last.message
     return {
         "id": debt.last.id,
@@ -452,7 +456,7 @@ def _debt_document(debt: Debt) -> dict[str, object]:
     }
 
 
-def _message_document(visit: Visit, given: str) -> dict[str, object]:
+def _message_document(visit: RequestContext, given: str) -> dict[str, object]:
     stored = message_of(visit, given)
     return {
         "id": stored.id,
@@ -482,7 +486,7 @@ TARGET, SEVERITY = "Target", "Severity"
 _WRITTEN = tuple(rule for rule in CRITIQUE.sections if rule.name not in (TARGET, SEVERITY))
 
 
-def _critique_form(visit: Visit, checked: Checked | None = None) -> Page:
+def _critique_form(visit: RequestContext, checked: Checked | None = None) -> Page:
     typed = bool(visit.form)
     offered = people(visit)
     chosen = recipients(visit) if typed else offered
@@ -511,7 +515,7 @@ def _critique_form(visit: Visit, checked: Checked | None = None) -> Page:
     return Page("lab/critique.html", "Send a critique", document, status, is_live=False)
 
 
-def _in_form(visit: Visit, checked: Checked) -> Checked:
+def _in_form(visit: RequestContext, checked: Checked) -> Checked:
     """What is wrong, beside the field that is meant, and in the words of a form. Without a target
     there is no subject either: that is said once.
     """
@@ -528,26 +532,26 @@ def _in_form(visit: Visit, checked: Checked) -> Checked:
     return checked._replace(violations=tuple(found))
 
 
-def _critique_do(visit: Visit) -> Done | Page:
+def _critique_do(visit: RequestContext) -> Done | Page:
     checked = _in_form(visit, send_letter(visit, _critique_letter(visit)))
     return (
         sent_done(visit, checked, checked.sent) if checked.sent else _critique_form(visit, checked)
     )
 
 
-def _critique_preview(visit: Visit) -> Page:
+def _critique_preview(visit: RequestContext) -> Page:
     letter = _critique_letter(visit)
     document = preview_document(letter, _in_form(visit, check_letter(visit, letter)))
     return Page("lab/letter_preview.html", "Preview", document, is_live=False)
 
 
-def _critique_letter(visit: Visit) -> Letter:
+def _critique_letter(visit: RequestContext) -> Letter:
     title = " ".join(visit.form.get("title", "").split())
     target = _target(visit)
     return Letter(
         Message(
             thread_id=visit.thread_id,
-            sender=visit.site.desk.project.operator,
+            sender=visit.site.workspace.project.operator,
             recipients=recipients(visit),
             subject=compose_subject(CRITIQUE.name, title or target),
             body=_body(visit, title or target, target),
@@ -555,7 +559,7 @@ def _critique_letter(visit: Visit) -> Letter:
     )
 
 
-def _body(visit: Visit, title: str, target: str) -> str:
+def _body(visit: RequestContext, title: str, target: str) -> str:
     """The sections of the type that say something, and the version that is spoken of."""
     version = _version(visit)
     base = f"**{CRITIQUE.version_field}**: v{version}\n\n" if version else ""
@@ -570,7 +574,7 @@ def _body(visit: Visit, title: str, target: str) -> str:
     return f"# Critique: {title}\n\n{base}" + "\n".join(parts)
 
 
-def _target(visit: Visit) -> str:
+def _target(visit: RequestContext) -> str:
     """An item with its title, for those who do not have the artifact before them."""
     given = visit.form.get("target", "")
     if given in ("", _OTHER):
@@ -579,7 +583,7 @@ def _target(visit: Visit) -> str:
     return f"{given}: {titles[given]}" if given in titles else given
 
 
-def _items(visit: Visit) -> list[dict[str, object]]:
+def _items(visit: RequestContext) -> list[dict[str, object]]:
     """What of the latest version can be attacked: everything that was not killed."""
     latest = visit.session.latest
     if latest is None:
@@ -591,12 +595,12 @@ def _items(visit: Visit) -> list[dict[str, object]]:
     ]
 
 
-def _version(visit: Visit) -> int | None:
+def _version(visit: RequestContext) -> int | None:
     latest = visit.session.latest
     return latest.artifact.metadata.version if latest else None
 
 
-def _section(rule: SectionRule, visit: Visit) -> dict[str, object]:
+def _section(rule: SectionRule, visit: RequestContext) -> dict[str, object]:
     name = _field(rule)
     return {
         "name": name,

@@ -15,7 +15,13 @@ from starlette.routing import BaseRoute, Route
 
 from brenner.diagnostics.codes import web as codes
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.model import Altered, BrennerError, Diagnostic, Refused, Unavailable
+from brenner.diagnostics.model import (
+    AlteredError,
+    BrennerError,
+    Diagnostic,
+    RequestError,
+    UnavailableError,
+)
 from brenner.services.identity import SECRET_HEADER
 from brenner.web import links
 from brenner.web.auth import WaitError, seconds_to_wait, wait_header
@@ -25,13 +31,13 @@ from brenner.web.lab.actions import (
     DRY_RUN,
     Action,
     Done,
-    Once,
+    IdempotencyKeys,
     is_dry_run,
     is_marked,
     request_faults,
     would_be_refused,
 )
-from brenner.web.lab.login import Door
+from brenner.web.lab.login import LabAuth
 from brenner.web.request import (
     JSON,
     ONCE,
@@ -41,8 +47,8 @@ from brenner.web.request import (
     Form,
     Page,
     Redirect,
+    RequestContext,
     Site,
-    Visit,
     content_of,
     read_form,
     read_json,
@@ -70,12 +76,12 @@ ACTIONS = (
 _MOST_OF_A_KEY = 200
 
 
-def shown(action: Action, visit: Visit) -> Page:
+def shown(action: Action, visit: RequestContext) -> Page:
     """The form of an action."""
-    return dressed(action.form(visit), action, visit)
+    return render_form(action.form(visit), action, visit)
 
 
-def acted(action: Action, visit: Visit) -> Done | Page:
+def submit(action: Action, visit: RequestContext) -> Done | Page:
     """Do what the form says, or say what it has done already."""
     once, key = _once(visit), visit.form.get(ONCE, "")
     faults = _request_faults(action, visit)
@@ -87,21 +93,21 @@ def acted(action: Action, visit: Visit) -> Done | Page:
     def do() -> Done | Page:
         try:
             return action.do(visit)
-        except Altered as altered:  # it is stored, and stays: to send it again would be wrong
+        except AlteredError as altered:  # it is stored, and stays: to send it again would be wrong
             found = altered.diagnostic
             return Done(is_done=True, says=found.message, document=_faults(found))
 
     try:
         answer = once.act(key, f"{visit.path} {_content(visit)}", do)
-    except (Refused, Unavailable) as error:
-        return again(action, visit, error)
-    return dressed(answer, action, visit) if isinstance(answer, Page) else answer
+    except (RequestError, UnavailableError) as error:
+        return redisplay(action, visit, error)
+    return render_form(answer, action, visit) if isinstance(answer, Page) else answer
 
 
-def previewed(action: Action, visit: Visit, *, is_part: bool) -> Page:
+def previewed(action: Action, visit: RequestContext, *, is_part: bool) -> Page:
     """What would be done: alone, for a script of ours on the page, or within the whole form."""
     if action.preview is None:
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
     if is_part:
         part = action.preview(visit)
         return part._replace(document={"preview": part.document}, is_live=False)
@@ -110,25 +116,27 @@ def previewed(action: Action, visit: Visit, *, is_part: bool) -> Page:
         return _refused(action, visit, faults)
     try:
         document = action.preview(visit).document
-    except (Refused, Unavailable) as error:
-        return again(action, visit, error)
-    page = dressed(action.form(visit), action, visit)
+    except (RequestError, UnavailableError) as error:
+        return redisplay(action, visit, error)
+    page = render_form(action.form(visit), action, visit)
     return page._replace(document={**page.document, "preview": document})
 
 
-def again(action: Action, visit: Visit, error: BrennerError) -> Page:
+def redisplay(action: Action, visit: RequestContext, error: BrennerError) -> Page:
     """The form with everything that was typed, and why nothing was done, or that nobody knows."""
     status = (
-        HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, Unavailable) else HTTPStatus.CONFLICT
+        HTTPStatus.SERVICE_UNAVAILABLE
+        if isinstance(error, UnavailableError)
+        else HTTPStatus.CONFLICT
     )
     try:
         page = action.form(visit)
     except BrennerError:  # not even the form can be shown as things stand
         page = kept_page(visit, can_send=True)
-    return dressed(page, action, visit, error.diagnostic)._replace(status=status)
+    return render_form(page, action, visit, error.diagnostic)._replace(status=status)
 
 
-def kept_page(visit: Visit, *, can_send: bool) -> Page:
+def kept_page(visit: RequestContext, *, can_send: bool) -> Page:
     """Only what was typed: nobody has to write it again."""
     typed = visit.form.typed if isinstance(visit.form, Form) else tuple(visit.form.items())
     fields = [{"name": name, "value": value} for name, value in typed]
@@ -136,7 +144,9 @@ def kept_page(visit: Visit, *, can_send: bool) -> Page:
     return Page("lab/kept.html", "Nothing was lost", document, is_live=False)
 
 
-def dressed(page: Page, action: Action, visit: Visit, fault: Diagnostic | None = None) -> Page:
+def render_form(
+    page: Page, action: Action, visit: RequestContext, fault: Diagnostic | None = None
+) -> Page:
     """The page of a form with what every form has: where it goes, its key, and what went wrong.
 
     A form that comes back keeps its key, as long as it is good. With another guard it is another
@@ -158,7 +168,7 @@ def dressed(page: Page, action: Action, visit: Visit, fault: Diagnostic | None =
     return page._replace(document={**page.document, **frame}, is_live=False)
 
 
-def _looks_anew(page: Page, action: Action, visit: Visit) -> bool:
+def _looks_anew(page: Page, action: Action, visit: RequestContext) -> bool:
     """Whether the form that comes back is of another state of the thread than the one sent."""
     seen = page.document.get("preview")
     if action.guard is None or not isinstance(seen, Mapping):
@@ -170,41 +180,41 @@ def _looks_anew(page: Page, action: Action, visit: Visit) -> bool:
 # Requests of scripts
 
 
-def _request_faults(action: Action, visit: Visit) -> tuple[Diagnostic, ...]:
+def _request_faults(action: Action, visit: RequestContext) -> tuple[Diagnostic, ...]:
     if visit.sent is None or action.takes is None:
         return ()
     return request_faults(visit, action.takes)
 
 
-def _refused(action: Action, visit: Visit, faults: tuple[Diagnostic, ...]) -> Page:
+def _refused(action: Action, visit: RequestContext, faults: tuple[Diagnostic, ...]) -> Page:
     """A request that says something that nobody reads: nothing was done."""
     page = kept_page(visit, can_send=False)
     document = {**page.document, "violations": [each.to_json() for each in faults], "valid": False}
     page = page._replace(document=document, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    return dressed(page, action, visit, faults[0])
+    return render_form(page, action, visit, faults[0])
 
 
-def _tried(action: Action, visit: Visit) -> Page:
+def _tried(action: Action, visit: RequestContext) -> Page:
     """What would be done, and whether anything is in the way."""
     foresee = action.tried or action.preview
     if foresee is None:
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
     try:
         page = foresee(visit)
-    except (Refused, Unavailable) as error:
-        return again(action, visit, error)
+    except (RequestError, UnavailableError) as error:
+        return redisplay(action, visit, error)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if would_be_refused(page.document) else page.status
     document = {**page.document, DRY_RUN: True, "done": False}
     return page._replace(document=document, status=status, is_live=False)
 
 
-def _content(visit: Visit) -> str:
+def _content(visit: RequestContext) -> str:
     if isinstance(visit.sent, Mapping):
         return content_of(visit.sent)
     return visit.form.content if isinstance(visit.form, Form) else ""
 
 
-def with_key(visit: Visit, *, is_script: bool) -> Visit:
+def with_key(visit: RequestContext, *, is_script: bool) -> RequestContext:
     """The visit of a form whose key is known. A script chooses its own, or has none."""
     form = visit.form if isinstance(visit.form, Form) else Form(visit.form.items())
     once, key = _once(visit), form.get(ONCE, "")
@@ -212,20 +222,20 @@ def with_key(visit: Visit, *, is_script: bool) -> Visit:
         return visit
     if len(key) > _MOST_OF_A_KEY:
         reason = f"its key is longer than {_MOST_OF_A_KEY} characters"
-        raise Refused(codes.FORM_UNREADABLE.at(reason=reason))
+        raise RequestError(codes.FORM_UNREADABLE.at(reason=reason))
     if key:
         once.expect(key)
     return visit._replace(form=form.including(ONCE, key or once.key()))
 
 
-def done_page(visit: Visit) -> Page:
+def done_page(visit: RequestContext) -> Page:
     """What came of a form."""
     done = _once(visit).done(visit.named["key"])
     title = str(done.document.get("title") or ("Done" if done.is_done else "Not done"))
     return Page(done.template, title, done_json(done), is_live=False)
 
 
-def done_redirect(visit: Visit) -> Redirect:
+def done_redirect(visit: RequestContext) -> Redirect:
     """Where to see it: reloading that page does nothing again."""
     return Redirect(links.lab(f"done/{visit.form[ONCE]}"))
 
@@ -241,9 +251,9 @@ def done_status(done: Done) -> int:
     return HTTPStatus.OK if done.is_done else HTTPStatus.CONFLICT
 
 
-def _once(visit: Visit) -> Once:
+def _once(visit: RequestContext) -> IdempotencyKeys:
     if visit.login is None:
-        raise Refused(codes.NOT_LOGGED_IN.at(operator=visit.site.desk.project.operator))
+        raise RequestError(codes.NOT_LOGGED_IN.at(operator=visit.site.workspace.project.operator))
     return visit.login.once
 
 
@@ -257,7 +267,7 @@ def _faults(found: Diagnostic) -> Document:
 _MOST_OWED = 100
 
 
-def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
+def login_page(visit: RequestContext, error: BrennerError | None = None) -> Page:
     """The form that asks for the secret. Nothing that was shown comes back."""
     door = door_of(visit)
     fault = error.diagnostic.to_json() if error else None
@@ -272,7 +282,7 @@ def login_page(visit: Visit, error: BrennerError | None = None) -> Page:
     return Page("lab/login.html", "Log in to the lab", document, _status(error), is_live=False)
 
 
-def log_in(visit: Visit, address: str) -> Page | Redirect:
+def log_in(visit: RequestContext, address: str) -> Page | Redirect:
     """Look at the secret. The right one ends the login that the browser had before; a wrong one
     ends nothing, so that nobody can log out the operator by it.
     """
@@ -285,18 +295,18 @@ def log_in(visit: Visit, address: str) -> Page | Redirect:
     return Redirect(_next(visit), (_cookie(door, cookie),))
 
 
-def log_out(visit: Visit) -> Redirect:
+def log_out(visit: RequestContext) -> Redirect:
     """The login is over, here and in the browser."""
     door = door_of(visit)
     door.leave(visit.cookies)
     return Redirect(links.HOME, (_cookie(door, ""),))
 
 
-def home_page(visit: Visit) -> Page:
+def home_page(visit: RequestContext) -> Page:
     """What the operator owes, and what can be begun."""
-    desk = visit.site.desk
-    operator = desk.project.operator
-    owed = [each for each in desk.pending() if each.debt.debtor == operator]
+    workspace = visit.site.workspace
+    operator = workspace.project.operator
+    owed = [each for each in workspace.pending() if each.debt.debtor == operator]
     document = {
         "operator": operator,
         "verified": is_marked(visit),
@@ -317,19 +327,19 @@ def home_page(visit: Visit) -> Page:
     return Page("lab/home.html", "The lab", document, is_live=False)
 
 
-def door_of(visit: Visit) -> Door:
+def door_of(visit: RequestContext) -> LabAuth:
     """The door; these pages exist only where there is one."""
     if visit.site.door is None:
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
     return visit.site.door
 
 
-def _next(visit: Visit) -> str:
+def _next(visit: RequestContext) -> str:
     given = visit.form.get("next") or visit.asked.get("next") or links.LAB
     return links.own_path(given)
 
 
-def _cookie(door: Door, value: str) -> Cookie:
+def _cookie(door: LabAuth, value: str) -> Cookie:
     return Cookie(door.cookie, value, seconds=None, is_strict=True)
 
 
@@ -340,7 +350,7 @@ def _status(error: BrennerError | None) -> int:
         return HTTPStatus.TOO_MANY_REQUESTS
     return (
         HTTPStatus.SERVICE_UNAVAILABLE
-        if isinstance(error, Unavailable)
+        if isinstance(error, UnavailableError)
         else HTTPStatus.UNAUTHORIZED
     )
 
@@ -362,7 +372,7 @@ _STATUSES = MappingProxyType(
     }
 )
 
-_Work = Callable[[Request, Visit], Answer | Done]
+_Work = Callable[[Request, RequestContext], Answer | Done]
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -393,10 +403,10 @@ class Lab:
         self._site = site
         self._limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
 
-    def get(self, function: Callable[[Visit], Answer]) -> _Endpoint:
+    def get(self, function: Callable[[RequestContext], Answer]) -> _Endpoint:
         """A page for who is logged in; others are asked to."""
 
-        def work(request: Request, visit: Visit) -> Answer:
+        def work(request: Request, visit: RequestContext) -> Answer:
             if visit.login is None and wants_json(request):
                 raise _nobody(visit)
             if visit.login is None:
@@ -415,32 +425,32 @@ class Lab:
 
         return endpoint
 
-    def login(self, request: Request, visit: Visit) -> Answer:
+    def login(self, request: Request, visit: RequestContext) -> Answer:
         """Log in, or show how."""
         if request.method == "POST":
             return log_in(visit, _address(request))
         return login_page(visit)
 
-    def logout(self, request: Request, visit: Visit) -> Answer:
+    def logout(self, request: Request, visit: RequestContext) -> Answer:
         """Log out; no other page can do that to somebody."""
         _admit(request, visit)
         return log_out(visit)
 
-    def act(self, action: Action, request: Request, visit: Visit) -> Answer | Done:
+    def act(self, action: Action, request: Request, visit: RequestContext) -> Answer | Done:
         """Do it once; a browser is led to what came of it."""
         try:
             _admit(request, visit)
-        except Unavailable as error:
-            return again(action, visit, error)
+        except UnavailableError as error:
+            return redisplay(action, visit, error)
         visit = with_key(visit, is_script=_is_script(request))
-        answer = acted(action, visit)
+        answer = submit(action, visit)
         if isinstance(answer, Page) and visit.sent is not None:
             return answer._replace(document={"done": False, **answer.document})
         if isinstance(answer, Page) or _is_script(request):
             return answer
         return done_redirect(visit)
 
-    def preview(self, action: Action, request: Request, visit: Visit) -> Answer:
+    def preview(self, action: Action, request: Request, visit: RequestContext) -> Answer:
         """What would be done."""
         _admit(request, visit)
         visit = with_key(visit, is_script=_is_script(request))
@@ -473,7 +483,7 @@ class Lab:
         return response
 
 
-def _with_sent(request: Request, visit: Visit, body: bytes) -> Visit:
+def _with_sent(request: Request, visit: RequestContext, body: bytes) -> RequestContext:
     """The visit with what came in the body."""
     if request.method != "POST":
         return visit
@@ -484,7 +494,7 @@ def _with_sent(request: Request, visit: Visit, body: bytes) -> Visit:
     return visit._replace(form=read_form(body))
 
 
-def _known(request: Request, visit: Visit) -> Visit:
+def _known(request: Request, visit: RequestContext) -> RequestContext:
     """The visit with who is logged in, if anybody is."""
     door = door_of(visit)
     if _is_script(request):
@@ -492,7 +502,7 @@ def _known(request: Request, visit: Visit) -> Visit:
     return visit._replace(login=door.login_to_read(visit.cookies))
 
 
-def _admit(request: Request, visit: Visit) -> None:
+def _admit(request: Request, visit: RequestContext) -> None:
     """Refuse who is not logged in, and a form that is not of this login."""
     if visit.login is None:
         raise _nobody(visit)
@@ -504,7 +514,7 @@ def _admit(request: Request, visit: Visit) -> None:
         raise _nobody(visit)
 
 
-def _turned_away(request: Request, visit: Visit, error: BrennerError) -> Response:
+def _turned_away(request: Request, visit: RequestContext, error: BrennerError) -> Response:
     """Why nothing was done. What somebody has typed is shown, so that she can keep it."""
     status = _STATUSES.get(error.diagnostic.id, 0)
     page = refusal_page(error) if not status else diagnostic_page(error.diagnostic, status)
@@ -528,5 +538,5 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def _nobody(visit: Visit) -> Refused:
-    return Refused(codes.NOT_LOGGED_IN.at(operator=visit.site.desk.project.operator))
+def _nobody(visit: RequestContext) -> RequestError:
+    return RequestError(codes.NOT_LOGGED_IN.at(operator=visit.site.workspace.project.operator))

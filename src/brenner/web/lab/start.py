@@ -40,7 +40,7 @@ from brenner.web.lab.kickoffs import (
     roster_form_of,
     seen_by,
 )
-from brenner.web.request import ONCE, TOKEN, Document, Page, Visit, number_in
+from brenner.web.request import ONCE, TOKEN, Document, Page, RequestContext, number_in
 
 # A session that a script starts: the same as the form, as one JSON object.
 #
@@ -70,7 +70,7 @@ _NEEDED = MappingProxyType(
 _PAIRS = (("excerpt", "sections"), ("thread_id", "bead"))
 
 
-def by_request(visit: Visit, sent: Mapping[str, object]) -> Done | Page:
+def by_request(visit: RequestContext, sent: Mapping[str, object]) -> Done | Page:
     """Start it, unless something is wrong; then nothing is done."""
     given = {key: value for key, value in sent.items() if value is not None}
     faults = tuple(_faults(given))
@@ -88,7 +88,9 @@ def by_request(visit: Visit, sent: Mapping[str, object]) -> Done | Page:
     return _shown(started)
 
 
-def _options(visit: Visit, given: Mapping[str, object], session: Stated | None) -> StartOptions:
+def _options(
+    visit: RequestContext, given: Mapping[str, object], session: Stated | None
+) -> StartOptions:
     texts = {name: str(given.get(name, "")) for name in _TEXTS}
     names = given.get("recipients")
     recipients = tuple((name, None) for name in names) if isinstance(names, list) else ()
@@ -163,7 +165,7 @@ _START_TEXTS = (
 _REGISTER = "register"
 
 
-def _new(visit: Visit) -> Said:
+def _new(visit: RequestContext) -> Said:
     texts = dict.fromkeys((*_START_TEXTS, _REGISTER), "")
     return Said(texts, new_roster_form(lab_desk(visit)))
 
@@ -180,7 +182,7 @@ def _start_faults(said: Said) -> list[Diagnostic]:
     return found
 
 
-def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
+def _start(visit: RequestContext, said: Said, dry_run: bool) -> Started:
     texts = said.texts
     options = StartOptions(
         question=texts["question"],
@@ -201,8 +203,8 @@ def _start(visit: Visit, said: Said, dry_run: bool) -> Started:
     return start_session(lab_desk(visit), options)
 
 
-def _about(visit: Visit) -> Mapping[str, object]:
-    return {"source_text": visit.site.desk.project.source_text}
+def _about(visit: RequestContext) -> Mapping[str, object]:
+    return {"source_text": visit.site.workspace.project.source_text}
 
 
 _KIND = Kickoffs(
@@ -217,13 +219,13 @@ _KIND = Kickoffs(
 )
 
 
-def _do(visit: Visit) -> Done | Page:
+def _do(visit: RequestContext) -> Done | Page:
     if isinstance(visit.sent, Mapping):
         return by_request(visit, visit.sent)
     return kickoff_acting.do(_KIND, visit)
 
 
-def _preview(visit: Visit) -> Page:
+def _preview(visit: RequestContext) -> Page:
     if isinstance(visit.sent, Mapping):
         answer = by_request(visit, {**visit.sent, DRY_RUN: True})
         return Page("lab/kickoffs_part.html", _KIND.title, answer.document, is_live=False)
@@ -247,11 +249,11 @@ _TICKS = ("register", "reopen")
 _BASE = "base"
 
 
-def _next_round_new(visit: Visit) -> Said:
+def _next_round_new(visit: RequestContext) -> Said:
     """Those who were asked before, in the roles that they have."""
-    desk = lab_desk(visit)
-    earlier = earlier_kickoffs(load_status(desk, visit.thread_id).messages)
-    resolved = round_roster(desk, earlier, RosterWish())
+    workspace = lab_desk(visit)
+    earlier = earlier_kickoffs(load_status(workspace, visit.thread_id).messages)
+    resolved = round_roster(workspace, earlier, RosterWish())
     return Said(dict.fromkeys((*_NEXT_ROUND_TEXTS, *_TICKS), ""), roster_form_of(resolved))
 
 
@@ -260,7 +262,7 @@ def _next_round_faults(said: Said) -> list[Diagnostic]:
     return [not_together("excerpt", "sections")] if both else []
 
 
-def _next_round_start(visit: Visit, said: Said, dry_run: bool) -> Started:
+def _next_round_start(visit: RequestContext, said: Said, dry_run: bool) -> Started:
     texts = said.texts
     is_meant = not dry_run or is_dry_run(visit)  # a preview for a form is of the thread as it is
     options = RoundOptions(
@@ -281,8 +283,8 @@ def _next_round_start(visit: Visit, said: Said, dry_run: bool) -> Started:
     return start_round(lab_desk(visit), visit.thread_id, options)
 
 
-def _next_round_about(visit: Visit) -> Mapping[str, object]:
-    project = visit.site.desk.project
+def _next_round_about(visit: RequestContext) -> Mapping[str, object]:
+    project = visit.site.workspace.project
     return {"thread_id": visit.thread_id, "source_text": project.source_text}
 
 

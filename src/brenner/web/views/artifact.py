@@ -31,7 +31,7 @@ from brenner.artifact.model import (
 )
 from brenner.artifact.state import Change, State
 from brenner.diagnostics.codes.artifacts import NO_VERSION_YET
-from brenner.diagnostics.model import Refused
+from brenner.diagnostics.model import RequestError
 from brenner.lint.linter import LintReport, lint
 from brenner.protocol.delta.schema import (
     DISCRIMINATIVE_TESTS,
@@ -70,7 +70,7 @@ from brenner.web.items import (
 )
 from brenner.web.layout import file_of, session_document, session_of
 from brenner.web.rendering import MOST_BARS, Part, in_session, part, part_json
-from brenner.web.request import Answer, Document, Page, Visit
+from brenner.web.request import Answer, Document, Page, RequestContext
 from brenner.web.sessions import Session
 
 TEMPLATE = "pages/artifact.html"
@@ -99,7 +99,7 @@ class View(NamedTuple):
         return self.latest in (None, self.loaded.number)
 
 
-def page(visit: Visit) -> Answer:
+def page(visit: RequestContext) -> Answer:
     """The document, well typeset; before the first version, what will be there."""
     view = view_of(visit)
     if view is None:
@@ -109,16 +109,16 @@ def page(visit: Visit) -> Answer:
     return Page(TEMPLATE, title, _document(visit, view))
 
 
-def view_of(visit: Visit) -> View | None:
+def view_of(visit: RequestContext) -> View | None:
     """The version that was asked for; None before the first. One that is not there is refused."""
     session, asked = session_of(visit), visit.number("version")
     loaded = _loaded(visit, session, asked)
     if loaded is None:
         return None
-    latest = session.chain.number if session and session.chain.versions else None
+    latest = session.history.number if session and session.history.versions else None
     is_latest = latest in (None, loaded.number)
     report = session.lint if session and is_latest and loaded.source == "mail" else None
-    source = readable_source(visit.site.desk.project)
+    source = readable_source(visit.site.workspace.project)
     report = report or lint(loaded.artifact, source=source)
     state = loaded.state or State(loaded.artifact)
     scene = Scene(
@@ -131,22 +131,24 @@ def view_of(visit: Visit) -> View | None:
     return View(loaded, latest, scene, report)
 
 
-def _loaded(visit: Visit, session: Session | None, asked: int | None) -> LoadedVersion | None:
+def _loaded(
+    visit: RequestContext, session: Session | None, asked: int | None
+) -> LoadedVersion | None:
     if session is None:
         return file_of(visit)
-    if session.chain.versions:
+    if session.history.versions:
         latest = session.latest
         return latest if asked is None or latest is None else session.version(asked)
     try:
-        return load_version(visit.site.desk, Target(visit.thread_id, asked))
-    except Refused as refused:
-        stopped = session.chain.stopped
+        return load_version(visit.site.workspace, Target(visit.thread_id, asked))
+    except RequestError as refused:
+        stopped = session.history.stopped
         if refused.diagnostic.code == NO_VERSION_YET or refused.diagnostic == stopped:
             return None
         raise
 
 
-def _not_yet(visit: Visit) -> Document:
+def _not_yet(visit: RequestContext) -> Document:
     """What has arrived already, and the command that makes a version of it."""
     status = visit.session.status
     return {
@@ -166,13 +168,13 @@ def _not_yet(visit: Visit) -> Document:
 # The version
 
 
-def whole_document(visit: Visit) -> Document:
+def whole_document(visit: RequestContext) -> Document:
     """The document of the page with all items on it, however many there are."""
     view = view_of(visit)
     return _not_yet(visit) if view is None else _document(visit, view, is_whole=True)
 
 
-def _document(visit: Visit, view: View, *, is_whole: bool = False) -> Document:
+def _document(visit: RequestContext, view: View, *, is_whole: bool = False) -> Document:
     loaded, metadata = view.loaded, view.artifact.metadata
     sections = list(_sections(visit, view, is_whole=is_whole))
     items = [item for _, _, some in sections for item in some]
@@ -219,10 +221,10 @@ def where_from(view: View) -> dict[str, object]:
     }
 
 
-def with_trusts(visit: Visit, scene: Scene, changes: Iterable[Change]) -> Scene:
+def with_trusts(visit: RequestContext, scene: Scene, changes: Iterable[Change]) -> Scene:
     """With what is known of the senders of the messages that made some changes."""
     ids = {change.source.message_id for change in changes}
-    return scene._replace(trusts=trusts_of(visit.site.desk.mailbox, ids))
+    return scene._replace(trusts=trusts_of(visit.site.workspace.mailbox, ids))
 
 
 def ids_of(artifact: Artifact) -> frozenset[str]:
@@ -231,7 +233,7 @@ def ids_of(artifact: Artifact) -> frozenset[str]:
     return frozenset(ids if artifact.research_thread.fields else ids - {RESEARCH_THREAD.prefix})
 
 
-def _previous(visit: Visit, view: View) -> int | None:
+def _previous(visit: RequestContext, view: View) -> int | None:
     """The version before the one that is shown."""
     number = view.loaded.number
     if view.loaded.source != "mail" or number is None:
@@ -239,7 +241,7 @@ def _previous(visit: Visit, view: View) -> int | None:
     return before(visit.session, number) or None
 
 
-def _wanted(visit: Visit) -> str | None:
+def _wanted(visit: RequestContext) -> str | None:
     """The section that was asked for; None for all of them."""
     name = visit.asked.get("section", "")
     return name if name in SECTIONS else None
@@ -249,7 +251,7 @@ def _wanted(visit: Visit) -> str | None:
 
 
 def _sections(
-    visit: Visit, view: View, *, is_whole: bool
+    visit: RequestContext, view: View, *, is_whole: bool
 ) -> Iterator[tuple[Layout, Part, Sequence[Item]]]:
     """Each section with the items of it that the page shows."""
     wanted = _wanted(visit)
@@ -278,7 +280,7 @@ def items_of(artifact: Artifact, layout: Layout) -> list[Item]:
 
 
 def _section(
-    visit: Visit, view: View, layout: Layout, found: Part, items: Sequence[Item]
+    visit: RequestContext, view: View, layout: Layout, found: Part, items: Sequence[Item]
 ) -> Document:
     section = layout.section
     columns = _columns(view.artifact, items) if is_table(section) else []
@@ -330,12 +332,12 @@ def address_of(view: View, item_id: str) -> str:
 _MOST_NAMING, _MOST_CRITIQUES, _MOST_REFERENCES, _MOST_CHANGES = 50, 20, 50, 100
 
 
-def item_page(visit: Visit) -> Answer:
+def item_page(visit: RequestContext) -> Answer:
     """The permanent address of an item; one that is not there is refused, with the nearest."""
     view = view_of(visit)
     if view is None:
         path = cross_reference(visit.thread_id).artifact_path
-        raise Refused(NO_VERSION_YET.at(thread_id=visit.thread_id, path=path))
+        raise RequestError(NO_VERSION_YET.at(thread_id=visit.thread_id, path=path))
     section, item = _found(view, visit.named["item"])
     last = last_changes(view.scene, [item])
     scene = with_trusts(visit, view.scene, (change for each in last for change in each.history()))
@@ -430,7 +432,7 @@ def _critiques(session: Session, item: Item) -> Iterator[Document]:
 # References to and from other sessions
 
 
-def _references(visit: Visit, item: Item) -> dict[str, object]:
+def _references(visit: RequestContext, item: Item) -> dict[str, object]:
     """What the item names is its own text. What names it is another's, and not for every guest."""
     node = Node(visit.thread_id, item.id)
     graph = visit.site.reading.references()
@@ -490,7 +492,7 @@ _KINDS: Mapping[Section, str] = MappingProxyType(
 )
 
 
-def evidence_page(visit: Visit) -> Answer:
+def evidence_page(visit: RequestContext) -> Answer:
     """The matrix of the latest version, or of the one that was asked for."""
     session = visit.session
     number = visit.number("version")
@@ -505,7 +507,7 @@ def evidence_page(visit: Visit) -> Answer:
     return Page("pages/evidence.html", "Evidence", document)
 
 
-def _evidence(visit: Visit, found: Matrix, asked: Mapping[str, object]) -> Document:
+def _evidence(visit: RequestContext, found: Matrix, asked: Mapping[str, object]) -> Document:
     thread_id = visit.thread_id
     columns = part(visit, len(found.columns), _COLUMNS)
     rows = part(visit, len(found.hypotheses), _ROWS, "rows")

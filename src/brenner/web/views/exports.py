@@ -21,8 +21,8 @@ from brenner.artifact.html import text_html
 from brenner.artifact.serialize import artifact_json
 from brenner.artifact.state import ledger_json
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.model import Refused
-from brenner.mail.model import Stored, stored_json
+from brenner.diagnostics.model import RequestError
+from brenner.mail.model import StoredMessage, stored_json
 from brenner.protocol.messages import iso
 from brenner.services.version_store import check_usable
 from brenner.services.versions import Target, history_json, load_version
@@ -32,7 +32,7 @@ from brenner.web import rendering as assets
 from brenner.web.compare import before, numbers_of, side
 from brenner.web.layout import session_document, session_of
 from brenner.web.rendering import environment, exactly
-from brenner.web.request import Answer, Document, Download, Page, Visit
+from brenner.web.request import Answer, Document, Download, Page, RequestContext
 from brenner.web.sessions import Session
 from brenner.web.views import artifact
 from brenner.web.views import project as agents
@@ -46,10 +46,10 @@ FORMAT = 1
 _MOST_BODIES = 64 * 2**20  # characters of all bodies together; beyond, each has its address alone
 
 
-def session_export(visit: Visit) -> dict[str, object]:
+def session_export(visit: RequestContext) -> dict[str, object]:
     """Status, artifact, versions, ledger and messages. Keys are only ever added."""
     session = visit.session
-    deadline = visit.site.desk.project.ack_deadline
+    deadline = visit.site.workspace.project.ack_deadline
     size = sum(len(each.message.body) for each in session.stored)
     has_bodies = size <= _MOST_BODIES
     return {
@@ -58,7 +58,7 @@ def session_export(visit: Visit) -> dict[str, object]:
         "exported_at": iso(visit.now),
         "status": status_json(session.status, visit.now, deadline),
         "artifact": _artifact(session),
-        "history": history_json(session.history),
+        "history": history_json(session.version_list),
         "ledger": [
             {"version": number, **ledger_json(each.entries)}
             for number, each in sorted(session.ledgers.items())
@@ -83,7 +83,7 @@ def _artifact(session: Session) -> dict[str, object] | None:
     }
 
 
-def _message(stored: Stored, *, has_bodies: bool) -> dict[str, object]:
+def _message(stored: StoredMessage, *, has_bodies: bool) -> dict[str, object]:
     document = stored_json(stored) | {"raw": links.message(stored.id, "raw")}
     return document if has_bodies else document | {"body": None}
 
@@ -143,7 +143,9 @@ _MOST_COMPARED = 30  # versions of which every change is shown; of older ones th
 _MOST_MESSAGES = 5_000
 
 
-def overview_document(visit: Visit, chapters: Sequence[tuple[str, str]]) -> dict[str, object]:
+def overview_document(
+    visit: RequestContext, chapters: Sequence[tuple[str, str]]
+) -> dict[str, object]:
     """Which session, where it stands, and what follows."""
     return {
         "session": session_document(visit),
@@ -154,10 +156,10 @@ def overview_document(visit: Visit, chapters: Sequence[tuple[str, str]]) -> dict
     }
 
 
-def versions_document(visit: Visit) -> dict[str, object]:
+def versions_document(visit: RequestContext) -> dict[str, object]:
     """The history, the latest first, with what each version changed."""
     session = visit.session
-    document = history_json(session.history)
+    document = history_json(session.version_list)
     listed = cast("list[dict[str, object]]", document["versions"])[::-1]
     told = [
         each | {"changed": _changed(visit, session, cast("int", each["version"]))}
@@ -168,7 +170,7 @@ def versions_document(visit: Visit) -> dict[str, object]:
     return document | {"versions": told}
 
 
-def _changed(visit: Visit, session: Session, number: int) -> dict[str, object]:
+def _changed(visit: RequestContext, session: Session, number: int) -> dict[str, object]:
     """What a version changed, as its page says it."""
     old = before(session, number)
     found = items_document(visit, side(session, old), side(session, number))
@@ -176,7 +178,7 @@ def _changed(visit: Visit, session: Session, number: int) -> dict[str, object]:
     return {"before": old, **{key: found[key] for key in wanted}}
 
 
-def thread_document(visit: Visit) -> dict[str, object]:
+def thread_document(visit: RequestContext) -> dict[str, object]:
     """Every message in one line, in the order of the thread."""
     session = visit.session
     return {
@@ -227,7 +229,7 @@ class Chapter(NamedTuple):
     css: str = ""
 
 
-def report(visit: Visit) -> str:
+def report(visit: RequestContext) -> str:
     """The whole file."""
     chapters = list(_chapters(visit))
     overview = overview_document(visit, [(each.id, each.title) for each in chapters])
@@ -249,7 +251,7 @@ def _style() -> str:
     return assets.style()
 
 
-def _head(visit: Visit) -> Iterator[str]:
+def _head(visit: RequestContext) -> Iterator[str]:
     yield "<!doctype html>"
     yield '<html lang="en">'
     yield "<head>"
@@ -268,9 +270,9 @@ def _head(visit: Visit) -> Iterator[str]:
 # The chapters
 
 
-def _chapters(visit: Visit) -> Iterator[Chapter]:
+def _chapters(visit: RequestContext) -> Iterator[Chapter]:
     """Those that there is something in; before the first version there is the thread alone."""
-    if visit.session.chain.versions:
+    if visit.session.history.versions:
         document = artifact.whole_document(_asking(visit, provenance="1"))
         css = "artifact provenance"
         yield Chapter("artifact", "Artifact", artifact.TEMPLATE, document, css)
@@ -281,12 +283,12 @@ def _chapters(visit: Visit) -> Iterator[Chapter]:
     yield Chapter("thread", "Thread", "report/thread.html", thread_document(visit))
 
 
-def _asking(visit: Visit, **asked: str) -> Visit:
+def _asking(visit: RequestContext, **asked: str) -> RequestContext:
     """One that asks for this, whatever else it asked."""
     return visit._replace(asked=MappingProxyType(asked))
 
 
-def _page(function: Any, visit: Visit, **asked: str) -> tuple[str, Document]:
+def _page(function: Any, visit: RequestContext, **asked: str) -> tuple[str, Document]:
     answer = cast("Page", function(_asking(visit, **asked)))
     return answer.template, answer.document
 
@@ -309,7 +311,7 @@ def _at(at: str | datetime | None) -> Markup:
     return Markup("<time>{}</time>").format(exactly(at))
 
 
-def _render(template: str, document: Document, visit: Visit) -> str:
+def _render(template: str, document: Document, visit: RequestContext) -> str:
     return (
         _environment()
         .get_template(template)
@@ -328,7 +330,7 @@ def _render(template: str, document: Document, visit: Visit) -> str:
     )
 
 
-def _chapter(chapter: Chapter, visit: Visit) -> str:
+def _chapter(chapter: Chapter, visit: RequestContext) -> str:
     """Its headings count as one level lower than on its page, and nothing is there to be sent."""
     text = _render(chapter.template, chapter.document, visit)
     if chapter.id == "top":
@@ -345,36 +347,36 @@ def _lower(heading: re.Match[str]) -> str:
     return f'<h{heading[1]} aria-level="{int(heading[1]) + 1}"'
 
 
-def page(visit: Visit) -> Answer:
+def page(visit: RequestContext) -> Answer:
     """The file that was asked for; its name is the thread's, which is a file's name already."""
     form = visit.named["form"]
     if form not in _FORMS:
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
+        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
     check_usable(visit.thread_id)
     return _FORMS[form](visit)
 
 
-def _html(visit: Visit) -> Download:
+def _html(visit: RequestContext) -> Download:
     name = f"{visit.thread_id}.html"
     return Download(report(visit), "text/html; charset=utf-8", name, policy())
 
 
-def _markdown(visit: Visit) -> Download:
+def _markdown(visit: RequestContext) -> Download:
     """The artifact's text as it is: of the version asked for, or of the latest."""
     number, session = visit.number("version"), session_of(visit)
-    if session and (number or session.chain.number) in numbers_of(session):
-        text = side(session, number or session.chain.number).text
+    if session and (number or session.history.number) in numbers_of(session):
+        text = side(session, number or session.history.number).text
     else:  # the file's, where the mail has none; else that there is no such version
-        text = load_version(visit.site.desk, Target(visit.thread_id, number)).text
+        text = load_version(visit.site.workspace, Target(visit.thread_id, number)).text
     name = f"{visit.thread_id}.md" if number is None else f"{visit.thread_id}-v{number}.md"
     return Download(text, "text/markdown; charset=utf-8", name)
 
 
-def _json(visit: Visit) -> Download:
+def _json(visit: RequestContext) -> Download:
     text = json.dumps(session_export(visit), ensure_ascii=False, indent=1) + "\n"
     return Download(text, "application/json", f"{visit.thread_id}.json")
 
 
-_FORMS: Mapping[str, Callable[[Visit], Download]] = MappingProxyType(
+_FORMS: Mapping[str, Callable[[RequestContext], Download]] = MappingProxyType(
     {"html": _html, "md": _markdown, "json": _json}
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from brenner.artifact.state import Outcome
 from brenner.diagnostics.codes.serving import NO_SUCH_PAGE
-from brenner.diagnostics.model import Diagnostic, Refused
+from brenner.diagnostics.model import Diagnostic, RequestError
 from brenner.mail.model import Agent, Trust
 from brenner.protocol.message_types import TYPES
 from brenner.protocol.messages import iso
@@ -42,7 +42,7 @@ from brenner.session.status_text import PHASE_WORDS, turn_words
 from brenner.web import links
 from brenner.web.layout import deltas_sent, session_document
 from brenner.web.rendering import MOST_BARS, in_session, part, part_json
-from brenner.web.request import Answer, Document, Page, Visit
+from brenner.web.request import Answer, Document, Page, RequestContext
 from brenner.web.sessions import Session
 
 _MOST_SHOWN = 50
@@ -52,7 +52,7 @@ _PHASES: dict[str, str] = {
 }
 
 
-def page(visit: Visit) -> Answer:
+def page(visit: RequestContext) -> Answer:
     """Every session that is open, those that wait for somebody first; complete ones are folded."""
     look = _look(visit)
     found = visit.site.reading.listing()
@@ -61,7 +61,7 @@ def page(visit: Visit) -> Answer:
     folded = [each for each in fitting if look.is_folded(each)]
     unfolded = [each for each in fitting if not look.is_folded(each)] if folded else fitting
     summary = counts(fitting, look.now, look.deadline)
-    only_files = () if look.phase else only_in_files(visit.site.desk.project, found.sessions)
+    only_files = () if look.phase else only_in_files(visit.site.workspace.project, found.sessions)
     document: dict[str, object] = {
         "words": look.words(fitting, summary),
         "summary": summary,
@@ -131,11 +131,11 @@ class _Look(NamedTuple):
         return [{"agent": name, "words": TURN_WORDS[turn]} for name, turn in each.awaited]
 
 
-def _look(visit: Visit) -> _Look:
+def _look(visit: RequestContext) -> _Look:
     phase = visit.asked.get("phase") or None
     if phase not in (None, *_PHASES):
-        raise Refused(NO_SUCH_PAGE.at(path=visit.path))
-    project = visit.site.desk.project
+        raise RequestError(NO_SUCH_PAGE.at(path=visit.path))
+    project = visit.site.workspace.project
     return _Look(project.operator, visit.now, project.ack_deadline, phase)
 
 
@@ -148,7 +148,7 @@ def _phases(sessions: Sequence[Overview]) -> list[Document]:
     ]
 
 
-def _paged(sessions: Sequence[Overview], look: _Look, visit: Visit) -> Document:
+def _paged(sessions: Sequence[Overview], look: _Look, visit: RequestContext) -> Document:
     """One page of them. One that is no longer there is the last: rows move while one looks."""
     found = part(visit, len(sessions), _MOST_SHOWN)
     return {
@@ -175,7 +175,7 @@ _ON_A_PAGE, _MOST_ITEMS, _MOST_ROUNDS, _MOST_OWED = 50, 60, 8, 20
 _NOBODY = RosterEntry("", "")
 
 
-def agents_page(visit: Visit) -> Answer:
+def agents_page(visit: RequestContext) -> Answer:
     """Those of the roster, in its order, then others who take part."""
     session = visit.session
     sent = session.once(_sent)
@@ -186,11 +186,11 @@ def agents_page(visit: Visit) -> Answer:
     document = {
         "session": session_document(visit),
         "thread_id": session.thread_id,
-        "version": session.chain.number or None,
+        "version": session.history.number or None,
         "mode": known.roster.mode if known.roster.entries else None,
         "agents": [known.agent(name) for name in shown.of(names)],
         "rounds": list(range(max(1, last - _MOST_ROUNDS + 1), last + 1)),
-        "following": session.chain.number + 1,
+        "following": session.history.number + 1,
         "most_charted": MOST_BARS,
         **part_json(shown, in_session(session.thread_id, _TAB, {})),
     }
@@ -212,11 +212,11 @@ def _names(session: Session, sent: Mapping[str, Contribution]) -> Sequence[str]:
 class _Known:
     """What is known of everybody, put together once."""
 
-    def __init__(self, visit: Visit, sent: Mapping[str, Contribution]) -> None:
+    def __init__(self, visit: RequestContext, sent: Mapping[str, Contribution]) -> None:
         self._visit, self._session, self._sent = visit, visit.session, sent
         self._participants = {each.name: each for each in self._session.status.participants}
         self._registered: dict[str, Agent] = {
-            each.name: each for each in self._session.desk.mailbox.agents()
+            each.name: each for each in self._session.workspace.mailbox.agents()
         }
         found = read_roster(dict(self._session.merged.artifact.metadata.roster), "the session")
         self.roster = found if isinstance(found, Roster) else Roster(())
@@ -250,7 +250,7 @@ class _Known:
             "name": name,
             "role": (participant.role if participant else None) or entry.role or None,
             "in_roster": name in self._entries,
-            "operator": name in self._session.chain.operators,
+            "operator": name in self._session.history.operators,
             "program": entry.program or (registered.program if registered else "") or None,
             "model": entry.model or (registered.model if registered else "") or None,
             "registered_at": iso(registered.registered_at) if registered else None,
@@ -259,7 +259,7 @@ class _Known:
     def _owes(self, name: str, participant: Participant | None) -> Document:
         """What somebody waits for."""
         status, now = self._session.status, self._visit.now
-        deadline = self._visit.site.desk.project.ack_deadline
+        deadline = self._visit.site.workspace.project.ack_deadline
         acks = [each for each in status.open_acks if each.debtor == name]
         refusals = [each for each in status.refusals if each.agent == name]
         words = turn_words(participant, status, now) if participant else None
@@ -313,7 +313,7 @@ def _bounded(ids: Sequence[str]) -> Document:
 _NAME = "NAME"
 
 
-def connect_page(visit: Visit) -> Answer:
+def connect_page(visit: RequestContext) -> Answer:
     """What a person needs to connect an agent's program."""
     about = visit.site.about
     document = {
@@ -379,7 +379,7 @@ _MARKS = (
 )
 
 
-def help_sheet_page(visit: Visit) -> Answer:
+def help_sheet_page(visit: RequestContext) -> Answer:
     """What one has to know to read the pages. Guests are told of no page that is closed to them."""
     is_guest = visit.guest_of is not None
     document = {
@@ -400,12 +400,12 @@ def help_sheet_page(visit: Visit) -> Answer:
 _MOST_ON_PAGE = 20
 
 
-def source_page(visit: Visit) -> Answer:
+def source_page(visit: RequestContext) -> Answer:
     """Its sections by number, some at a time: those around the one that was asked for."""
-    project = visit.site.desk.project
+    project = visit.site.workspace.project
     text = source_of(project)
     if isinstance(text, Diagnostic):
-        raise Refused(text)
+        raise RequestError(text)
     passages = list(passages_of(text or ""))
     wanted = visit.number("section")
     at = next((index for index, each in enumerate(passages) if each.number == wanted), None)

@@ -7,13 +7,13 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
-from brenner.diagnostics.model import Diagnostic, Refused, Summary
-from brenner.mail.model import SearchPage, Stored, next_before, stored_json
+from brenner.diagnostics.model import Diagnostic, RequestError, Summary
+from brenner.mail.model import SearchPage, StoredMessage, next_before, stored_json
 from brenner.mail.search import Part, Query, excerpt, marked, parse_query
 from brenner.protocol.message_types import KICKOFF
 from brenner.protocol.messages import render_message_file
 from brenner.protocol.thread_ids import is_valid
-from brenner.services.workspace import Desk
+from brenner.services.workspace import Workspace
 from brenner.session.participants import Round
 from brenner.web import links
 from brenner.web.layout import session_document
@@ -30,7 +30,7 @@ from brenner.web.messages import (
     shared,
 )
 from brenner.web.rendering import part, part_json
-from brenner.web.request import Answer, Document, Download, Page, Redirect, Visit
+from brenner.web.request import Answer, Document, Download, Page, Redirect, RequestContext
 from brenner.web.sessions import Session
 
 TREE, TIME = "tree", "time"
@@ -58,13 +58,13 @@ class _View(NamedTuple):
         }
         return links.session(self.thread_id, "thread", **(asked | other))
 
-    def has(self, stored: Stored) -> bool:
+    def has(self, stored: StoredMessage) -> bool:
         """Whether a message is of the type and from the sender that are looked for."""
         is_of_type = self.type is None or _type(stored) == self.type
         return is_of_type and self.agent in (None, stored.message.sender)
 
 
-def page(visit: Visit) -> Answer:
+def page(visit: RequestContext) -> Answer:
     """One round, in the order of the mail or as a tree; or what is asked for, of all rounds."""
     session = visit.session
     wanted = visit.number("message")
@@ -89,7 +89,7 @@ def page(visit: Visit) -> Answer:
         "filters": {name: _choices(session, view, name) for name in _COUNTS},
         "all": links.session(session.thread_id, "thread"),
         "fits": _fits(session),
-        "no_read_marks": read_marks(visit.site.desk.mailbox),
+        "no_read_marks": read_marks(visit.site.workspace.mailbox),
         **part_json(which, lambda number: view.link(page=number)),
         "messages": shown,
         "items": list(messages.known),
@@ -100,7 +100,7 @@ def page(visit: Visit) -> Answer:
 # What is shown
 
 
-def _view(visit: Visit, session: Session) -> _View:
+def _view(visit: RequestContext, session: Session) -> _View:
     """What was asked for; where nothing was, all rounds if they fit on a page, else the newest."""
     name, agent = visit.asked.get("type") or None, visit.asked.get("agent") or None
     number = visit.number("round")
@@ -115,7 +115,7 @@ def _fits(session: Session) -> bool:
     return len(session.stored) <= ON_A_PAGE
 
 
-def _in_scope(session: Session, view: _View) -> Sequence[Stored]:
+def _in_scope(session: Session, view: _View) -> Sequence[StoredMessage]:
     if view.round is None:
         return session.stored
     stored = session.once(by_number)
@@ -197,7 +197,7 @@ def _choices(session: Session, view: _View, name: str) -> list[Document]:
     ]
 
 
-def _type(stored: Stored) -> str:
+def _type(stored: StoredMessage) -> str:
     return stored.type or NO_TYPE
 
 
@@ -215,15 +215,15 @@ _COUNTS: dict[str, Callable[[Session], Counter[str]]] = {"type": _types, "agent"
 # The page of one message, whole: `/messages/12`; and its exact text: `/messages/12/raw`.
 
 
-def message_page(visit: Visit) -> Answer:
+def message_page(visit: RequestContext) -> Answer:
     """The message with what became of it; in the frame of its session, if it is of one."""
-    stored = visit.site.desk.mailbox.message(int(visit.named["message"]))
+    stored = visit.site.workspace.mailbox.message(int(visit.named["message"]))
     thread_id = stored.message.thread_id
     session = _session(visit, thread_id)
-    document: dict[str, object] = {"no_read_marks": read_marks(visit.site.desk.mailbox)}
+    document: dict[str, object] = {"no_read_marks": read_marks(visit.site.workspace.mailbox)}
     if session is None:
         document |= {"session": None, "items": []}
-        message = plain_document(visit.site.desk.mailbox, stored)
+        message = plain_document(visit.site.workspace.mailbox, stored)
     else:
         messages = Messages(session, visit, ALONE)
         message = messages.document(stored)
@@ -237,20 +237,20 @@ def message_page(visit: Visit) -> Answer:
     return Page(template, f"Message {stored.id}", everything)
 
 
-def raw(visit: Visit) -> Answer:
+def raw(visit: RequestContext) -> Answer:
     """The message file, exactly as it was sent."""
-    stored = visit.site.desk.mailbox.message(int(visit.named["message"]))
+    stored = visit.site.workspace.mailbox.message(int(visit.named["message"]))
     text = render_message_file(stored.message)
     return Download(text, "text/plain", f"message-{stored.id}.md", is_shown=True)
 
 
-def _session(visit: Visit, thread_id: str) -> Session | None:
+def _session(visit: RequestContext, thread_id: str) -> Session | None:
     """The thread as a session; None where its name can be none of ours."""
     if not is_valid(thread_id):
         return None
     try:
         return visit.site.reading.session(thread_id)
-    except Refused:
+    except RequestError:
         return None
 
 
@@ -274,7 +274,7 @@ _MOST_SHOWN = 50
 _NOTHING = SearchPage((), has_more=False)
 
 
-def search_page(visit: Visit) -> Answer:
+def search_page(visit: RequestContext) -> Answer:
     """What was found; or what is wrong with the query, beside its field."""
     text = visit.asked.get("q", "")
     if not text.strip():
@@ -283,17 +283,17 @@ def search_page(visit: Visit) -> Answer:
     if not isinstance(query, Query):
         return _page(visit, text, _faulty(query))
     try:
-        found = _search(visit.site.desk, query, visit.number("before"))
-    except Refused as refused:
+        found = _search(visit.site.workspace, query, visit.number("before"))
+    except RequestError as refused:
         return _page(visit, text, _faulty((refused.diagnostic,)))
     return _page(visit, text, _document(found, query, text))
 
 
-def _page(visit: Visit, text: str, found: Document) -> Page:
+def _page(visit: RequestContext, text: str, found: Document) -> Page:
     """It does not change while one reads: what one looks for stays where it stands."""
     document = {
         "query": text,
-        "operator": visit.site.desk.project.operator,
+        "operator": visit.site.workspace.project.operator,
         **_document(_NOTHING, Query(), ""),
         **found,
     }
@@ -302,13 +302,13 @@ def _page(visit: Visit, text: str, found: Document) -> Page:
     return Page("pages/search.html", title, document, status, is_live=False)
 
 
-def _search(desk: Desk, query: Query, before: int | None) -> SearchPage:
+def _search(workspace: Workspace, query: Query, before: int | None) -> SearchPage:
     """Only what asks about an inbox needs somebody whose it is, and that is the operator here."""
     asks_reader = query.is_unread or query.needs_ack
-    if asks_reader and desk.is_new_operator:
+    if asks_reader and workspace.is_new_operator:
         return _NOTHING
-    reader = desk.project.operator if asks_reader else None
-    return desk.mailbox.search(query, reader=reader, limit=_MOST_SHOWN, before=before)
+    reader = workspace.project.operator if asks_reader else None
+    return workspace.mailbox.search(query, reader=reader, limit=_MOST_SHOWN, before=before)
 
 
 def _document(found: SearchPage, query: Query, text: str) -> Document:
@@ -332,7 +332,7 @@ def _faulty(violations: tuple[Diagnostic, ...]) -> Document:
     }
 
 
-def _message(stored: Stored, query: Query) -> Document:
+def _message(stored: StoredMessage, query: Query) -> Document:
     """The stable JSON of a message, with the found words in place of its body.
 
     `marked` is the subject without its type, which stands before it.

@@ -53,14 +53,14 @@ from brenner.web.compare import (
 from brenner.web.items import by_item
 from brenner.web.layout import session_document
 from brenner.web.rendering import in_session, part, part_json
-from brenner.web.request import Answer, Document, Download, Page, Redirect, Visit
+from brenner.web.request import Answer, Document, Download, Page, Redirect, RequestContext
 from brenner.web.sessions import Session
 
 _MOST = 100
 _MOST_CHOICES = 300  # versions that one chooses from a list; more are typed
 
 
-def page(visit: Visit) -> Answer:
+def page(visit: RequestContext) -> Answer:
     """Every version, the latest first."""
     session = visit.session
     if looks.SEEN in visit.asked:
@@ -73,7 +73,7 @@ def page(visit: Visit) -> Answer:
         **history_document(visit),
         "look": look_document(visit),
         "choices": choices(session),
-        "compared": [before(session, session.chain.number), session.chain.number],
+        "compared": [before(session, session.history.number), session.history.number],
         "verified": _verified(session) if is_verified else None,
     }
     return Page("pages/versions.html", "Versions", document, is_live=not is_verified)
@@ -85,9 +85,9 @@ def choices(session: Session) -> list[int]:
     return known if len(known) <= _MOST_CHOICES else []
 
 
-def history_document(visit: Visit) -> dict[str, object]:
+def history_document(visit: RequestContext) -> dict[str, object]:
     """The history a part at a time, the latest version first."""
-    session, history = visit.session, visit.session.history
+    session, history = visit.session, visit.session.version_list
     found = part(visit, len(history.versions), _MOST)
     shown = tuple(found.of(history.versions[::-1]))
     document = history_json(history._replace(versions=shown))
@@ -101,7 +101,7 @@ def _beside(session: Session, version: ListedVersion) -> dict[str, object]:
     """What the history does not know of a version: its blocks, and what the linter says."""
     ledger = session.ledgers.get(version.number)
     latest = session.status.version
-    is_latest = version.number == session.chain.number
+    is_latest = version.number == session.history.number
     known = latest if is_latest else None
     return {
         "latest": is_latest,
@@ -113,7 +113,7 @@ def _beside(session: Session, version: ListedVersion) -> dict[str, object]:
 
 def _verified(session: Session) -> dict[str, object]:
     """Every version rebuilt from the mail alone."""
-    found = verify(session.desk, session.thread_id)
+    found = verify(session.workspace, session.thread_id)
     words = "There is no version yet."
     if found.versions:
         words = verification_words(found.versions, found.altered)
@@ -127,7 +127,7 @@ _DIFF_ITEMS_MOST = 100
 _MOST_SAME = 200
 
 
-def items_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
+def items_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
     """The keys of `artifact diff --json`, of one part of the items; and what each looks like."""
     found = diff(old.artifact, new.artifact)
     which = part(visit, len(found.items), _DIFF_ITEMS_MOST)
@@ -237,7 +237,7 @@ class _Row(NamedTuple):
     skipped: int
 
 
-def columns_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
+def columns_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
     """The rows in which something changed, and those around them."""
     found = columns(old.text, new.text)
     rows = list(_rows(found))
@@ -271,13 +271,13 @@ def _row(found: Columns, row: _Row) -> dict[str, object]:
     }
 
 
-def plain_text(visit: Visit, old: Side, new: Side) -> str:
+def plain_text(visit: RequestContext, old: Side, new: Side) -> str:
     """A unified diff, as the command line prints it."""
     names = [f"{visit.thread_id}@v{each.number}" for each in (old, new)]
     return unified(old.text, new.text, *names)
 
 
-def plain_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
+def plain_document(visit: RequestContext, old: Side, new: Side) -> dict[str, object]:
     """A unified diff, its first lines where it is long; all of it is one address further."""
     lines = lines_of(plain_text(visit, old, new))
     raw = links.diff(visit.thread_id, old.number, new.number, form="plain", raw=1)
@@ -294,12 +294,12 @@ def plain_document(visit: Visit, old: Side, new: Side) -> dict[str, object]:
 
 
 ITEMS, TEXT, PLAIN = "items", "text", "plain"
-_DOCUMENTS: Mapping[str, Callable[[Visit, Side, Side], dict[str, object]]] = MappingProxyType(
-    {ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document}
+_DOCUMENTS: Mapping[str, Callable[[RequestContext, Side, Side], dict[str, object]]] = (
+    MappingProxyType({ITEMS: items_document, TEXT: columns_document, PLAIN: plain_document})
 )
 
 
-def diff_page(visit: Visit) -> Answer:
+def diff_page(visit: RequestContext) -> Answer:
     """What changed from one version to another."""
     session = visit.session
     asked = asked_pair(visit)
@@ -323,7 +323,7 @@ def diff_page(visit: Visit) -> Answer:
     return Page("pages/diff.html", title, document)
 
 
-def _since(visit: Visit, asked: Asked) -> dict[str, object] | None:
+def _since(visit: RequestContext, asked: Asked) -> dict[str, object] | None:
     """Where this is what changed since the last look: which that was; none if there is none."""
     if visit.asked.get("since") != "look":
         return None
@@ -335,7 +335,7 @@ def _since(visit: Visit, asked: Asked) -> dict[str, object] | None:
     }
 
 
-def _steps(visit: Visit, asked: Asked, form: str) -> dict[str, str | None]:
+def _steps(visit: RequestContext, asked: Asked, form: str) -> dict[str, str | None]:
     """The addresses of the steps before and after this one, and of this one backwards."""
     session = visit.session
     thread_id = session.thread_id
@@ -369,7 +369,7 @@ class Line(NamedTuple):
     entry: Entry
 
 
-def ledger_page(visit: Visit) -> Answer:
+def ledger_page(visit: RequestContext) -> Answer:
     """Blocks by version, the newest first."""
     session = visit.session
     everything = session.once(lines)
@@ -383,7 +383,9 @@ def ledger_page(visit: Visit) -> Answer:
         "blocks": len(everything),
         **session.once(_counts),
         "versions": list(session.ledgers),
-        "aside": [each.diagnostic.to_json() for each in session.chain.aside[:_LEDGER_MOST_CHOICES]],
+        "aside": [
+            each.diagnostic.to_json() for each in session.history.aside[:_LEDGER_MOST_CHOICES]
+        ],
         "taken_as_read": list(session.once(taken_as_read)),
         "filters": _filters(session, wanted),
         "found": len(found),
@@ -433,7 +435,7 @@ _FILTERS: Mapping[str, Callable[[Line], str]] = MappingProxyType(
 )
 
 
-def _wanted(visit: Visit) -> dict[str, str]:
+def _wanted(visit: RequestContext) -> dict[str, str]:
     """What was asked for, by filter; a version may be written as `v3`."""
     given = {name: visit.asked.get(name, "") for name in _FILTERS}
     version = VERSION.fullmatch(given["version"])
