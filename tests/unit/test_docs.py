@@ -100,16 +100,24 @@ def test_limits_of_waiting_are_documented(name: str, figure: float) -> None:
     assert row.startswith(f"| {int(figure):,} ")
 
 
-def test_every_file_is_in_the_architecture() -> None:
-    """The page names every source file (the codes by their folder), and none that is not there."""
+def test_the_architecture_names_every_package() -> None:
+    """A newcomer finds each folder and each file of the top level in the table of packages."""
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     source = Path(brenner.__file__).parent
-    paths = [path.relative_to(source).as_posix() for path in source.rglob("*.py")]
-    named = [path for path in paths if not path.endswith("__init__.py") and "/codes/" not in path]
-    assert [path for path in named if path.rpartition("/")[2] not in page] == []
-    known = {path.rpartition("/")[2] for path in paths}
-    known |= {path.name for path in (ROOT / "tests").rglob("*.py")}
-    assert set(re.findall(r"`(?:[a-z_]+/)*([a-z_]+\.py)`", page)) <= known | {"run.py"}
+    packages = {f"{path.parent.name}/" for path in source.glob("*/__init__.py")}
+    files = {path.name for path in source.glob("*.py")} - {"__init__.py", "__main__.py"}
+    rows = "".join(re.findall(r"^\| (`.+?) \|", page, re.MULTILINE))
+    assert packages | files <= set(re.findall(r"`([a-z_./]+)`", rows))
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "docs/limits.md", "CONTRIBUTING.md"])
+def test_named_source_files_exist(name: str) -> None:
+    source = Path(brenner.__file__).parent
+    text = (ROOT / name).read_text("utf-8")
+    named = re.findall(r"`((?:src/brenner/)?[a-z_]+/[a-z_/]+(?:\.py|/))`", text)
+    paths = [each.removeprefix("src/brenner/") for each in named]
+    assert paths
+    assert [each for each in paths if not any((r / each).exists() for r in (source, ROOT))] == []
 
 
 def test_the_page_on_homes_has_what_each_of_them_lacks() -> None:
