@@ -25,7 +25,7 @@ from brenner.protocol.delta.schema import (
     Section,
 )
 from brenner.protocol.messages import Message, PostedMessage
-from scenes import (
+from sample_messages import (
     ADD,
     DISPUTES,
     EDIT,

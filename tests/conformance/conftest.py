@@ -12,8 +12,8 @@ pytest.register_assert_rewrite(
     "conformance.server_actions",
     "conformance.server_kind",
     "conformance.server_scene",
-    "conformance.server_side",
-    "conformance.server_sight",
+    "conformance.server_backends",
+    "conformance.server_expectations",
     "conformance.session_actions",
     "conformance.session_compile",
     "conformance.session_expectations",
@@ -23,5 +23,5 @@ pytest.register_assert_rewrite(
     "conformance.store_kind",
     "conformance.thread_kind",
     "conformance.web_kind",
-    "conformance.where",
+    "conformance.scene_stores",
 )

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.following_actions import FOLLOWING_ACTIONS
 from conformance.following_expectations import FOLLOWING
 from conformance.session_kind import check_session
-from mail.homes import Home
+from mail.backends import Home
 
 
 def check_following(case: dict[str, Any], home: Home, folder: Path) -> None:

@@ -39,7 +39,7 @@ from conformance.mail_shorthand import (
     matched,
     taken_apart,
 )
-from mail.homes import Home
+from mail.backends import Home
 
 Lines = tuple[str, ...] | None
 # Advice that a subject or thread which we repeat may bring with it.

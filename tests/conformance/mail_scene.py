@@ -17,8 +17,8 @@ from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message, in_thread_order
 from brenner.services.acknowledge import Pending, pending
 from conformance.mail_shorthand import Step
-from mail.homes import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
-from mail.letters import whole
+from mail.backends import AGENT_MAILS, SQLITE, Clock, Home, sqlite_file
+from mail.sample_mail import whole
 
 AGENTS = ("Operator", "BlueLake", "RedLake", "GreenDog")
 _NUMBER = re.compile(r"\{(?:(home|elsewhere) )?(\d+)\}")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace, workspace_in
-from conformance.between import Reply
 from conformance.mail_shorthand import LETTER, THREAD_ID, letter
+from conformance.recording_proxy import Reply
 from conformance.server_scene import ServerScene
 from conformance.session_actions import Action
 from conformance.session_scene import SessionScene

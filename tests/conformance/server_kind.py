@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from conformance.server_actions import SERVER_ACTIONS
+from conformance.server_expectations import SIGHT
 from conformance.server_scene import ServerScene
-from conformance.server_sight import SIGHT
 from conformance.session_kind import play
-from mail.homes import AGENT_MAIL, POSTGRESQL, Home
+from mail.backends import AGENT_MAIL, POSTGRESQL, Home
 
 _KEYS = {
     *("file", "name", "proves", "kind", "codes", "scene", "homes", "folder", "settings"),

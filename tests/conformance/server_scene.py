@@ -17,10 +17,10 @@ from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.open import open_mailbox
 from brenner.protocol.messages import Message
-from conformance.server_side import TOKEN, AgentMailSide, Side, side_of
+from conformance.server_backends import TOKEN, AgentMailSide, Side, side_of
 from conformance.session_scene import SessionScene
 from conformance.session_shorthand import Step
-from mail.homes import Home, sqlite_file
+from mail.backends import Home, sqlite_file
 
 OPERATOR = "GoldRiver"
 _SETTINGS = f'store = "STORE"\noperator = "{OPERATOR}"\n'

@@ -22,7 +22,7 @@ from brenner.services.identity import renew
 from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
-from mail.homes import Home, Place
+from mail.backends import Home, Place
 
 Case = dict[str, Any]
 THREAD = "RS-20251230-cell-fate-dichotomy"

@@ -20,7 +20,7 @@ from conformance.session_actions import ACTIONS, Action, only_looks, write
 from conformance.session_expectations import EXPECTATIONS
 from conformance.session_scene import SessionScene
 from conformance.session_shorthand import scene_of
-from mail.homes import Home
+from mail.backends import Home
 
 _KEYS = {
     *("file", "name", "proves", "kind", "codes", "start", "scene", "agents", "settings"),

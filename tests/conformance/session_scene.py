@@ -20,9 +20,9 @@ from brenner.services.workspace import Workspace
 from conformance.mail_scene import Scene
 from conformance.mail_shorthand import THREAD_ID
 from conformance.roster_kind import filled
+from conformance.scene_stores import address_of
 from conformance.session_shorthand import FILE, Step, spelled_out
-from conformance.where import address_of
-from mail.homes import Home
+from mail.backends import Home
 
 AGENTS = ("Ann", "Bob", "Cyd", "Dan")
 _ASKED = re.compile(r"\{(?P<what>hash (?P<number>\d+)|sha of v(?P<version>\d+)|last commit)\}")

@@ -25,6 +25,7 @@ from conformance.mail_kind import check_mail
 from conformance.mail_shorthand import mail_codes
 from conformance.message_files import changed_message
 from conformance.roster_kind import check_roster
+from conformance.scene_stores import ON_AGENT_MAIL, ON_BRENNER_SERVER, homes_of, is_able
 from conformance.server_kind import check_server, servers_of
 from conformance.serving_kind import check_serving, serving_codes
 from conformance.session_kind import check_session
@@ -32,8 +33,7 @@ from conformance.session_shorthand import session_codes
 from conformance.store_kind import check_store
 from conformance.thread_kind import check_thread, expected_codes
 from conformance.web_kind import check_web, web_codes
-from conformance.where import ON_AGENT_MAIL, ON_BRENNER_SERVER, homes_of, is_able
-from mail.homes import AGENT_MAIL, HOMES, Home
+from mail.backends import AGENT_MAIL, HOMES, Home
 from servers import agent_mail, postgresql_files
 
 HERE = Path(__file__).parent

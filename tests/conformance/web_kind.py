@@ -23,7 +23,7 @@ from brenner.services.rosters import RosterWish
 from brenner.services.start_session import StartOptions, start_session
 from brenner.services.workspace import Workspace
 from conformance.serving_kind import at, text_of
-from mail.homes import Home, Place
+from mail.backends import Home, Place
 from serving.running import inside
 
 Case = dict[str, Any]

@@ -43,7 +43,7 @@ from brenner.protocol.delta.schema import (
     FieldKind,
     Section,
 )
-from seen import GITHUB, Seen, seen
+from cmark_reference import GITHUB, Seen, seen
 from strategies import HOSTILE, any_text
 
 pytestmark = pytest.mark.fuzz

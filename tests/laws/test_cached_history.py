@@ -24,7 +24,7 @@ from brenner.services.sessions import load_status
 from brenner.services.version_store import load_history, replay_chain
 from brenner.services.workspace import Workspace
 from brenner.session.versions import VersionHistory, unwatched
-from session.desks import ANN, BEA, THREAD, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, edit, kickoff
 
 pytestmark = pytest.mark.fuzz
 FEWER = settings(max_examples=settings().max_examples // 5)  # a session is a very large example

@@ -30,9 +30,9 @@ from brenner.protocol.messages import Message, PostedMessage, render_message_fil
 from brenner.protocol.validate import check_message, check_stored
 from brenner.session.compiled_message import Publication, compose_compiled, contributors_of
 from brenner.session.validation_reply import compose_refusal
+from compiled_samples import publication
 from histories import START, Thread, threads
-from publications import publication
-from scenes import THREAD_ID
+from sample_messages import THREAD_ID
 from strategies import agent_names, any_text, hostile_text, thread_ids
 
 # Text that tries to be a part of this message.

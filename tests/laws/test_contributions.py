@@ -16,11 +16,11 @@ from brenner.session.status import (
     survivals,
 )
 from brenner.session.versions import replay
-from chains import OPERATOR
-from plays import Step, played
-from plays import plays as all_plays
-from scenes import THREAD_ID
-from sittings import ANN, Sitting
+from random_sessions import Step, played
+from random_sessions import plays as all_plays
+from sample_messages import THREAD_ID
+from status_sessions import ANN, Sitting
+from version_threads import OPERATOR
 
 FEWER = settings(max_examples=settings().max_examples // 2)
 # Sessions of one agent, whose blocks are often refused, corrected and dismissed; and any other

@@ -23,9 +23,9 @@ from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from brenner.session.rebuild import CompiledCandidate, Rebuilt
 from brenner.session.versions import VersionHistory
-from chains import OPERATOR
 from histories import START, drafts, openings
-from scenes import ROLES, THREAD_ID, Draft
+from sample_messages import ROLES, THREAD_ID, Draft
+from version_threads import OPERATOR
 
 FEWER = settings(max_examples=settings().max_examples // 8)  # a session is a very large example
 _TIMES = re.compile(r"^(?:created|updated)_at: .*\n", re.MULTILINE)

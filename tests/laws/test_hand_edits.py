@@ -39,7 +39,19 @@ from brenner.protocol.delta.validate import BLANKS
 from brenner.protocol.messages import PostedMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import TEXTS, Thread, moment, threads
-from scenes import FIVE, SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening, row, to
+from sample_messages import (
+    FIVE,
+    SIX,
+    THREAD_ID,
+    TWO,
+    Draft,
+    edit,
+    hypothesis,
+    kill,
+    opening,
+    row,
+    to,
+)
 from strategies import HOSTILE
 
 pytestmark = pytest.mark.fuzz

@@ -14,7 +14,7 @@ from histories import TWO_BASES, kickoff, moment
 from laws.agreement import assert_same
 from laws.reference_merge import replay
 from laws.reference_model import Compiled
-from scenes import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, spoiled, to
+from sample_messages import THREAD_ID, Draft, edit, hypothesis, kill, opening, row, spoiled, to
 
 H, P, RT = "hypothesis_slate", "predictions_table", "research_thread"
 ITEMS = opening("BlueLake", ("one", "two"))

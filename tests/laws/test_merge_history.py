@@ -28,7 +28,7 @@ from histories import (
 from laws.agreement import assert_same
 from laws.reference_merge import Paradox, replay
 from laws.reference_model import Compiled
-from scenes import ROLES, THREAD_ID, Draft
+from sample_messages import ROLES, THREAD_ID, Draft
 
 pytestmark = pytest.mark.fuzz
 

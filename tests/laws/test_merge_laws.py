@@ -15,7 +15,7 @@ from brenner.protocol.delta.schema import HYPOTHESIS_SLATE, PREDICTIONS_TABLE, D
 from brenner.protocol.messages import PostedMessage
 from histories import Thread, drafts, edit_pairs, moment, openings, threads
 from laws.agreement import leaves
-from scenes import KILL, ROLES, THREAD_ID, Draft
+from sample_messages import KILL, ROLES, THREAD_ID, Draft
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz

@@ -16,7 +16,7 @@ from brenner.artifact.render import render_artifact
 from brenner.artifact.serialize import decode_state, encode_state
 from brenner.artifact.state import Blame, State, adopted_state, empty_state
 from histories import START, Thread, threads
-from scenes import THREAD_ID
+from sample_messages import THREAD_ID
 from strategies import any_text
 
 pytestmark = pytest.mark.fuzz

@@ -25,13 +25,13 @@ from brenner.session.versions import (
     encode_chain,
     replay,
 )
-from chains import OPERATOR, chain_of, compiled, file
 from histories import moment, threads
-from mail.homes import SQLITE
-from plays import TYPES, Step, play, played, plays
-from scenes import THREAD_ID
-from sittings import AGENTS, Sitting
+from mail.backends import SQLITE
+from random_sessions import TYPES, Step, play, played, plays
+from sample_messages import THREAD_ID
+from status_sessions import AGENTS, Sitting
 from strategies import hostile_text
+from version_threads import OPERATOR, chain_of, compiled, file
 
 FEWER = settings(max_examples=settings().max_examples // 4)  # a session is a very large example
 DAY = timedelta(hours=24)

@@ -9,8 +9,8 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
 from brenner.store_url import AgentMailAddress
-from mail.homes import AGENT_MAIL, Place, agent_mail_address, give_names_back
-from mail.letters import ANN, THREAD, introduce
+from mail.backends import AGENT_MAIL, Place, agent_mail_address, give_names_back
+from mail.sample_mail import ANN, THREAD, introduce
 from servers import agent_mail
 
 

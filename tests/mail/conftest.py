@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from brenner.mail.mailbox import Mailbox
-from mail.homes import ALL_HOMES, Home, Place
-from mail.letters import introduce
+from mail.backends import ALL_HOMES, Home, Place
+from mail.sample_mail import introduce
 
 
 @pytest.fixture(params=ALL_HOMES, ids=lambda home: home.name)

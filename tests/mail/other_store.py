@@ -5,8 +5,8 @@ from datetime import timedelta
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Envelope, Importance, Record, Restored, Trust
-from mail.homes import Clock
-from mail.letters import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
+from mail.backends import Clock
+from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, QUESTION, ack, introduce, letter, post
 
 HOUR = timedelta(hours=1)
 

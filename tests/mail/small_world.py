@@ -10,8 +10,8 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Importance, InboxFilter, Profile, ReservationRequest, Trust
 from brenner.mail.search import Query
 from brenner.protocol.messages import Message
-from mail.homes import Clock
-from mail.letters import ANN, BEA, BOSS, CAT, ELSEWHERE, THREAD
+from mail.backends import Clock
+from mail.sample_mail import ANN, BEA, BOSS, CAT, ELSEWHERE, THREAD
 from strategies import hostile_text
 
 NEW_NAMES = ("CalmRiver", "b1uelake", "bluelake", "Greendog", "Nobody", "", "Blue Lake", "\ud800")

@@ -11,9 +11,9 @@ from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Envelope, Importance, Trust
 from mail import plain_agent_mail
 from mail.agent_mail_scene import Project
-from mail.letters import ANN, BEA, CAT, introduce, letter, post
 from mail.odd_server import tools
 from mail.plain_agent_mail import KEY, PlainMail
+from mail.sample_mail import ANN, BEA, CAT, introduce, letter, post
 
 URGENT = Envelope(Importance.URGENT, (CAT,), Trust.VERIFIED)
 UNTOLD = Envelope(trust=None)

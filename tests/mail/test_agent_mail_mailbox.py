@@ -16,7 +16,8 @@ from brenner.mail.search import Query
 from brenner.protocol.messages import Message
 from brenner.store_url import AgentMailAddress
 from mail.agent_mail_scene import Project
-from mail.letters import (
+from mail.other_store import history, restore
+from mail.sample_mail import (
     ANN,
     BEA,
     BOSS,
@@ -31,7 +32,6 @@ from mail.letters import (
     post,
     refusal,
 )
-from mail.other_store import history, restore
 from servers import agent_mail
 
 ONE = (BEA,)

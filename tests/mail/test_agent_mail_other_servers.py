@@ -15,7 +15,8 @@ from brenner.mail.agent_mail import mailbox as sending
 from brenner.mail.agent_mail import mirror as view
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile
-from mail.letters import (
+from mail.plain_agent_mail import KEY, PlainMail
+from mail.sample_mail import (
     ANN,
     BEA,
     CAT,
@@ -31,7 +32,6 @@ from mail.letters import (
     refusal,
     whole,
 )
-from mail.plain_agent_mail import KEY, PlainMail
 
 LONG = letter(subject=f"INFO: {'long ' * 60}")
 

@@ -7,8 +7,8 @@ import pytest
 
 from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from mail.agent_mail_scene import Project
-from mail.homes import give_names_back
-from mail.letters import ANN, BEA, QUESTION, THREAD, letter, post
+from mail.backends import give_names_back
+from mail.sample_mail import ANN, BEA, QUESTION, THREAD, letter, post
 from program import Run, brenner
 
 

@@ -10,8 +10,8 @@ from brenner.mail.agent_mail.mailbox import AgentMailMailbox
 from brenner.mail.model import ReservationRequest
 from brenner.store_url import AgentMailAddress
 from mail.agent_mail_scene import Project
-from mail.letters import ANN, BEA, introduce
 from mail.plain_agent_mail import PlainMail
+from mail.sample_mail import ANN, BEA, introduce
 from servers import agent_mail
 from servers.agent_mail import PATH
 from servers.proxy import Proxy

@@ -6,8 +6,9 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import InboxFilter, StoredMessage
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import (
+from mail.backends import SECOND_VIEW, Place
+from mail.reference_acks import debts_of, named_ids
+from mail.sample_mail import (
     ANN,
     BEA,
     BOSS,
@@ -25,7 +26,6 @@ from mail.letters import (
     post,
     refusal,
 )
-from mail.reference_debts import debts_of, named_ids
 
 HOUR = timedelta(hours=1)
 

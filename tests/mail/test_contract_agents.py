@@ -5,8 +5,8 @@ import pytest
 from brenner.limits import MOST_PROFILE_BYTES
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Agent, Profile
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
+from mail.backends import SECOND_VIEW, Place
+from mail.sample_mail import ANN, DIFFICULT, NAMES, in_homes_with, introduce, refusal
 
 TASK = Profile(ANN, "claude-code", "opus", "tests for cell fate")
 

@@ -5,9 +5,19 @@ import pytest
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Delivery, Record, Restored
-from mail.homes import Clock, Place
-from mail.letters import CAT, QUESTION, THREAD, ack, in_homes_with, introduce, letter, owed, post
+from mail.backends import Clock, Place
 from mail.other_store import history, imported, restore
+from mail.sample_mail import (
+    CAT,
+    QUESTION,
+    THREAD,
+    ack,
+    in_homes_with,
+    introduce,
+    letter,
+    owed,
+    post,
+)
 
 
 @in_homes_with(Capability.AS_THEY_WERE)

@@ -9,8 +9,9 @@ from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import PLAIN, Envelope, Importance, StoredMessage, Trust
 from brenner.mail.search import Query
 from brenner.protocol.messages import content_hash
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import (
+from mail.backends import SECOND_VIEW, Place
+from mail.other_store import history, restore
+from mail.sample_mail import (
     ANN,
     BEA,
     CAT,
@@ -24,7 +25,6 @@ from mail.letters import (
     refusal,
     whole,
 )
-from mail.other_store import history, restore
 
 URGENT = Envelope(Importance.URGENT, (CAT,))
 

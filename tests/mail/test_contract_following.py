@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from brenner.mail.mailbox import Mailbox
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import BEA, ELSEWHERE, THREAD, in_homes_with, introduce, letter, post, refusal
+from mail.backends import SECOND_VIEW, Place
 from mail.other_store import history
+from mail.sample_mail import BEA, ELSEWHERE, THREAD, in_homes_with, introduce, letter, post, refusal
 
 LONG = 120  # seconds: longer than any of this takes, so that only news can end a wait
 SHORT = 0.2

@@ -8,8 +8,8 @@ import pytest
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import InboxFilter, Received
 from brenner.protocol.messages import Message
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import (
+from mail.backends import SECOND_VIEW, Place
+from mail.sample_mail import (
     ANN,
     BEA,
     BOSS,

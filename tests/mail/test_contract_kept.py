@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from brenner.mail.mailbox import Capability, Mailbox
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import ELSEWHERE, THREAD, in_homes_with, letter, post
+from mail.backends import SECOND_VIEW, Place
+from mail.sample_mail import ELSEWHERE, THREAD, in_homes_with, letter, post
 
 
 def test_a_thread_by_arrival(place: Place, mailbox: Mailbox) -> None:

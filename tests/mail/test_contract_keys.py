@@ -6,8 +6,8 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.protocol.messages import Message
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import BEA, ELSEWHERE, in_homes_with, introduce, letter, post, refusal, whole
+from mail.backends import SECOND_VIEW, Place
+from mail.sample_mail import BEA, ELSEWHERE, in_homes_with, introduce, letter, post, refusal, whole
 
 HOUR = timedelta(hours=1)
 

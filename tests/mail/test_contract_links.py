@@ -3,8 +3,8 @@
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile, Record
-from mail.homes import LOOK_ALIKES
-from mail.letters import (
+from mail.backends import LOOK_ALIKES
+from mail.sample_mail import (
     ANN,
     BEA,
     ELSEWHERE,

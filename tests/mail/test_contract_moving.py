@@ -9,8 +9,9 @@ from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Agent, Profile, Record, Restored, StoredMessage
 from brenner.session.decisions import VOID_FENCE, declaration
-from mail.homes import SECOND_VIEW, Clock, Place
-from mail.letters import (
+from mail.backends import SECOND_VIEW, Clock, Place
+from mail.other_store import history, imported, restore
+from mail.sample_mail import (
     ANN,
     BEA,
     CAT,
@@ -24,7 +25,6 @@ from mail.letters import (
     post,
     whole,
 )
-from mail.other_store import history, imported, restore
 
 HOUR = timedelta(hours=1)
 _VOID = declaration({"content_hash": "5" * 64, "format": 2, "version": 1}, VOID_FENCE)

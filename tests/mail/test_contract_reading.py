@@ -7,8 +7,8 @@ import pytest
 
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Delivery, StoredMessage, ThreadPage, ThreadSummary
-from mail.homes import SECOND_VIEW, Place
-from mail.letters import (
+from mail.backends import SECOND_VIEW, Place
+from mail.sample_mail import (
     ANN,
     BEA,
     CAT,

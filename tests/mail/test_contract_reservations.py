@@ -20,8 +20,8 @@ from brenner.limits import (
 )
 from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import Released, Reservation, ReservationRequest, ReservationResult
-from mail.homes import AGENT_MAILS, SECOND_VIEW, Place
-from mail.letters import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
+from mail.backends import AGENT_MAILS, SECOND_VIEW, Place
+from mail.sample_mail import ANN, BEA, CAT, DIFFICULT, in_homes_with, letter, post, refusal
 
 HOUR = 3_600
 PATIENCE = 30  # seconds

@@ -12,8 +12,8 @@ from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.model import StoredMessage
 from brenner.mail.search import Query, items_of, matches, words_of
 from brenner.protocol.messages import Message
-from mail.homes import Clock, Home, Place
-from mail.letters import (
+from mail.backends import Clock, Home, Place
+from mail.sample_mail import (
     ANN,
     BEA,
     BOSS,

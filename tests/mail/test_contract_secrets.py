@@ -13,8 +13,7 @@ from brenner.mail.mailbox import Capability, Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail.claiming_work import claim_in_file, claim_in_schema
-from mail.homes import (
+from mail.backends import (
     AGENT_MAILS,
     POSTGRESQL,
     SECOND_VIEW,
@@ -23,9 +22,10 @@ from mail.homes import (
     postgresql_address,
     sqlite_file,
 )
-from mail.letters import ANN, BEA, in_homes_with, introduce, letter, post, refusal
+from mail.claiming_work import claim_in_file, claim_in_schema
 from mail.other_store import restore
 from mail.processes import Child, answered, release, start
+from mail.sample_mail import ANN, BEA, in_homes_with, introduce, letter, post, refusal
 from mail_shell import Shell
 from stores import store_path
 

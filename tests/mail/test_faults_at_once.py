@@ -14,9 +14,9 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.fault_mail import THREAD, letter, make_store
+from mail.invariants import assert_sound, assert_usable
 from mail.processes import Child, ended, release, run, start
 from mail.sending_work import create_again_and_again, send_and_read, send_in_turn
-from mail.soundness import assert_sound, assert_usable
 from stores import store_path
 
 NAMES = ("BlueLake", "GreenDog", "RedCreek", "CalmRiver", "TallTree", "SwiftFox", "DarkMoon", "Owl")

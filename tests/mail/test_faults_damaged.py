@@ -15,7 +15,7 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.search import Query
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations, put_in_place
 from mail.fault_mail import ANN, BEA, THREAD, letter, make_store
-from mail.soundness import assert_usable
+from mail.invariants import assert_usable
 
 CORRUPT, FOREIGN, UNUSABLE = "STORE_CORRUPT", "STORE_FOREIGN", "STORE_UNUSABLE"
 TOO_NEW = "STORE_TOO_NEW"

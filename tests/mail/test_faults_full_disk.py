@@ -13,8 +13,8 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.crash_work import STORE, fails_at_every_step
 from mail.fault_mail import make_store
 from mail.full_disk_work import no_file_may_grow, on_a_small_disk, store_may_not_grow
+from mail.invariants import assert_usable
 from mail.processes import answered, answers, command, run
-from mail.soundness import assert_usable
 from parts import need
 
 FULL, UNUSABLE = "STORE_FULL", "STORE_UNUSABLE"

@@ -13,9 +13,9 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
 from mail.crash_work import RESTORED, STEPS, STORE, archive, killed_at_every_step
 from mail.fault_mail import BEA, make_store
+from mail.invariants import assert_sound, assert_usable
 from mail.processes import Child, answers, kill, release, start
 from mail.sending_work import send_many
-from mail.soundness import assert_sound, assert_usable
 
 ROUNDS = 6
 SENDERS = ("one", "another")

@@ -9,10 +9,10 @@ from brenner.mail.model import Profile
 from brenner.mail.postgres.connection import migrations
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
-from mail.homes import postgresql_address
-from mail.letters import ANN, BEA, letter, post
+from mail.backends import postgresql_address
 from mail.old_schemas import READS_AS, kept, rebuilt
 from mail.old_stores import SOON_AFTER, expected, reading_of
+from mail.sample_mail import ANN, BEA, letter, post
 
 
 @pytest.fixture

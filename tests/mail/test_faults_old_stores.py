@@ -8,8 +8,8 @@ import pytest
 from brenner.config import Project
 from brenner.mail.model import Profile
 from brenner.mail.sqlite.mailbox import SqliteMailbox, migrations
+from mail.invariants import assert_usable
 from mail.old_stores import SOON_AFTER, expected, kept, reading_of, rebuilt
-from mail.soundness import assert_usable
 from mail_shell import Shell
 from stores import store_path
 

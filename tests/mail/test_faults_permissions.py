@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from brenner.mail.sqlite.mailbox import Database, SqliteMailbox, migrations
+from mail.invariants import assert_usable
 from mail.permission_work import NOBODY, make_project, read_and_send
 from mail.processes import answers
-from mail.soundness import assert_usable
 from parts import need
 
 READABLE = [["Message 0 of the start"], 2]

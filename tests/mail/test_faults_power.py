@@ -5,8 +5,8 @@ from pathlib import Path
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail.durable_work import STORE, flushed_at_each_return, power_is_lost
 from mail.fault_mail import make_store
+from mail.invariants import assert_sound
 from mail.processes import answers
-from mail.soundness import assert_sound
 
 
 def test_whatever_writes_has_flushed_the_log_when_it_returns(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from brenner.mail.model import Record
 from brenner.mail.postgres import connection as listening
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
-from mail.homes import postgresql_address
-from mail.letters import ANN, BEA, introduce, letter
+from mail.backends import postgresql_address
 from mail.postgresql_work import send_in_turn, wait_for_news, wait_until_interrupted
 from mail.processes import Child, answered, release, start
+from mail.sample_mail import ANN, BEA, introduce, letter
 from servers import postgresql
 from servers.lifetime import until
 from servers.postgresql import Postgres

@@ -9,8 +9,8 @@ import pytest
 from brenner.mail.model import StoredMessage
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
-from mail.homes import POSTGRESQL, Place, postgresql_address
-from mail.letters import BEA, QUESTION, ack, introduce, letter, post
+from mail.backends import POSTGRESQL, Place, postgresql_address
+from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post
 from servers import postgresql
 from servers.postgresql_files import SUPERUSER
 

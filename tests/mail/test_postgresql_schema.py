@@ -13,10 +13,10 @@ from brenner.mail.model import Profile
 from brenner.mail.postgres.connection import migrations
 from brenner.mail.postgres.mailbox import Database, PostgresMailbox
 from brenner.store_url import PostgresAddress, parse_store
-from mail.homes import postgresql_address
-from mail.letters import ANN, BEA, introduce, letter
+from mail.backends import postgresql_address
 from mail.postgresql_work import create_again_and_again, migrate
 from mail.processes import Child, ended, release, start
+from mail.sample_mail import ANN, BEA, introduce, letter
 from servers import postgresql
 
 STEP = "ALTER TABLE agents ADD COLUMN hue integer NOT NULL DEFAULT 7"

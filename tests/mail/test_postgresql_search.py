@@ -8,8 +8,8 @@ import pytest
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.search import Query, words_of
-from mail.homes import POSTGRESQL, Clock, Place
-from mail.letters import ANN, BEA, ELSEWHERE, THREAD, introduce, letter
+from mail.backends import POSTGRESQL, Clock, Place
+from mail.sample_mail import ANN, BEA, ELSEWHERE, THREAD, introduce, letter
 
 # A vector knows the place of a word only up to 16,383, and of the first 256 places.
 FAR = " ".join(["filler"] * 20_000) + " maternal clock"

@@ -10,10 +10,10 @@ from brenner.diagnostics.model import UnknownOutcomeError
 from brenner.mail.postgres import mailbox as database
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.store_url import PostgresAddress
+from mail.backends import postgresql_address
 from mail.fault_mail import letter
-from mail.homes import postgresql_address
-from mail.letters import introduce
 from mail.postgresql_scene import COMMIT, Scene, prepared
+from mail.sample_mail import introduce
 from servers import postgresql
 from servers.lifetime import until
 from servers.proxy import Proxy

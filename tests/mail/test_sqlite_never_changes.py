@@ -10,8 +10,8 @@ import pytest
 
 from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail.homes import SQLITE, Place, sqlite_file
-from mail.letters import BEA, QUESTION, ack, introduce, letter, post
+from mail.backends import SQLITE, Place, sqlite_file
+from mail.sample_mail import BEA, QUESTION, ack, introduce, letter, post
 
 
 @contextmanager

@@ -31,9 +31,9 @@ from brenner.mail.model import (
 )
 from brenner.protocol.messages import Message
 from mail import small_world as world
-from mail.homes import POSTGRESQL, SQLITE, Clock, Home
-from mail.letters import ANN, BEA, CAT, ELSEWHERE, THREAD, ack, introduce, owed
-from mail.reference_debts import debts_of, open_copies
+from mail.backends import POSTGRESQL, SQLITE, Clock, Home
+from mail.reference_acks import debts_of, open_copies
+from mail.sample_mail import ANN, BEA, CAT, ELSEWHERE, THREAD, ack, introduce, owed
 from mail.small_world import Question
 
 pytestmark = pytest.mark.fuzz

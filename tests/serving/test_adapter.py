@@ -13,7 +13,7 @@ from brenner.mail.model import ReservationRequest, SearchPage, Trust
 from brenner.mail.search import Query
 from brenner.server.settings import ServeSettings
 from brenner.store_url import AgentMailAddress
-from mail.letters import ANN, BEA, THREAD, ack, introduce, letter, post
+from mail.sample_mail import ANN, BEA, THREAD, ack, introduce, letter, post
 from serving.running import Inside, inside
 
 BAD = letter("No block.", to=(BEA,), subject="DELTA[gpt]: Nothing")

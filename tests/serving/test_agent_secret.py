@@ -10,7 +10,7 @@ from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.identity import has_secret
 from mail_shell import Shell, store_of
 from program import files
-from session.copy_homes import AGENT_MAIL, home
+from session.copy_backends import AGENT_MAIL, home
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from brenner.config import Project
 from brenner.mail.sqlite.mailbox import SqliteMailbox
-from mail.homes import AGENT_MAIL, Place, agent_mail_address
+from mail.backends import AGENT_MAIL, Place, agent_mail_address
 from servers import agent_mail
 from serving.drop_in_forms import Difference, differences
 from serving.drop_in_play import Play

@@ -12,7 +12,7 @@ from brenner.protocol.roster import Roster, RosterEntry, render_configuration
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from mail_shell import store_of
-from session.desks import THREAD, add, edit
+from session.workspaces import THREAD, add, edit
 
 ANN, BEA, GIL, GUEST = "BlueLake", "RedSky", "GreenDog", "PurpleMountain"
 ROLES = {ANN: "hypothesis_generator", BEA: "test_designer", GIL: "adversarial_critic"}

@@ -14,8 +14,8 @@ from brenner.services import compile as compile_workflow
 from brenner.services.compile import CompileOptions, Status, compile_thread
 from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
-from session.desks import project_in
 from session.persist_work import options_of
+from session.workspaces import project_in
 
 THREAD = "RS-20251230-cell-fate"
 _PATIENCE = 60.0  # seconds without any news until a compiler gives up

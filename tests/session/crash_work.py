@@ -14,7 +14,7 @@ from brenner.services.persist import PersistOptions
 from brenner.services.workspace import workspace_in
 from mail.processes import in_child
 from mail.watched_disk import Event, KilledAt, Watch, watch_disk, watch_system
-from session.desks import THREAD, project_in
+from session.workspaces import THREAD, project_in
 
 _MOST_STEPS = 2_000
 WISH = CompileOptions(notify=True, persist=PersistOptions(commit=True, archive=True))

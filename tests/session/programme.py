@@ -12,7 +12,7 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from mail_shell import store_of
-from session.desks import add, project_in
+from session.workspaces import add, project_in
 
 OLD = "RS-20251101-old-notebook"  # only a file
 FATE = "RS-20260105-cell-fate"

@@ -9,7 +9,7 @@ from brenner.diagnostics.codes.merging import UNKNOWN_REFERENCED_ITEM, UNKNOWN_R
 from brenner.mail.model import StoredMessage
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, CompileResult, compile_thread
-from session.desks import ANN, KICKOFF, a_desk, add
+from session.workspaces import ANN, KICKOFF, a_desk, add
 
 FIRST = "RS-20251228-initial-idea"
 SECOND = "RS-20251230-second-look"

@@ -5,8 +5,8 @@ from brenner.services.next_round import RoundOptions, start_round
 from brenner.services.start_session import State
 from brenner.services.workspace import workspace_in
 from mail.processes import held_back, say
-from session.desks import project_in
 from session.round_play import THREAD
+from session.workspaces import project_in
 
 
 def ask(folder: str, name: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from brenner.services import demo as demo_folder
 from brenner.services.demo import STEPS, THREAD, Step, When
 from mail_shell import Shell
-from session.homes import OPERATOR
+from session.backends import OPERATOR
 
 _FILES = Path(demo_folder.__file__).parent / "project"
 _NAMED = re.compile(r"(?<=^mail ack )\d+|(?<=^mail show )\d+")

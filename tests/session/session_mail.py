@@ -6,7 +6,7 @@ from brenner.config import OPERATOR
 from brenner.mail.mailbox import Mailbox
 from brenner.mail.model import Profile, StoredMessage
 from brenner.protocol.messages import Message
-from session.desks import ANN, BEA, KICKOFF
+from session.workspaces import ANN, BEA, KICKOFF
 
 BODIES = {
     "BLOCKED": "# Blocked\n\n## Item\nT1\n\n## Blocker\nNo cells\n\n## Type\nDependency\n\n"

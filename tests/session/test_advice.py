@@ -11,7 +11,7 @@ from brenner.diagnostics.model import Diagnostic
 from brenner.services.compile import CompileOptions, CompileResult, compile_thread
 from brenner.services.workspace import Workspace
 from program import brenner
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 
 PUBLISH = CompileOptions()
 

@@ -22,9 +22,9 @@ from brenner.services.persist import PersistOptions
 from brenner.services.sessions import load_status
 from brenner.services.versions import Target, load_version, verify
 from brenner.services.workspace import Workspace
-from mail.homes import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
+from mail.backends import POSTGRESQL, SQLITE, Clock, Home, postgresql_address, sqlite_file
 from mail_shell import Shell, store_of
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
 Alter = Callable[[str], None]
 FORGET = "DELETE FROM kept"  # what was computed before the change

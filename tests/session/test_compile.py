@@ -27,7 +27,7 @@ from brenner.session import compiler as proposing
 from brenner.session.model import CompiledMessage, VersionRecord, render_record
 from brenner.session.rebuild import CompiledCandidate, read_message
 from brenner.session.versions import candidate_of, unwatched
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
 PLAIN = CompileOptions()
 

@@ -13,7 +13,7 @@ from brenner.services.workspace import workspace_in
 from mail.processes import ended, start
 from program import git
 from session.crash_work import compile_all, killed_at
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 
 WORKERS = 4
 FILES = [f"artifacts/{THREAD}.mail.jsonl", f"artifacts/{THREAD}.md", "notes.txt", "staged.txt"]

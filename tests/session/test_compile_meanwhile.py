@@ -22,8 +22,8 @@ from brenner.services.versions import verify
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.decisions import compose_void
 from brenner.session.versions import unwatched
-from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
-from session.homes import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, fenced, project_in
 
 RIVAL = "SwiftHeron"
 BLOCK = '```delta\n{"operation": "KILL"}\n```\n'

@@ -18,8 +18,8 @@ from brenner.mail.open import store_of
 from mail_shell import Done, Shell
 from servers import postgresql
 from servers.postgresql_files import PASSWORD
-from session.copy_homes import AGENT_MAIL, contents, home, mail_of, records
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.copy_backends import AGENT_MAIL, contents, home, mail_of, records
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 from terminal import in_terminal
 
 OTHER = "sqlite:///other.sqlite3"

@@ -20,7 +20,7 @@ from brenner.services.copy_mail import (
     thread_facts,
 )
 from brenner.services.workspace import Workspace
-from session.desks import ANN, BEA, THREAD, add, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff
 
 AT = datetime(2025, 12, 30, 9, tzinfo=UTC)
 USUAL = (Importance.NORMAL, frozenset[str]())

@@ -15,8 +15,8 @@ from brenner.mail.open import store_of
 from brenner.services.copy_mail import Copied, copy_mail
 from brenner.services.workspace import Workspace
 from mail_shell import Shell
-from session.copy_homes import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.copy_backends import AGENT_MAIL, KINDS, SQLITE, copied, home, mail_of, records
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 
 
 def session(folder: Path, claim: str) -> Project:

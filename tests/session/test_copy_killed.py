@@ -12,9 +12,9 @@ from brenner.diagnostics.model import UnavailableError
 from brenner.services.copy_mail import copy_mail
 from mail.processes import start
 from servers.agent_mail import AgentMailServer
-from session.copy_homes import AGENT_MAIL, KINDS, contents, copied, home, records
+from session.copy_backends import AGENT_MAIL, KINDS, contents, copied, home, records
 from session.copy_work import killed
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 
 MESSAGES = 12
 

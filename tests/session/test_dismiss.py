@@ -14,11 +14,11 @@ from brenner.services.decisions import dismiss, void_version
 from brenner.services.sessions import load_status
 from brenner.services.workspace import Workspace, workspace_in
 from mail_shell import Shell
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
-from session.homes import HOUSINGS, OPERATOR, Housing, housed, keep
-from session.loose_home import loose, loose_desk
-from sittings import add as add_block
-from sittings import edit as edit_block
+from session.backends import HOUSINGS, OPERATOR, Housing, housed, keep
+from session.unsafe_backend import loose, loose_desk
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from status_sessions import add as add_block
+from status_sessions import edit as edit_block
 
 HYPHEN = "-brenner_bot-5so.1"
 BAD, OTHER_BAD = edit("H9", claim="x"), edit("H8", claim="x")

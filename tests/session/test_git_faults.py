@@ -17,7 +17,7 @@ from brenner.persist.artifact_file import plain
 from brenner.persist.commit import failed_hook
 from brenner.persist.git import GitFailed, run
 from brenner.services.persist import PersistOptions, persistence_of
-from neighbours.terminals import eventually
+from integrations.terminals import eventually
 from session.repositories import (
     PATH,
     PUSH,

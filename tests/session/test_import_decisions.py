@@ -12,7 +12,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.decisions import void_version
 from brenner.session.decisions import VOID_FENCE, declaration
 from mail_shell import Done, Shell
-from session.desks import ANN, THREAD, a_desk, add, contribute, edit, kickoff
+from session.workspaces import ANN, THREAD, a_desk, add, contribute, edit, kickoff
 
 Line = dict[str, Any]
 _ADOPTED = '{"at":"2025-12-30T14:00:00Z","content_hash":"' + "5" * 64 + '","id":1,"version":8}'

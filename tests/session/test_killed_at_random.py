@@ -22,8 +22,8 @@ from brenner.protocol.compiled import read_compiled
 from brenner.services.versions import verify
 from brenner.services.workspace import workspace_in
 from program import brenner, git
-from session.desks import ANN, THREAD, project_in
-from session.homes import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, Housing, housed
+from session.workspaces import ANN, THREAD, project_in
 
 KILLS = int(os.environ.get("BRENNER_KILLS", "4"))
 SEED = int(os.environ.get("BRENNER_KILLS_SEED", str(random.SystemRandom().randrange(10**6))))

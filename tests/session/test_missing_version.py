@@ -13,7 +13,7 @@ from brenner.mail.model import Sent
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from mail_shell import Shell
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 
 NAMES = ("Gradient", "Lineage", "Clock")
 

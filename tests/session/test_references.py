@@ -11,7 +11,6 @@ from brenner.services.references import unresolved
 from brenner.services.version_store import ledger_of
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
-from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,
     SECOND,
@@ -22,6 +21,7 @@ from session.referring import (
     references_of,
     to,
 )
+from session.workspaces import ANN, add, edit
 
 __all__ = ["place"]
 SESSION, ITEM = "UNKNOWN_REFERENCED_SESSION", "UNKNOWN_REFERENCED_ITEM"

@@ -3,8 +3,8 @@
 import pytest
 
 from mail_shell import Shell
-from session.desks import add, edit
 from session.referring import FIRST, SECOND, THIRD, Referring, hypothesis, place, to
+from session.workspaces import add, edit
 
 __all__ = ["place"]
 

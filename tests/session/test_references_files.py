@@ -9,7 +9,6 @@ from brenner.services.compile import CompileResult
 from brenner.services.references import check_references, unresolved
 from brenner.services.send import SendOptions
 from mail_shell import Shell
-from session.desks import ANN, edit
 from session.referring import (
     FIRST,
     SECOND,
@@ -21,6 +20,7 @@ from session.referring import (
     references_of,
     to,
 )
+from session.workspaces import ANN, edit
 
 __all__ = ["place"]
 SESSION, ITEM = "UNKNOWN_REFERENCED_SESSION", "UNKNOWN_REFERENCED_ITEM"

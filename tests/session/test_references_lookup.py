@@ -14,7 +14,6 @@ from brenner.services import compile as compiling
 from brenner.services.references import check_references
 from brenner.services.sessions import Rows, overviews
 from brenner.services.workspace import Workspace
-from session.desks import ANN, add, edit
 from session.referring import (
     FIRST,
     SECOND,
@@ -24,6 +23,7 @@ from session.referring import (
     to,
 )
 from session.test_references import circle_of_three
+from session.workspaces import ANN, add, edit
 
 __all__ = ["place"]
 CIRCLE, CIRCULAR = "CIRCLE_OF_REFERENCES", "CIRCULAR_REFERENCE"

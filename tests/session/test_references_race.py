@@ -8,7 +8,6 @@ from brenner.services import compile as compiling
 from brenner.services import publish as publishing
 from brenner.services.publish import digest_of
 from brenner.services.references import check_references
-from session.desks import edit
 from session.referring import (
     FIRST,
     SECOND,
@@ -17,6 +16,7 @@ from session.referring import (
     references_of,
     to,
 )
+from session.workspaces import edit
 
 __all__ = ["place"]
 CIRCLE, CIRCULAR = "CIRCLE_OF_REFERENCES", "CIRCULAR_REFERENCE"

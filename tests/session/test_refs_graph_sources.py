@@ -10,8 +10,7 @@ import brenner
 from brenner.protocol.messages import Message, render_message_file
 from brenner.session.genealogy import MOST_BRANCHES
 from mail_shell import HOSTILE, Shell
-from session.desks import add, edit
-from session.homes import HOUSINGS, OPERATOR, Housing, housed
+from session.backends import HOUSINGS, OPERATOR, Housing, housed
 from session.programme import (
     ANN,
     BEA,
@@ -26,6 +25,7 @@ from session.programme import (
 )
 from session.round_play import THREAD, asked, first_round
 from session.test_refs_graph import graph, names, node, relations
+from session.workspaces import add, edit
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from brenner.services.sessions import listing, load_status, one_overview, overvi
 from brenner.services.workspace import Workspace, workspace_in
 from brenner.session.model import Phase
 from brenner.session.overview import Overview, decode_overview, encode_overview, overview_of
-from mail.homes import Clock
+from mail.backends import Clock
 from session import session_mail as mail
-from session.desks import ANN, BEA, add, edit, project_in
-from session.homes import HOUSINGS, Housing, housed
-from session.homes import OPERATOR as NAMED
+from session.backends import HOUSINGS, Housing, housed
+from session.backends import OPERATOR as NAMED
+from session.workspaces import ANN, BEA, add, edit, project_in
 
 ONE, TWO, TALK = "RS-20251230-cell-fate", "RS-20251231-cell-death", "COORD-standup"
 PREFIX = f"session of {OPERATOR} for "

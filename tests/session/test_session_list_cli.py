@@ -17,7 +17,7 @@ from brenner.session.overview import Need
 from mail_shell import HOSTILE, Shell, store_of
 from program import brenner, files, powerless, run
 from session import session_mail as mail
-from session.desks import ANN, BEA, add, edit, project_in
+from session.workspaces import ANN, BEA, add, edit, project_in
 from terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

@@ -22,9 +22,9 @@ from brenner.services.decisions import void_version
 from brenner.services.sessions import listing, load_status, one_overview, overviews
 from brenner.services.workspace import Workspace
 from brenner.session.overview import Overview, overview_of
-from mail.homes import Clock
+from mail.backends import Clock
 from session import session_mail as mail
-from session.desks import ANN, BEA, add, edit
+from session.workspaces import ANN, BEA, add, edit
 
 pytestmark = pytest.mark.fuzz
 THREADS = ("RS-20251230-cell-fate", "COORD-standup", "br-12.3")

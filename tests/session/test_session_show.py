@@ -15,8 +15,8 @@ from brenner.cli.terminal import columns
 from mail_shell import Done, Shell
 from parts import need
 from session.busy_session import ANN, ROLES, Stage, busy
-from session.desks import THREAD, add
 from session.repositories import git, settings
+from session.workspaces import THREAD, add
 from terminal import in_terminal
 
 __all__ = ["settings"]

@@ -7,7 +7,7 @@ import pytest
 
 from mail_shell import Shell
 from session.busy_session import ANN, BEA, ELSEWHERE, GIL, GUEST, QUESTION, ROLES, Stage, busy
-from session.desks import THREAD, add
+from session.workspaces import THREAD, add
 
 HYPHEN = "-bot-5so.1.4"
 SECTIONS = ("Overdue ACKs", "Waits for", "Refused", "nowhere", "Bead")

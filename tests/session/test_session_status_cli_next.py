@@ -11,7 +11,7 @@ import pytest
 from mail_shell import Done, Shell
 from program import run
 from session.busy_session import ANN, BEA, ROLES, Stage, busy
-from session.desks import THREAD, add, edit
+from session.workspaces import THREAD, add, edit
 
 FORM = "[[fill in: your answer]]"
 HYPHEN = "-bot-5so.1.4"

@@ -8,7 +8,7 @@ import pytest
 from brenner.cli.terminal import columns
 from mail_shell import Shell
 from session.busy_session import ANN, GIL, Stage, busy
-from session.desks import THREAD, add, edit
+from session.workspaces import THREAD, add, edit
 from terminal import at_terminal, in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

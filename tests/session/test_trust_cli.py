@@ -12,7 +12,7 @@ from brenner.protocol.messages import Message
 from brenner.services.watch import Came, Taken, WatchOptions
 from brenner.session.routing import Route, Step
 from mail_shell import THREAD, Shell, store_of
-from sittings import add
+from status_sessions import add
 
 KICKOFF = "# Fate\n\n## Research Question\nWhat decides?\n"
 ASKED = "## Question\nWhich?\n\n## Urgency\nSoon\n"

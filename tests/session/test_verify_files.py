@@ -12,8 +12,8 @@ from brenner.services.persist import PersistOptions
 from brenner.session.model import read_record
 from brenner.session.rebuild import text_hash
 from mail_shell import Shell
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from session.repositories import git, settings
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 
 __all__ = ["settings"]
 

@@ -16,7 +16,7 @@ from brenner.services.decisions import void_version
 from brenner.services.versions import history, verify
 from brenner.services.workspace import Workspace
 from brenner.session.decisions import voided_by
-from session.desks import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
+from session.workspaces import ANN, BEA, THREAD, add, contribute, kickoff, project_in, write
 
 
 class Clock:

@@ -11,10 +11,10 @@ from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace, workspace_in
 from program import brenner
-from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
-from session.homes import OPERATOR
-from session.watched import Place, acknowledge, contribute, place, write
-from session.watching import watching
+from session.backends import OPERATOR
+from session.thread_writer import Place, acknowledge, contribute, place, write
+from session.watch_process import watching
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit, project_in
 
 __all__ = ["place"]
 QUESTION = "## Question\nWhich?\n\n## Urgency\nSoon\n"

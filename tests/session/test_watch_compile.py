@@ -15,11 +15,11 @@ from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
 from mail.processes import ended, release, start
 from session import compile_work
-from session.at_once import record_of
-from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
-from session.homes import HOUSINGS, OPERATOR, housed
-from session.watched import Place, acknowledge, contribute, place, seat, write
-from session.watching import Watcher, watching
+from session.backends import HOUSINGS, OPERATOR, housed
+from session.concurrent_compiles import record_of
+from session.thread_writer import Place, acknowledge, contribute, place, seat, write
+from session.watch_process import Watcher, watching
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit
 
 __all__ = ["place"]
 RIVAL = "AmberBeacon"

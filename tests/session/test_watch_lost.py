@@ -10,13 +10,13 @@ import pytest
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.services.workspace import Workspace
-from mail.homes import AGENT_MAIL
+from mail.backends import AGENT_MAIL
 from servers import agent_mail, postgresql
 from servers.proxy import Proxy
-from session.desks import ANN, BEA, KICKOFF, THREAD, add
-from session.homes import OPERATOR, SERVERS, Housing, housed
-from session.watched import contribute, seat, write
-from session.watching import Watcher, watching
+from session.backends import OPERATOR, SERVERS, Housing, housed
+from session.thread_writer import contribute, seat, write
+from session.watch_process import Watcher, watching
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add
 
 
 class Line(NamedTuple):

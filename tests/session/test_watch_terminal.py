@@ -20,9 +20,9 @@ import pytest
 
 from brenner.services.versions import verify
 from brenner.services.workspace import Workspace
-from session.desks import ANN, BEA, KICKOFF, THREAD, add
-from session.watched import acknowledge, contribute, seat, write
-from session.watching import clean_environment
+from session.thread_writer import acknowledge, contribute, seat, write
+from session.watch_process import clean_environment
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add
 
 _PATIENCE = 60.0
 _ERASE = "\r\x1b[J"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from archived import (
+from archive_samples import (
     AGENT,
     BOTH,
     LINES,

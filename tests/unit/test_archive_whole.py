@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from archived import (
+from archive_samples import (
     AGENT,
     BOTH,
     LINES,

@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from archived import AGENT, BOTH, LINES, MAILS, filled, from_lines, from_mails, record, told, words
+from archive_samples import (
+    AGENT,
+    BOTH,
+    LINES,
+    MAILS,
+    filled,
+    from_lines,
+    from_mails,
+    record,
+    told,
+    words,
+)
 from brenner.mail.archive import jsonl, mbox
 from brenner.mail.model import Record
 from brenner.protocol.messages import content_hash

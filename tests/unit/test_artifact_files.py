@@ -25,7 +25,7 @@ from brenner.markdown.escape import (
     unstruck,
 )
 from brenner.markdown.front_matter import MOST_YAML_BYTES, read_front_matter
-from seen import seen
+from cmark_reference import seen
 
 ROOT = Path(__file__).parents[2]
 

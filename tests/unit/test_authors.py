@@ -3,7 +3,7 @@
 from brenner.artifact.merge.engine import merge
 from brenner.artifact.state import empty_state
 from histories import moment
-from scenes import THREAD_ID, TWO, Draft, edit, opening
+from sample_messages import THREAD_ID, TWO, Draft, edit, opening
 
 
 def test_to_say_a_list_in_another_order_is_no_change() -> None:

@@ -26,7 +26,7 @@ from brenner.session.compiled_message import (
     description_of,
     size_note,
 )
-from publications import golden
+from compiled_samples import golden
 
 FIRST, SECOND = golden("three_agents")
 REFUSED = golden("two_agents_at_once")[1]

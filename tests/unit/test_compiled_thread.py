@@ -18,7 +18,7 @@ from brenner.protocol.validate import check_stored
 from brenner.services.blame import check_thread
 from brenner.session.decisions import compose_void
 from brenner.session.validation_reply import compose_refusal
-from publications import golden
+from compiled_samples import golden
 
 THREAD_ID = "RS-20251230-cell-fate-dichotomy"
 START = datetime(2025, 12, 30, 10, 0, tzinfo=UTC)

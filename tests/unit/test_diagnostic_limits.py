@@ -35,9 +35,9 @@ from brenner.protocol.delta.stray import find_strays
 from brenner.protocol.messages import Message, PostedMessage
 from brenner.protocol.validate import check_message
 from brenner.session.compiler import propose
-from chains import chain_of, compiler, foreign
 from hostile_bodies import HOSTILE_BODIES, OBJECT, HostileBody, fence
-from scenes import THREAD_ID
+from sample_messages import THREAD_ID
+from version_threads import chain_of, compiler, foreign
 
 THREAD = THREAD_ID
 _AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from brenner.store_url import AgentMailAddress
 from mail.odd_server import Asked, OddServer, Reply, result, tools, whole
 from program import brenner
 from servers.agent_mail import AgentMailServer, running
-from session.copy_homes import AGENT_MAIL, home
+from session.copy_backends import AGENT_MAIL, home
 
 OUTSIDE = ["server", "tools", "store"]
 INSIDE = ["write", "lacks", "mail", "operator", "identity", "clock", "acks"]

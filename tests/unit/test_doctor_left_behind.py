@@ -9,7 +9,7 @@ import pytest
 from brenner.diagnostics.catalogue import CATALOGUE
 from brenner.services.doctor.checks import own_advice
 from program import brenner
-from session.desks import a_desk, kickoff, write
+from session.workspaces import a_desk, kickoff, write
 
 OTHER = "sqlite:///other.sqlite3"
 

@@ -12,7 +12,7 @@ from brenner.protocol.delta.schema import Delta, Operation
 from brenner.protocol.messages import PostedMessage, parse_message_file
 from brenner.protocol.validate import check_message
 from histories import moment
-from scenes import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
+from sample_messages import SIX, THREAD_ID, TWO, Draft, edit, hypothesis, kill, opening
 
 _H, _P, _T = "hypothesis_slate", "predictions_table", "discriminative_tests"
 _WORK = (

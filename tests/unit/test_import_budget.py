@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 
 import brenner
-from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
 
 SOURCE = Path(brenner.__file__).parent
 BUDGET = tomllib.loads((Path(__file__).parent / "import_budget.toml").read_text("utf-8"))

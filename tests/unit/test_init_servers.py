@@ -13,7 +13,7 @@ from brenner.config import Project
 from program import brenner, files
 from servers.postgresql import running
 from servers.postgresql_files import PASSWORD
-from session.copy_homes import AGENT_MAIL, home
+from session.copy_backends import AGENT_MAIL, home
 
 
 @pytest.fixture

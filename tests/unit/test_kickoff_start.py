@@ -24,7 +24,7 @@ from brenner.services.workspace import Workspace
 from brenner.session.kickoff import compose_kickoffs
 from brenner.session.kickoff_text import MOST_EXCERPT_CHARACTERS
 from kickoffs import CONTEXT, EXCERPT, PLAN, QUESTION, THREAD, section
-from operator_desk import SETTINGS, workspace
+from operator_workspace import SETTINGS, workspace
 
 TODAY = date(2026, 11, 16)
 PEOPLE = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from archived import record
+from archive_samples import record
 from brenner.mail.rules import MOST_KEPT_ID, Landing
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from archived import record
+from archive_samples import record
 from brenner.cli.io import write_whole
 from brenner.diagnostics.model import UnavailableError
 from brenner.mail.archive import jsonl

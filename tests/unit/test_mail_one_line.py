@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archived import record
+from archive_samples import record
 from brenner.mail.archive import jsonl
 from brenner.mail.model import Agent, Record
 from brenner.protocol.messages import content_hash

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from archived import record
+from archive_samples import record
 from brenner.mail.archive import jsonl
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail_shell import HOSTILE, THREAD, Shell, letter, posted, store_of

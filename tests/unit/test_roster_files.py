@@ -8,7 +8,7 @@ import pytest
 from brenner.config import Project
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.services.rosters import RosterWish, check_roster_text, resolve_roster
-from roster_place import CRITIC, DESIGNER, Place, by_toml, entry_json, ids, messages
+from roster_project import CRITIC, DESIGNER, Place, by_toml, entry_json, ids, messages
 
 
 @pytest.fixture

@@ -10,7 +10,17 @@ import pytest
 from brenner.config import Project
 from brenner.protocol.roster import Roster, RosterEntry
 from brenner.services.rosters import list_presets
-from roster_place import ABC, CRITIC, DESIGNER, GENERATOR, Place, by_toml, entry_json, ids, messages
+from roster_project import (
+    ABC,
+    CRITIC,
+    DESIGNER,
+    GENERATOR,
+    Place,
+    by_toml,
+    entry_json,
+    ids,
+    messages,
+)
 
 
 @pytest.fixture

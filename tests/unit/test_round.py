@@ -13,7 +13,7 @@ from brenner.services.rosters import RosterWish
 from brenner.services.start_session import State, Status
 from brenner.services.workspace import Workspace
 from kickoffs import headings, section
-from operator_desk import workspace
+from operator_workspace import workspace
 from session.round_play import (
     NAMES,
     PEOPLE,

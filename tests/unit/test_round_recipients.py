@@ -12,7 +12,7 @@ from brenner.services.sessions import load_status
 from brenner.services.start_session import State, Status
 from brenner.services.workspace import Workspace
 from brenner.session.model import Phase
-from operator_desk import workspace
+from operator_workspace import workspace
 from session.round_play import (
     NAMES,
     PEOPLE,

@@ -18,8 +18,8 @@ from brenner.session.rebuild import ThreadMessage
 from brenner.session.routing import ROUTES, Route, Step, evidence_of, route
 from brenner.session.status import compose_dismissal, compute_status
 from brenner.session.versions import VersionHistory, replay
-from mail.homes import Clock
-from session.desks import ANN, BEA, KICKOFF, THREAD, add, edit
+from mail.backends import Clock
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, edit
 
 if TYPE_CHECKING:
     from brenner.session.model import SessionStatus

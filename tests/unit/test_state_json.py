@@ -17,7 +17,7 @@ from brenner.artifact.serialize import decode_state, encode_state
 from brenner.artifact.state import Kept, Layer, State, adopted_state, empty_state
 from brenner.protocol.messages import PostedMessage
 from histories import moment
-from scenes import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to
+from sample_messages import FIVE, THREAD_ID, TWO, Draft, edit, hypothesis, opening, to
 
 RUBBISH = "rubbish"
 

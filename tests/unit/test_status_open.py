@@ -13,9 +13,9 @@ from brenner.protocol.messages import Message
 from brenner.session.model import Phase, SessionStatus, Turn
 from brenner.session.overview import status_json
 from brenner.session.status_text import attention
-from chains import OPERATOR
-from scenes import ADD, EDIT, THREAD_ID
-from sittings import AGENTS, ANN, BEA, CAT, Sitting, add, edit
+from sample_messages import ADD, EDIT, THREAD_ID
+from status_sessions import AGENTS, ANN, BEA, CAT, Sitting, add, edit
+from version_threads import OPERATOR
 
 DAY = timedelta(hours=24)
 BODIES = {

@@ -5,8 +5,8 @@ import pytest
 from brenner.mail.model import Profile
 from brenner.protocol.roster import Mode, Roster
 from brenner.session.model import Phase, Turn
-from chains import OPERATOR
-from sittings import AGENTS, ANN, BEA, CAT, ROLES, ROSTER, Sitting, add, edit
+from status_sessions import AGENTS, ANN, BEA, CAT, ROLES, ROSTER, Sitting, add, edit
+from version_threads import OPERATOR
 
 REFUSED = edit("H9", "x")
 

@@ -8,9 +8,9 @@ from brenner.session.decisions import DISMISSAL_FENCE
 from brenner.session.rebuild import ThreadMessage
 from brenner.session.status import status_of
 from brenner.session.versions import KeptChain, VersionHistory, decode_chain, encode_chain
-from chains import OPERATOR
-from scenes import ADD, EDIT, THREAD_ID, kill, row
-from sittings import ANN, BEA, Sitting, add, edit
+from sample_messages import ADD, EDIT, THREAD_ID, kill, row
+from status_sessions import ANN, BEA, Sitting, add, edit
+from version_threads import OPERATOR
 
 BAD_EDIT = edit("H9", "x")
 

@@ -20,10 +20,10 @@ from brenner.session.overview import Need, needs_of, overview_of
 from brenner.session.status import compute_status, status_of
 from brenner.session.status_text import attention
 from brenner.session.versions import replay
-from chains import OPERATOR, file
 from golden.history import HERE
-from scenes import EDIT, THREAD_ID
-from sittings import AGENTS, ANN, BEA, Sitting, add, edit
+from sample_messages import EDIT, THREAD_ID
+from status_sessions import AGENTS, ANN, BEA, Sitting, add, edit
+from version_threads import OPERATOR, file
 
 REFUSED = edit("H9", "x")
 DAY = timedelta(hours=24)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archived import AGENT, BOTH, LINES, filled, told
+from archive_samples import AGENT, BOTH, LINES, filled, told
 from brenner.limits import MOST_RECORD_BYTES
 from brenner.mail.memory import MemoryMailbox
 from brenner.mail.model import Restored

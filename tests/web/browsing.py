@@ -25,7 +25,7 @@ from brenner.mail.open import open_mailbox
 from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.server.settings import ServeSettings
 from brenner.services.demo import THREAD
-from mail.homes import postgresql_address
+from mail.backends import postgresql_address
 from parts import need
 from serving.running import Inside, inside
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brenner.protocol.messages import Message
 from brenner.services.compile import CompileOptions, compile_thread
-from session.desks import add
+from session.workspaces import add
 from web.browsing import LAB, Show, show
 from web.disputed import block
 from web.evening import asks, contributes, writes

@@ -11,7 +11,7 @@ from brenner.services.compile import CompileOptions, compile_thread
 from brenner.services.workspace import Workspace
 from brenner.web.rendering import html
 from brenner.web.request import Page, PageFunction, RequestContext
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 
 SOURCE = "# A text\n\n## §1 The first\n\nCells *differ*.\n\n## §2 The second\n\nBy place.\n"
 OLD, NEW, LOST = "Gradient decides", "It is read for hours", "It is read once"

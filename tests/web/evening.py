@@ -11,10 +11,10 @@ from brenner.protocol.messages import Message
 from brenner.services.acknowledge import Acknowledgement, send_ack
 from brenner.services.identity import renew
 from brenner.web import links
-from session.desks import add
 from session.repositories import git
+from session.workspaces import add
 from web.browsing import Show
-from web.hands import Mouse
+from web.input_devices import Mouse
 from web.test_every_page import faults, sticks_out
 
 DONE = re.compile(r"/lab/done/")

@@ -10,7 +10,7 @@ from brenner.services.demo import THREAD as DEMO
 from brenner.services.workspace import Workspace
 from brenner.web.views import artifact
 from brenner.web.views import project as source
-from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
+from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
 from web.browsing import PHONE, Show, Window, window
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, opened, visit_to
 

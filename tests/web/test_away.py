@@ -21,13 +21,13 @@ from brenner.store_url import AgentMailAddress, PostgresAddress
 from brenner.web import links
 from brenner.web.app import STALE
 from brenner.web.sessions import Store
-from mail.letters import ANN, BEA, introduce
+from mail.sample_mail import ANN, BEA, introduce
 from servers.agent_mail import AgentMailServer
 from servers.postgresql import Postgres
 from servers.process import Server
 from serving.running import Inside, inside
-from session.desks import KICKOFF, THREAD, add
-from session.watched import contribute, write
+from session.thread_writer import contribute, write
+from session.workspaces import KICKOFF, THREAD, add
 from web.browsing import SETTINGS, Show, show, window
 from web.browsing import THREAD as DEMO
 from web.lab_client import Client

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from brenner.web import links
 from web.browsing import THREAD, Show, Window, window
 from web.evening import Evening, asks, new_secret
-from web.hands import Keys, walk, without_a_mouse
+from web.input_devices import Keys, walk, without_a_mouse
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from brenner.services.workspace import Workspace
 from brenner.web.request import Download
 from brenner.web.views import versions
 from mail_shell import Shell
-from session.desks import ANN, BEA, THREAD, contribute
+from session.workspaces import ANN, BEA, THREAD, contribute
 from web.disputed import NEW, block, compiled, disputed, outcomes
-from web.versions_desk import HOSTILE, a_session, a_visit, shown
+from web.versions_workspace import HOSTILE, a_session, a_visit, shown
 
 
 @pytest.fixture(scope="module")

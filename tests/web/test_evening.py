@@ -14,11 +14,11 @@ from brenner.mail.model import StoredMessage
 from brenner.persist.artifact_file import with_message_id
 from brenner.services.versions import latest_of
 from brenner.web import links
-from session.desks import edit
 from session.repositories import settings
+from session.workspaces import edit
 from web.browsing import DESKTOP, LAB, PHONE, show, window
 from web.evening import Evening, contributes, first_answers, new_secret
-from web.hands import Finger, Keys, Mouse, without_a_mouse
+from web.input_devices import Finger, Keys, Mouse, without_a_mouse
 
 __all__ = ["settings"]
 

@@ -15,7 +15,7 @@ from brenner.mail.postgres.mailbox import PostgresMailbox
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.web import events as live
 from brenner.web.events import MOST_KEPT, Live, client_of
-from mail.homes import (
+from mail.backends import (
     HOMES,
     MEMORY,
     POSTGRESQL,
@@ -26,7 +26,7 @@ from mail.homes import (
     postgresql_address,
     sqlite_file,
 )
-from mail.letters import ANN, BOSS, ELSEWHERE, THREAD, introduce, letter, post
+from mail.sample_mail import ANN, BOSS, ELSEWHERE, THREAD, introduce, letter, post
 from servers import postgresql
 from servers.postgresql_files import DATABASE
 from serving.running import Inside, inside

@@ -16,7 +16,7 @@ from brenner.services.versions import Target, load_version
 from brenner.web.rendering import Bar, Course, Scale, bars, courses, score_chart
 from brenner.web.views import artifact as evidence
 from brenner.web.views import versions as ledger
-from neighbours.terminals import eventually
+from integrations.terminals import eventually
 from web.browsing import PHONE, Show, window
 from web.browsing import THREAD as DEMO
 from web.hostile import BIDI, HOSTILE

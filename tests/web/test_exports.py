@@ -18,10 +18,10 @@ from brenner.services.workspace import Workspace
 from brenner.web.request import Download
 from brenner.web.views import artifact, exports
 from brenner.web.views import project as agents
-from session.desks import THREAD, a_desk, kickoff
+from session.workspaces import THREAD, a_desk, kickoff
 from web.browsing import THREAD as SHOWN
 from web.browsing import Show, window
-from web.versions_desk import HOSTILE, a_session, a_visit
+from web.versions_workspace import HOSTILE, a_session, a_visit
 
 
 @pytest.fixture(scope="module")

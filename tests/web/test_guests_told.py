@@ -16,9 +16,9 @@ from brenner.services.workspace import Workspace
 from brenner.web import links
 from brenner.web import request as guests
 from brenner.web.app import STALE
-from mail.letters import letter
+from mail.sample_mail import letter
 from serving.running import Inside, inside
-from session.desks import ANN, BEA, KICKOFF, THREAD, add, contribute
+from session.workspaces import ANN, BEA, KICKOFF, THREAD, add, contribute
 from web.disputed import block, compiled, disputed
 from web.events import Looking
 from web.lab_client import Client

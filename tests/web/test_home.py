@@ -21,7 +21,7 @@ from brenner.web.views import project as home
 from commands import in_code, unknown
 from mail_shell import Shell, store_of
 from session import session_mail as mail
-from session.desks import ANN, BEA, add
+from session.workspaces import ANN, BEA, add
 
 LATER = timedelta(hours=29, minutes=30)
 BLOCKED, ASKED, READY = "RS-20251230-blocked", "RS-20251231-asked", "RS-20260102-ready"

@@ -9,7 +9,7 @@ from brenner.diagnostics.model import RequestError
 from brenner.services.workspace import Workspace
 from brenner.web.responses import refusal_page
 from brenner.web.views import artifact as item
-from session.desks import ANN, BEA, THREAD, a_desk, contribute, kickoff
+from session.workspaces import ANN, BEA, THREAD, a_desk, contribute, kickoff
 from web.disputed import LOST, NEW, OLD, block, compiled, disputed, looked, visit_to
 
 

@@ -8,10 +8,10 @@ from playwright.sync_api import Browser, expect
 
 from brenner.web import links
 from brenner.web import request as guests
-from session.desks import add, edit
+from session.workspaces import add, edit
 from web.browsing import DESKTOP, LAB, PHONE, THREAD, Show, Window, show, window
 from web.evening import Evening, asks, contributes, new_secret
-from web.hands import Finger, Mouse
+from web.input_devices import Finger, Mouse
 
 TOKEN = "s3cret-of-the-endpoint"  # noqa: S105  (made up)
 SETTINGS = LAB._replace(token=TOKEN)

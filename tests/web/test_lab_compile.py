@@ -13,7 +13,7 @@ from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import COMPILE as ACTION
 from brenner.web.lab.compile import COMPLETE, MOST_BLOCKS, MOST_ITEMS
 from brenner.web.request import Page
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff, write
 from web.lab_visits import Meddling, Operator
 
 if TYPE_CHECKING:

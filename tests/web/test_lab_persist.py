@@ -11,8 +11,8 @@ from brenner.services.decisions import void_version
 from brenner.services.workspace import Workspace
 from brenner.web.lab.compile import ACTION, COMPILE
 from brenner.web.request import Page
-from session.desks import ANN, THREAD, a_desk, add, contribute, kickoff
 from session.repositories import git, settings, start_repository
+from session.workspaces import ANN, THREAD, a_desk, add, contribute, kickoff
 from web.lab_visits import Operator
 
 __all__ = ["settings"]

@@ -19,8 +19,8 @@ from brenner.web.lab.actions import Action, Done
 from brenner.web.lab.compile import COMPILE, COMPLETE
 from brenner.web.lab.routes import ACTIONS
 from brenner.web.request import Page, read_form, read_json
-from operator_desk import SETTINGS
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
+from operator_workspace import SETTINGS
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff
 from web.lab_visits import Meddling, Operator
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from brenner.services.decisions import void_version
 from brenner.services.workspace import Workspace
 from brenner.web.lab.start import NEXT_ROUND_ACTION as ACTION
 from brenner.web.request import Page
-from operator_desk import SETTINGS
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
+from operator_workspace import SETTINGS
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, kickoff, write
 from web.lab_visits import Operator, fields_of, violations
 
 Json = dict[str, Any]

@@ -14,8 +14,8 @@ from brenner.services.workspace import Workspace, workspace_in
 from brenner.web.lab.actions import Done
 from brenner.web.lab.start import ACTION
 from brenner.web.request import Page
-from operator_desk import SETTINGS, workspace
-from session.desks import project_in
+from operator_workspace import SETTINGS, workspace
+from session.workspaces import project_in
 from web.lab_visits import Meddling, Operator, fields_of, violations
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from brenner.web.lab import start
 from brenner.web.lab.actions import Action
 from brenner.web.rendering import form_fix, in_form
 from brenner.web.request import Page
-from session.desks import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from session.repositories import git, settings, start_repository
+from session.workspaces import ANN, BEA, THREAD, a_desk, add, contribute, edit, kickoff
 from web.lab_visits import Operator
 
 __all__ = ["settings"]

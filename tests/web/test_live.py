@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from brenner.protocol.messages import Message, ago
 from brenner.web import links
-from mail.letters import post
+from mail.sample_mail import post
 from serving.running import inside
 from web.browsing import DESKTOP, SETTINGS, THREAD, Show, Window, show, window
 

@@ -10,7 +10,7 @@ from brenner.web import links
 from web.browsing import DESKTOP, PHONE, Show, Window, window
 from web.crowded import CROWDED, PREDICTIONS, TESTS, crowded
 from web.evening import Evening, new_secret
-from web.hands import Mouse
+from web.input_devices import Mouse
 from web.test_every_page import sticks_out
 from web.test_print import on_paper
 

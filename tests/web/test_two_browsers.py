@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from brenner.web import links
-from session.desks import edit
+from session.workspaces import edit
 from web.browsing import DESKTOP, LAB, PHONE, THREAD, Show, Window, show, window
 from web.evening import Evening, asks, contributes, new_secret
-from web.hands import Finger, Mouse
+from web.input_devices import Finger, Mouse
 
 CLAIM = "New ribosomes alone"
 # Of one moment in both browsers, as far as there is such a thing

@@ -7,8 +7,8 @@ import pytest
 from brenner.services.workspace import Workspace
 from brenner.web.views import versions
 from mail_shell import Shell
-from session.desks import THREAD
-from web.versions_desk import a_session, a_visit, shown
+from session.workspaces import THREAD
+from web.versions_workspace import a_session, a_visit, shown
 
 
 @pytest.fixture(scope="module")

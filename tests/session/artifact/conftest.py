@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mail_shell import Shell
-from played import Played, play
+from replayed_histories import Played, play
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from brenner.protocol.messages import Message
 from golden.history import HERE
 from mail_shell import Shell
-from played import OPERATOR, post
+from replayed_histories import OPERATOR, post
 
 THREAD = "RS-20260114-somite-clock"
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

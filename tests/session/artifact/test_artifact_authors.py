@@ -6,7 +6,7 @@ from typing import Any
 
 from brenner.artifact.state import ledger_json
 from mail_shell import Shell
-from played import Played, on, play
+from replayed_histories import Played, on, play
 
 # blame
 

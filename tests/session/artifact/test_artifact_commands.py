@@ -13,7 +13,7 @@ from brenner.artifact.text_diff import unified
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from brenner.protocol.messages import Message
 from mail_shell import Shell, store_of
-from played import OPERATOR, Played, compiled_ids, on, play, post
+from replayed_histories import OPERATOR, Played, compiled_ids, on, play, post
 
 LATER = datetime(2026, 3, 1, 12, tzinfo=UTC)
 COMMANDS = ("show", "history", "diff", "blame", "ledger", "verify", "lint", "export")

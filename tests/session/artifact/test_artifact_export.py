@@ -7,7 +7,7 @@ from brenner.artifact.html import html_form
 from brenner.artifact.parse import parse_artifact
 from brenner.artifact.render import render_artifact
 from mail_shell import Shell
-from played import Played, on
+from replayed_histories import Played, on
 
 
 def test_markdown_is_the_version(shell: Shell, conflict: Played) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from brenner.cli.main import run
 from brenner.cli.terminal import columns
-from played import Played, play
+from replayed_histories import Played, play
 from terminal import at_terminal, in_terminal
 
 Look = Callable[..., str]

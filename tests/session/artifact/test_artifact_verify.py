@@ -12,7 +12,7 @@ import pytest
 from brenner.mail.model import StoredMessage
 from brenner.mail.sqlite.mailbox import SqliteMailbox
 from mail_shell import Shell, store_of
-from played import Played, on, play, post
+from replayed_histories import Played, on, play, post
 
 
 @pytest.fixture

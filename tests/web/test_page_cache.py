@@ -1,0 +1,221 @@
+"""Pages that are written once for many, and never shown to who should get another one."""
+
+import gzip
+import http.client
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+
+from brenner.diagnostics.codes.stores import STORE_UNUSABLE
+from brenner.web import cache, links
+from brenner.web.cache import (
+    LIFE,
+    MOST_KEY,
+    Asked,
+    Key,
+    LastGoodCache,
+    PageCache,
+    Text,
+    takes_packed,
+)
+from brenner.web.request import Page
+from brenner.web.sessions import Absence, Place
+from mail.sample_mail import letter
+from serving.running import At
+from web.browsing import THREAD, Show, show
+
+HERE = Place(12, "aa")
+ROOT = Key("/")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_there"),
+    [(HERE, True), (Place(11, "bb"), True), (Place(13, "cc"), False), (Place(12, "ff"), False)],
+)
+def test_it_has_all_mail_that_there_was(asked: Place, is_there: bool) -> None:
+    """And is of the same store."""
+    kept = PageCache()
+    text = Text.of("A page.", "text/html")
+    kept.keep(ROOT, HERE, text)
+    assert (kept.find(ROOT, asked) is text) is is_there
+    assert kept.find(Key("/other"), asked) is None
+
+
+def test_it_does_not_last() -> None:
+    clock = Clock()
+    kept = PageCache(clock)
+    kept.keep(ROOT, HERE, Text.of("A page.", "text/html"))
+    clock.now += LIFE - 0.01
+    assert kept.find(ROOT, HERE)
+    clock.now += 0.01
+    assert kept.find(ROOT, HERE) is None
+
+
+def test_a_store_that_was_put_back_is_not_hidden_by_what_is_kept_long() -> None:
+    """What has more mail is for who began a moment ago, also where it is kept for a minute."""
+    clock = Clock()
+    kept = PageCache(clock, life=60)
+    kept.keep(ROOT, HERE, Text.of("A file.", "text/html"))
+    assert kept.find(ROOT, Place(11, "bb"))
+    clock.now += LIFE
+    assert kept.find(ROOT, HERE)
+    assert kept.find(ROOT, Place(11, "bb")) is None
+
+
+def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_MOST_BYTES", 25_000)
+    clock = Clock()
+    kept = PageCache(clock)
+    names = ("one", "two", "three")
+    for name in names:
+        kept.keep(Key(name), HERE, Text.of("x" * 10_000, "text/html"))
+    assert [bool(kept.find(Key(name), HERE)) for name in names] == [False, True, True]
+    clock.now += LIFE
+    kept.keep(Key("four"), HERE, Text.of("x" * 24_000, "text/html"))
+    kept.keep(Key("four"), HERE, Text.of("x" * 90_000, "text/html"))  # larger than all: that one
+    assert (bool(kept.find(Key("four"), HERE)), len(kept)) == (True, 1)
+
+
+def test_addresses_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pages under long addresses, and very many of them; one that is too long is not kept."""
+    monkeypatch.setattr(cache, "_MOST_BYTES", 100_000)
+    kept, text = PageCache(Clock()), Text.of("x", "text/html")
+    for number in range(100):
+        kept.keep(Key(f"/search?x={number}" + "y" * 1_900), HERE, text)
+    assert 5 < len(kept) < 25
+    long = Key("/?" + "y" * MOST_KEY)
+    kept.keep(long, HERE, text)
+    assert kept.find(long, HERE) is None
+    monkeypatch.setattr(cache, "_MOST_TEXTS", 3)
+    for number in range(9):
+        kept.keep(Key(f"/?{number}"), HERE, text)
+    assert len(kept) == 3
+
+
+GONE = Absence(datetime(2026, 1, 5, tzinfo=UTC), STORE_UNUSABLE.at(path="mail", reason="away"))
+
+
+def test_the_last_good_pages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their addresses and titles as well, and by their number."""
+    now, page = GONE.since, Page("x.html", "y" * 1_000, {"a": 1})
+    kept = LastGoodCache(most_bytes=100_000)
+    for number in range(100):
+        kept.keep(Asked(f"/search?x={number}" + "y" * 1_900), page, now, HERE)
+    assert 2 < len(kept) < 15
+    assert kept.find(Asked("/search?x=99" + "y" * 1_900), GONE)
+    long = Asked("/?" + "y" * cache.MOST_ADDRESS)
+    kept.keep(long, page, now, HERE)
+    assert kept.find(long, GONE) is None
+    monkeypatch.setattr(cache, "MOST_PAGES", 3)
+    for number in range(9):
+        kept.keep(Asked(f"/?{number}"), page, now, HERE)
+    assert len(kept) == 3
+
+
+def test_the_last_good_page_of_others_is_not_a_guests() -> None:
+    kept, page = LastGoodCache(), Page("x.html", "A page", {"a": 1})
+    kept.keep(Asked("/"), page, GONE.since, HERE)
+    assert kept.find(Asked("/"), GONE)
+    assert kept.find(Asked("/", frozenset({THREAD})), GONE) is None
+
+
+def test_one_writes_at_a_time() -> None:
+    """Those who want something else do not wait, and nothing is left behind."""
+    kept, told = PageCache(), list[str]()
+
+    async def write(key: str, name: str) -> None:
+        async with kept.turn(Key(key)):
+            told.append(f"{name} begins")
+            await anyio.sleep(0.01)
+            told.append(f"{name} ends")
+
+    async def play() -> None:
+        async with anyio.create_task_group() as group:
+            for key, name in (("/", "one"), ("/", "two"), ("/other", "three")):
+                group.start_soon(write, key, name)
+
+    with ThreadPoolExecutor(1) as apart:  # the browser of other tests has a loop in this thread
+        apart.submit(anyio.run, play).result()
+    assert told.index("two begins") > told.index("one ends")
+    assert told.index("three begins") < told.index("one ends")
+    assert vars(kept)["_turns"] == {}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "takes"),
+    [
+        *(("gzip", True), ("gzip, deflate, br", True), ("br;q=1.0, gzip;q=0.8", True)),
+        *(("", False), ("br", False), ("gzip;q=0", False), ("gzip; q=0.0", False)),
+        *(("GZIP", True), ("identity", False), ("x-gzip-not", False)),
+    ],
+)
+def test_who_takes_what_is_packed(accepted: str, takes: bool) -> None:
+    assert takes_packed(accepted) is takes
+
+
+# Over the line
+
+
+def ask(at: At, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
+    """One request, the answer as it is."""
+    connection = http.client.HTTPConnection(at.host, at.port, timeout=60)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request("GET", path, headers=given)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer, body
+
+
+def test_packed_and_tagged(site: Show) -> None:
+    """It is the same page; who has it already gets no more than that."""
+    path = links.session(THREAD, "agents")
+    plain, whole = ask(site.server, path)
+    packed, small = ask(site.server, path, Accept_Encoding="gzip")
+    assert plain.getheader("Content-Encoding") is None
+    assert packed.getheader("Content-Encoding") == "gzip"
+    assert len(small) * 3 < len(whole)
+    assert gzip.decompress(small).startswith(b"<!doctype html>")
+    assert "Accept-Encoding" in (packed.getheader("Vary") or "")
+    _, text = ask(site.server, links.HELP)
+    first, _ = ask(site.server, links.HELP)
+    again, nothing = ask(site.server, links.HELP, If_None_Match=first.getheader("ETag") or "")
+    assert (again.status, nothing) == (304, b"")
+    assert text
+    asset = site.server.ask("GET", path).document.partition('href="/assets/')[2].partition('"')[0]
+    style, packed_style = ask(site.server, f"/assets/{asset}", Accept_Encoding="gzip")
+    assert style.status == 200
+    assert gzip.decompress(packed_style) == ask(site.server, f"/assets/{asset}")[1]
+
+
+def test_mail_is_never_missing(tmp_path: Path) -> None:
+    """A page that is asked for after a message has come in has it, however soon."""
+    with show(tmp_path) as stage:
+        path = links.session(THREAD, "thread") + "?format=json"
+        for _ in range(10):
+            stage.mailbox.send(letter(to=(stage.project.operator,), thread=THREAD))
+            found = stage.server.ask("GET", path).document
+            assert found["session"]["position"] == stage.mailbox.thread(THREAD, limit=1).position
+
+
+def test_a_path_ends_where_it_was_sent_to_end(site: Show) -> None:
+    """What is written for one address is not shown at another that only looks like it."""
+    path = links.item(THREAD, "H1")
+    for _ in range(2):
+        for good in (path, f"{path}?round=1"):
+            assert ask(site.server, good)[0].status == 200
+        for other in (f"{path}%3Fround=1", f"{path}%23x", f"{path}%3F"):
+            assert ask(site.server, other)[0].status in (400, 404)
