@@ -10,7 +10,7 @@ AGENT_MAIL_VERSION := 0.1.19
 PIP_OPTIONS := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(PIP_OPTIONS)
 
-.PHONY: demo test bench fuzz kills docs screenshots lint format clean agent-mail
+.PHONY: demo test bench fuzz kills mutants docs screenshots lint format clean agent-mail
 
 demo: $(VENV)/.runtime
 	@$(BIN)/brenner demo
@@ -40,6 +40,10 @@ fuzz: $(VENV)/.dev
 kills: $(VENV)/.dev
 	BRENNER_KILLS=200 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k sqlite
 	BRENNER_KILLS=50 $(BIN)/python -m pytest -q -s tests/session/test_killed_at_random.py -k postgresql
+
+# A fixed sample of mutants of the pure core; fails if the tests notice fewer than they once did.
+mutants: $(VENV)/.dev
+	@nice -n 10 $(BIN)/python tools/mutants.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/code_pages.py

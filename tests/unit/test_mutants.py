@@ -1,0 +1,119 @@
+"""The tool that runs mutants finds their statements again after code was moved or renamed."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOL = Path(__file__).parents[2] / "tools" / "mutants.py"
+CODE = """
+class Roster:
+    def find(self, name):
+        if name in self.names:
+            return self.names[name]
+        elif len(name) > 3:
+            return None
+        return Found(
+            name=name,
+            line=self.lines + 1,
+        )
+
+def find(text):
+    return text.find("a") + 1
+"""
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    found = importlib.util.spec_from_file_location("mutants", TOOL)
+    assert found
+    assert found.loader
+    module = importlib.util.module_from_spec(found)
+    sys.modules["mutants"] = module
+    found.loader.exec_module(module)
+    return module
+
+
+def texts(tool: ModuleType, mutant: tuple[str, str, str], *files: str) -> list[str]:
+    """Return the mutated statements that are found in files of these texts."""
+    function, original, mutated = mutant
+    core = [
+        statement
+        for number, text in enumerate(files)
+        for statement in tool.statements(f"src/brenner/file_{number}.py", text)
+    ]
+    sought = tool.Mutant("M001", "brenner.file_1", function, "kind", original, mutated)
+    return [mutated for _, mutated in tool.find(sought, core)]
+
+
+COMPARISON = ("Roster.find", "elif len(name) > 3:", "elif len(name) >= 3:")
+SUM = (
+    "Roster.find",
+    "return Found(\n    name=name,\n    line=self.lines + 1,\n)",
+    "return Found(\n    name=name,\n    line=self.lines + 2,\n)",
+)
+
+
+def test_mutant_is_found(tool: ModuleType) -> None:
+    """The file, line breaks and parentheses do not matter."""
+    assert texts(tool, COMPARISON, "", CODE) == ["elif len(name) >= 3:"]
+    wrapped = CODE.replace("len(name) > 3", "(\n            len(name)\n            > 3\n        )")
+    assert texts(tool, COMPARISON, wrapped) == ["elif len(name) >= 3:"]
+    function = ("find", 'return text.find("a") + 1', 'return text.find("b") + 1')
+    assert texts(tool, function, CODE) == ['return text.find("b") + 1']
+
+
+def test_renames_are_followed(tool: ModuleType) -> None:
+    """The mutated text gets the new name; too many new names make another statement."""
+    assert texts(tool, COMPARISON, CODE.replace("name", "agent")) == ["elif len(agent) >= 3:"]
+    other = CODE.replace("len(name) > 3", "count(agent) > 3")
+    assert texts(tool, COMPARISON, other) == []
+
+
+def test_other_lines_may_change(tool: ModuleType) -> None:
+    """A long statement is found by the lines that are mutated."""
+    found = texts(tool, SUM, CODE.replace("name=name,", "name=str(name),"))
+    assert found == ["return Found(\n    name=str(name),\n    line=self.lines + 2,\n)"]
+
+
+def test_mutant_is_gone(tool: ModuleType) -> None:
+    """Another constant, or another function, is not the same statement."""
+    assert texts(tool, COMPARISON, CODE.replace("> 3", "> 4")) == []
+    assert texts(tool, COMPARISON, CODE.replace("def find(self", "def search(self")) == []
+
+
+def test_mutant_is_ambiguous(tool: ModuleType) -> None:
+    """Two such statements are both reported, unless one is in the module of the hint."""
+    assert len(texts(tool, COMPARISON, CODE, "", CODE)) == 2
+    assert len(texts(tool, COMPARISON, CODE, CODE)) == 1
+
+
+def test_files_with_mutants_and_probes(tool: ModuleType) -> None:
+    """Only the statement changes, and a probe of `elif` stands before its `if`."""
+    (statement,) = (
+        each for each in tool.statements("a.py", CODE) if each.text == "elif len(name) > 3:"
+    )
+    mutated = tool.mutated_file(CODE, statement, "elif len(name) >= 3:")
+    assert mutated == CODE.replace("> 3", ">= 3")
+    lines = tool.probed_file(CODE, [("M001", statement)]).split("\n")
+    assert lines[3:5] == [
+        "        __import__('mutants_probe').hit('M001')",
+        "        if name in self.names:",
+    ]
+
+
+def test_sample_is_written_as_read(tool: ModuleType) -> None:
+    """Writing the sample changes nothing."""
+    text = tool.SAMPLE.read_text("utf-8")
+    _, mutants = tool.read_sample(text)
+    assert tool.write_sample(text, mutants) == text
+
+
+def test_score(tool: ModuleType) -> None:
+    """Equivalent, gone and broken mutants do not count, and neither do they in the baseline."""
+    statuses = dict.fromkeys("ab", tool.KILLED) | {"c": tool.SURVIVED, "d": tool.NOT_COVERED}
+    assert tool.score(statuses | {"e": tool.GONE, "f": tool.EQUIVALENT, "g": tool.BROKEN}) == 0.5
+    baseline = {"survived": ["c"], "not_covered": []}
+    assert tool.expected(baseline, {**statuses, "a": tool.GONE}) == pytest.approx(2 / 3)
