@@ -6,16 +6,15 @@ reads `tests/mutation/sample.toml`, writes one mutant after the other into a cop
 runs the tests that execute the mutated statement. The exit code is 1 if the score is lower than in
 `tests/mutation/baseline.toml`. `--record` writes that file. With IDs only those mutants run.
 
-A mutant is found by its function and its statement, in whatever file. Line breaks do not count. A
-renamed symbol is followed if only one statement of the function has the same form. In a statement
-of several lines only the mutated ones must be the same. For all other renames, `--renames` takes a
-file whose lines end with an old and a new name, and updates the sample. A mutant that is not found
-is `gone`: it never counts as killed.
+`tools/mutant_sample.py` describes how a mutant is found. A mutant that is not found is `gone` and
+never counts as killed. For renames that are not followed, `--renames` takes a file whose lines end
+with an old and a new name, and updates the sample.
 """
 
 import argparse
-import ast
+import fcntl
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -29,23 +28,33 @@ import textwrap
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-SAMPLE = ROOT / "tests" / "mutation" / "sample.toml"
+from mutant_sample import (
+    ROOT,
+    SAMPLE,
+    Mutant,
+    Statement,
+    core_of,
+    find,
+    mutated_file,
+    probed_file,
+    read_sample,
+    write_sample,
+)
+
 BASELINE = SAMPLE.with_name("baseline.toml")
 SCRATCH = Path(tempfile.gettempdir()) / (
     "brenner-mutants-" + hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
 )
 WORKERS = 2
 FIRST = 60  # tests in the first run of a mutant
-MOST_SECONDS = 60  # of tests per mutant, as measured without mutants
-LONG = 60  # characters of a statement that are enough to know it in a renamed function
+# Of tests per mutant, as measured without mutants: those that execute it, and their neighbours
+MOST_SECONDS, NEAR_SECONDS = 40, 10
 
 KILLED, SURVIVED, NOT_COVERED = "killed", "survived", "not covered"
 EQUIVALENT, GONE, BROKEN = "equivalent", "gone", "broken"
@@ -65,236 +74,11 @@ def hit(mutant):
 """
 
 
-class Mutant(NamedTuple):
-    """A change of one statement of the core."""
-
-    id: str
-    module: str
-    function: str
-    kind: str
-    original: str
-    mutated: str
-    equivalent: str = ""
-
-
-class Statement(NamedTuple):
-    """A statement, or the head of a compound one, with its lines counted from 0.
-
-    A probe can be inserted before line `before`.
-    """
-
-    path: str
-    module: str
-    function: str
-    first: int
-    end: int
-    before: int
-    text: str
-
-
 class Coverage(NamedTuple):
     """How long each test takes, and which tests execute each mutant."""
 
     seconds: dict[str, float]
     covering: dict[str, list[str]]
-
-
-def statements(path: str, text: str) -> Iterator[Statement]:
-    """Yield the statements in the functions of a file."""
-    module = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
-    lines = text.split("\n")
-    functions: set[tuple[str, ...]] = set()
-
-    def walk(nodes: Iterable[ast.stmt], scope: tuple[str, ...], before: int) -> Iterator[Statement]:
-        for node in nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                inner = (*scope, node.name)
-                if not isinstance(node, ast.ClassDef):
-                    functions.add(inner)
-                yield from walk(node.body, inner, 0)
-                continue
-            first = node.lineno - 1
-            place = before if lines[first].lstrip().startswith("elif ") else first
-            blocks = list(_blocks(node))
-            end = _end_of_head(node, blocks, lines) if blocks else node.end_lineno or node.lineno
-            if scope in functions and not isinstance(node, ast.Try):
-                code = textwrap.dedent("\n".join(lines[first:end]))
-                yield Statement(path, module, ".".join(scope), first, end, place, code)
-            for block in blocks:
-                yield from walk(block, scope, place)
-
-    yield from walk(ast.parse(text).body, (), 0)
-
-
-def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """Yield the statements inside a compound statement, block by block."""
-    for name in ("body", "cases", "handlers", "orelse", "finalbody"):
-        inner = getattr(node, name, [])
-        if name in ("cases", "handlers"):
-            yield from (each.body for each in inner)
-        elif inner:
-            yield inner
-
-
-def _end_of_head(node: ast.stmt, blocks: list[list[ast.stmt]], lines: list[str]) -> int:
-    """Return the line after the one with the colon."""
-    first = blocks[0][0]
-    inner: list[Any] = [first, *getattr(first, "decorator_list", [])]
-    inner += [case.pattern for case in getattr(node, "cases", [])]
-    end = min(int(each.lineno) for each in inner) - 1
-    while lines[end - 1].lstrip()[:1] in ("", "#"):
-        end -= 1
-    return end
-
-
-@cache
-def parsed(code: str) -> str:
-    """Return a form of a statement that does not depend on line breaks and parentheses."""
-    return ast.dump(_parse(code))
-
-
-def _parse(code: str) -> ast.Module:
-    code = re.sub(r"\Aelif\b", "if", code)
-    for rest in ("", "\n    pass", "\n    case _:\n        pass"):
-        with suppress(SyntaxError):
-            return ast.parse(code + rest)
-    message = f"not a statement: {code}"
-    raise SyntaxError(message)
-
-
-_NAMES = re.compile(r"\b(id|attr|arg|name)='(\w+)'")
-
-
-def renames_between(old: str, new: str) -> dict[str, str] | None:
-    """Return which names differ, or None if more differs, or more than half of the names."""
-    if _NAMES.sub(r"\1", parsed(old)) != _NAMES.sub(r"\1", parsed(new)):
-        return None
-    names = [[name for _, name in _NAMES.findall(parsed(code))] for code in (old, new)]
-    pairs = set(zip(*names, strict=True))
-    renames = dict(pairs)
-    is_consistent = len(renames) == len(pairs)
-    changed = {old: new for old, new in renames.items() if old != new}
-    return changed if is_consistent and len(changed) * 2 <= len(renames) else None
-
-
-def renamed(code: str, names: Mapping[str, str]) -> str:
-    """Return a statement with other names."""
-    if not names:
-        return code
-    tree = _parse(code)
-    for node in ast.walk(tree):
-        for field in {"id", "attr", "arg"} & set(node._fields):
-            name = getattr(node, field)
-            setattr(node, field, names.get(name, name))
-    lines = ast.unparse(tree).split("\n")
-    if isinstance(tree.body[0], ast.Match):
-        lines = lines[:1]
-    elif hasattr(tree.body[0], "body"):
-        lines = lines[:-1]
-    return ("el" if code.startswith("elif") else "") + "\n".join(lines)
-
-
-def find(mutant: Mutant, core: Sequence[Statement]) -> list[tuple[Statement, str]]:
-    """Return the statements that the mutant can mean, each with its mutated text.
-
-    There is one if the mutant is found, none if it is gone, and more if it is ambiguous.
-    """
-    inside = [each for each in core if each.function == mutant.function]
-    ways = [_exactly, _with_renames, _by_lines]
-    if not inside and len(mutant.original) >= LONG:
-        inside, ways = list(core), [_exactly]
-    for way in ways:
-        tried = [(each, way(mutant, each.text)) for each in inside]
-        found = [(each, mutated) for each, mutated in tried if mutated is not None]
-        if found:
-            hinted = [pair for pair in found if pair[0].module == mutant.module]
-            return hinted if len(found) > 1 and hinted else found
-    return []
-
-
-def _exactly(mutant: Mutant, code: str) -> str | None:
-    is_same = code == mutant.original or parsed(code) == parsed(mutant.original)
-    return mutant.mutated if is_same else None
-
-
-def _with_renames(mutant: Mutant, code: str) -> str | None:
-    names = renames_between(mutant.original, code)
-    return None if names is None else renamed(mutant.mutated, names)
-
-
-def _by_lines(mutant: Mutant, code: str) -> str | None:
-    """Mutate a long statement of which other lines have changed."""
-    old, new = mutant.original.split("\n"), mutant.mutated.split("\n")
-    if len(old) == 1:
-        return None
-    for end in (0, -1):
-        while old and new and old[end] == new[end]:
-            old.pop(end)
-            new.pop(end)
-    lines = code.split("\n")
-    wanted = [line.strip() for line in old]
-    starts = [
-        start
-        for start in range(len(lines))
-        if wanted and [line.strip() for line in lines[start : start + len(old)]] == wanted
-    ]
-    if len(starts) != 1:
-        return None
-    lines[starts[0] : starts[0] + len(old)] = new
-    return "\n".join(lines)
-
-
-def mutated_file(text: str, statement: Statement, mutated: str) -> str:
-    """Return the text of a file with the mutated statement."""
-    lines = text.split("\n")
-    first = lines[statement.first]
-    indent = first[: len(first) - len(first.lstrip())]
-    lines[statement.first : statement.end] = textwrap.indent(mutated, indent).split("\n")
-    return "\n".join(lines)
-
-
-def probed_file(text: str, probes: Iterable[tuple[str, Statement]]) -> str:
-    """Return the text of a file that records when the statements are executed."""
-    lines = text.split("\n")
-    for mutant, statement in sorted(probes, key=lambda each: -each[1].before):
-        line = lines[statement.before]
-        indent = line[: len(line) - len(line.lstrip())]
-        lines.insert(statement.before, f"{indent}__import__('mutants_probe').hit({mutant!r})")
-    return "\n".join(lines)
-
-
-def read_sample(text: str) -> tuple[dict[str, Any], list[Mutant]]:
-    """Return the settings and the mutants of a sample."""
-    settings = tomllib.loads(text)
-    return settings, [Mutant(**row) for row in settings.pop("mutant", [])]
-
-
-def write_sample(text: str, mutants: Iterable[Mutant]) -> str:
-    """Return the sample with other mutants below its settings."""
-    parts = [text.partition("\n[[mutant]]")[0].rstrip("\n") + "\n"]
-    for mutant in mutants:
-        rows = [f"{key} = {_quoted(value)}" for key, value in mutant._asdict().items() if value]
-        parts.append("\n".join(["[[mutant]]", *rows]) + "\n")
-    return "\n".join(parts)
-
-
-def _quoted(value: str) -> str:
-    if "\n" in value:
-        return f"'''\n{value}'''"
-    is_literal = "'" not in value and ('"' in value or "\\" in value)
-    return f"'{value}'" if is_literal else json.dumps(value, ensure_ascii=False)
-
-
-def core_of(tree: Path, packages: Iterable[str]) -> list[Statement]:
-    """Return the statements of the pure core."""
-    source = tree / "src" / "brenner"
-    paths = [path for name in packages for path in (source / name).rglob("*.py")]
-    paths += [path for name in packages if (path := source / f"{name}.py").exists()]
-    return [
-        statement
-        for path in sorted(paths)
-        for statement in statements(path.relative_to(tree).as_posix(), path.read_text("utf-8"))
-    ]
 
 
 class Runner:
@@ -304,6 +88,7 @@ class Runner:
         self.tests: dict[str, Any] = settings["tests"]
         self.plain = SCRATCH / "plain"
         self.copies = [SCRATCH / str(number) for number in range(WORKERS)]
+        self.times = itertools.count(10**9)
         self.free: queue.Queue[Path] = queue.Queue()
         for copy in self.copies:
             self.free.put(copy)
@@ -329,7 +114,7 @@ class Runner:
 
     def coverage(self, places: Mapping[str, Statement]) -> Coverage:
         """Return which tests execute which mutants, from the last run if nothing has changed."""
-        key = self._key()
+        key = self._key(places)
         file = SCRATCH / "coverage.json"
         if file.exists() and (stored := json.loads(file.read_text("utf-8")))["key"] == key:
             return Coverage(stored["seconds"], stored["covering"])
@@ -337,7 +122,9 @@ class Runner:
         with ThreadPoolExecutor(WORKERS) as pool:
             parts = range(WORKERS)
             results = list(pool.map(lambda part: self._measure(part, places), parts))
-        seconds = {test: spent for found, _ in results for test, spent in found.items()}
+        seconds = {test: spent for found, _ in results for test, spent in found["passed"].items()}
+        failed = [test for found, _ in results for test in found["failed"]]
+        print(f"{len(seconds)} tests pass; without mutants these fail and do not count: {failed}")
         covering: dict[str, list[str]] = {mutant: [] for mutant in places}
         for mutant, test in sorted({hit for _, hits in results for hit in hits}):
             if test in seconds:
@@ -345,22 +132,23 @@ class Runner:
         file.write_text(json.dumps({"key": key, "seconds": seconds, "covering": covering}), "utf-8")
         return Coverage(seconds, covering)
 
-    def _key(self) -> str:
-        files = [
-            path for name in ("src", "tests", "tools") for path in (self.plain / name).rglob("*")
-        ]
-        digest = hashlib.sha256()
-        for path in sorted(files):
-            if path.is_file() and path.suffix != ".pyc" and path.name != BASELINE.name:
+    def _key(self, places: Mapping[str, Statement]) -> str:
+        """Return a hash of the code, the tests and the places of the mutants."""
+        digest = hashlib.sha256(repr(sorted(places.items())).encode())
+        for path in sorted(
+            path for name in ("src", "tests") for path in (self.plain / name).rglob("*")
+        ):
+            if path.is_file() and path.suffix != ".pyc" and SAMPLE.parent.name not in path.parts:
                 digest.update(f"{path}\0".encode() + path.read_bytes())
         return digest.hexdigest()
 
     def _measure(
         self, part: int, places: Mapping[str, Statement]
-    ) -> tuple[dict[str, float], list[tuple[str, str]]]:
-        """Run a part of the tests with probes; return the seconds and the hits."""
+    ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """Run a part of the tests with probes; return the report of the plug-in and the hits."""
         copy, hits, report = (SCRATCH / f"{part}{end}" for end in ("", ".hits", ".report"))
         hits.write_text("", "utf-8")
+        report.unlink(missing_ok=True)
         (copy / "src" / "mutants_probe.py").write_text(PROBE.format(file=str(hits)), "utf-8")
         paths = sorted({place.path for place in places.values()})
         for path in paths:
@@ -407,8 +195,8 @@ class Runner:
         files = {test.partition("::")[0] for test in direct}
         near = {test for test in coverage.seconds if test.partition("::")[0] in files}
         chosen: list[str] = []
-        left = float(MOST_SECONDS)
-        for tests in (direct, near - direct):
+        for tests, most in ((direct, MOST_SECONDS), (near - direct, NEAR_SECONDS)):
+            left = float(most)
             for test in sorted(tests, key=lambda test: (coverage.seconds[test], test)):
                 left -= coverage.seconds[test]
                 if left >= 0 or not chosen:
@@ -420,8 +208,7 @@ class Runner:
         order.write_text(json.dumps({test: coverage.seconds[test] for test in tests}), "utf-8")
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
         limit = 120 + 10 * sum(coverage.seconds[test] for test in tests)
-        environment = {"BRENNER_MUTANTS_ORDER": str(order), "PYTHONDONTWRITEBYTECODE": "1"}
-        code, out = self._pytest(copy, files, environment, limit)
+        code, out = self._pytest(copy, files, {"BRENNER_MUTANTS_ORDER": str(order)}, limit)
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", out, re.MULTILINE)
         if code == 0:
             return SURVIVED, ""
@@ -440,6 +227,7 @@ class Runner:
         ours["BRENNER_MUTANTS_EXCLUDE"] = self.tests["exclude"]
         options = ["-p", "mutants_plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "-qq"]
         options += [f"--basetemp={SCRATCH / copy.name}.tmp", "--tb=no"]
+        options += [] if limit else ["--continue-on-collection-errors"]
         output = SCRATCH / f"{copy.name}.out"
         with output.open("w", encoding="utf-8") as out:
             process = subprocess.Popen(
@@ -459,11 +247,10 @@ class Runner:
             process.wait()
         return code, output.read_text("utf-8", errors="replace")
 
-    @staticmethod
-    def _write(copy: Path, path: str, text: str) -> None:
+    def _write(self, copy: Path, path: str, text: str) -> None:
         """Write a file with a time of its own, so that no bytecode of another text fits it."""
         (copy / path).write_text(text, "utf-8")
-        os.utime(copy / path, (time.time() - 10**8,) * 2)
+        os.utime(copy / path, (next(self.times),) * 2)
 
     def _restore(self, copy: Path, path: str) -> None:
         shutil.copy2(self.plain / path, copy / path)
@@ -482,8 +269,10 @@ def expected(baseline: Mapping[str, Any], statuses: Mapping[str, str]) -> float:
     return score({name: SURVIVED if name in alive else KILLED for name in counted})
 
 
-def run_all(mutants: Sequence[Mutant], settings: Mapping[str, Any]) -> dict[str, str]:
-    """Run the mutants and return their statuses."""
+def run_all(
+    mutants: Sequence[Mutant], chosen: Sequence[Mutant], settings: Mapping[str, Any]
+) -> dict[str, str]:
+    """Run the chosen mutants and return their statuses."""
     runner = Runner(settings)
     runner.prepare()
     core = core_of(runner.plain, settings["packages"])
@@ -495,22 +284,24 @@ def run_all(mutants: Sequence[Mutant], settings: Mapping[str, Any]) -> dict[str,
             statuses[mutant.id] = GONE
             why = "ambiguous" if found else "no such statement"
             print(f"{mutant.id} GONE ({why}): {mutant.module}.{mutant.function}: {mutant.original}")
-        elif mutant.equivalent:
-            statuses[mutant.id] = EQUIVALENT
         else:
             places[mutant.id] = found[0]
+        if len(found) == 1 and mutant.equivalent:
+            statuses[mutant.id] = EQUIVALENT
     coverage = runner.coverage({name: place for name, (place, _) in places.items()})
 
     def one(name: str) -> None:
         start = time.monotonic()
         statuses[name], why = runner.run(*places[name], coverage, name)
-        count = f"{len(statuses)}/{len(mutants)}"
+        count = f"{next(counter)}/{len(wanted)}"
         spent = f"{time.monotonic() - start:.1f} s"
         print(f"{count:>9}  {name}  {statuses[name]:<11} {spent:>7}  {why}", flush=True)
 
+    wanted = [mutant.id for mutant in chosen if mutant.id not in statuses]
+    counter = itertools.count(1)
     with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(one, places))
-    return {mutant.id: statuses[mutant.id] for mutant in mutants}
+        list(pool.map(one, wanted))
+    return {mutant.id: statuses[mutant.id] for mutant in chosen}
 
 
 def report(mutants: Iterable[Mutant], statuses: Mapping[str, str], before: set[str]) -> None:
@@ -571,16 +362,22 @@ def main() -> int:
         SAMPLE.write_text(text, "utf-8")
         return 0
     settings, mutants = read_sample(SAMPLE.read_text("utf-8"))
+    unknown = set(given.ids) - {mutant.id for mutant in mutants}
+    if unknown or (given.record and given.ids):
+        parser.error(f"unknown IDs: {unknown}" if unknown else "--record needs all mutants")
     chosen = [mutant for mutant in mutants if not given.ids or mutant.id in given.ids]
+    SCRATCH.mkdir(exist_ok=True)
+    with (SCRATCH / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        statuses = run_all(mutants, chosen, settings)
     baseline = tomllib.loads(BASELINE.read_text("utf-8")) if BASELINE.exists() else None
-    statuses = run_all(chosen, settings)
     before = {*baseline["survived"], *baseline["not_covered"]} if baseline else set()
     report(chosen, statuses, before)
     if given.record:
         BASELINE.write_text(baseline_text(statuses), "utf-8")
-    elif baseline and score(statuses) < expected(baseline, statuses):
-        print(f"The score is lower than the baseline: {expected(baseline, statuses):.3f}.")
-        return 1
+    elif baseline:
+        print(f"{'baseline':<12}{expected(baseline, statuses):>9.3f}  (of the same mutants)")
+        return int(score(statuses) < expected(baseline, statuses))
     return 0
 
 

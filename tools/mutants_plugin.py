@@ -68,13 +68,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Sum up how long a test takes."""
     _SECONDS[report.nodeid] = _SECONDS.get(report.nodeid, 0) + report.duration
-    if not report.passed:
+    if report.failed:
+        _FAILED.add(report.nodeid)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Remember a file that cannot be collected."""
+    if report.failed:
         _FAILED.add(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
-    """Write how long each test takes that passes."""
+    """Write how long each test takes that passes, and which tests fail."""
     path = os.environ.get("BRENNER_MUTANTS_REPORT")
     if path:
         passed = {name: round(s, 4) for name, s in _SECONDS.items() if name not in _FAILED}
-        Path(path).write_text(json.dumps(passed), "utf-8")
+        found = {"passed": passed, "failed": sorted(_FAILED)}
+        Path(path).write_text(json.dumps(found), "utf-8")

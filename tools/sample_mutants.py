@@ -14,7 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from mutants import ROOT, SAMPLE, Mutant, Statement, core_of, parsed, read_sample, write_sample
+from mutant_sample import (
+    ROOT,
+    SAMPLE,
+    Mutant,
+    Statement,
+    core_of,
+    parsed,
+    read_sample,
+    write_sample,
+)
 
 _COMPARISONS = {"==": "!=", "<=": "<", ">=": ">", "<": "<=", ">": ">="}
 _COMPARISONS |= {"is not": "is", "is": "is not", "not in": "in", "in": "not in"}

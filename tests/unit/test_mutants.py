@@ -1,13 +1,12 @@
 """The tool that runs mutants finds their statements again after code was moved or renamed."""
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "mutants.py"
+TOOLS = Path(__file__).parents[2] / "tools"
 CODE = """
 class Roster:
     def find(self, name):
@@ -25,15 +24,16 @@ def find(text):
 """
 
 
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    found = importlib.util.spec_from_file_location("mutants", TOOL)
-    assert found
-    assert found.loader
-    module = importlib.util.module_from_spec(found)
-    sys.modules["mutants"] = module
-    found.loader.exec_module(module)
-    return module
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(TOOLS)
+    return importlib.import_module("mutant_sample")
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(TOOLS)
+    return importlib.import_module("mutants")
 
 
 def texts(tool: ModuleType, mutant: tuple[str, str, str], *files: str) -> list[str]:
@@ -111,9 +111,12 @@ def test_sample_is_written_as_read(tool: ModuleType) -> None:
     assert tool.write_sample(text, mutants) == text
 
 
-def test_score(tool: ModuleType) -> None:
+def test_score(runner: ModuleType) -> None:
     """Equivalent, gone and broken mutants do not count, and neither do they in the baseline."""
-    statuses = dict.fromkeys("ab", tool.KILLED) | {"c": tool.SURVIVED, "d": tool.NOT_COVERED}
-    assert tool.score(statuses | {"e": tool.GONE, "f": tool.EQUIVALENT, "g": tool.BROKEN}) == 0.5
+    statuses = dict.fromkeys("ab", runner.KILLED) | {"c": runner.SURVIVED, "d": runner.NOT_COVERED}
+    assert (
+        runner.score(statuses | {"e": runner.GONE, "f": runner.EQUIVALENT, "g": runner.BROKEN})
+        == 0.5
+    )
     baseline = {"survived": ["c"], "not_covered": []}
-    assert tool.expected(baseline, {**statuses, "a": tool.GONE}) == pytest.approx(2 / 3)
+    assert runner.expected(baseline, {**statuses, "a": runner.GONE}) == pytest.approx(2 / 3)
