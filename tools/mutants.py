@@ -53,8 +53,9 @@ SCRATCH = Path(tempfile.gettempdir()) / (
 )
 WORKERS = 2
 FIRST = 60  # tests in the first run of a mutant
-# Of tests per mutant, as measured without mutants: those that execute it, and their neighbours
-MOST_SECONDS, NEAR_SECONDS = 40, 10
+# Of the seconds of all tests, for each mutant: those that execute it, others of the same files.
+# Shares do not depend on how busy the machine is.
+MOST, MOST_NEAR = 0.15, 0.04
 
 KILLED, SURVIVED, NOT_COVERED = "killed", "survived", "not covered"
 EQUIVALENT, GONE, BROKEN = "equivalent", "gone", "broken"
@@ -195,8 +196,8 @@ class Runner:
         files = {test.partition("::")[0] for test in direct}
         near = {test for test in coverage.seconds if test.partition("::")[0] in files}
         chosen: list[str] = []
-        for tests, most in ((direct, MOST_SECONDS), (near - direct, NEAR_SECONDS)):
-            left = float(most)
+        for tests, most in ((direct, MOST), (near - direct, MOST_NEAR)):
+            left = most * sum(coverage.seconds.values())
             for test in sorted(tests, key=lambda test: (coverage.seconds[test], test)):
                 left -= coverage.seconds[test]
                 if left >= 0 or not chosen:
