@@ -208,7 +208,7 @@ class Runner:
         order = SCRATCH / f"{copy.name}.order"
         order.write_text(json.dumps({test: coverage.seconds[test] for test in tests}), "utf-8")
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        limit = 120 + 10 * sum(coverage.seconds[test] for test in tests)
+        limit = 600 + 20 * sum(coverage.seconds[test] for test in tests)  # CPU time ends sooner
         code, out = self._pytest(copy, files, {"BRENNER_MUTANTS_ORDER": str(order)}, limit)
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", out, re.MULTILINE)
         if code == 0:
