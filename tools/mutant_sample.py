@@ -150,6 +150,10 @@ def find(mutant: Mutant, core: Sequence[Statement]) -> list[tuple[Statement, str
     """
     inside = [each for each in core if each.function == mutant.function]
     ways = [_exactly, _with_renames, _by_lines]
+    class_name, _, method = mutant.function.rpartition(".")
+    if not inside and class_name:  # the class has another name
+        inside = [each for each in core if each.function.endswith(f".{method}")]
+        ways = [_exactly, _by_lines]
     if not inside and len(mutant.original) >= LONG:
         inside, ways = list(core), [_exactly]
     for way in ways:

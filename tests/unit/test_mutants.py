@@ -68,6 +68,7 @@ def test_mutant_is_found(tool: ModuleType) -> None:
 def test_renames_are_followed(tool: ModuleType) -> None:
     """The mutated text gets the new name; too many new names make another statement."""
     assert texts(tool, COMPARISON, CODE.replace("name", "agent")) == ["elif len(agent) >= 3:"]
+    assert texts(tool, COMPARISON, CODE.replace("Roster", "Agents")) == ["elif len(name) >= 3:"]
     other = CODE.replace("len(name) > 3", "count(agent) > 3")
     assert texts(tool, COMPARISON, other) == []
 
