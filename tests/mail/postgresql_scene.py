@@ -19,7 +19,7 @@ from servers.proxy import Proxy
 
 # The end of a transaction on the wire. (`READ COMMITTED` is at its beginning.)
 COMMIT = b"COMMIT\0"
-_PACKAGE = "brenner.mail.postgresql."
+_PACKAGE = "brenner.mail.postgres."
 
 
 class Scene(NamedTuple):

@@ -16,7 +16,6 @@ LENGTH = 100_000
 MODULES = (
     "brenner.protocol.validate",
     "brenner.protocol.delta.arguments",
-    "brenner.protocol.delta.arguments",
     "brenner.protocol.delta.schema",
     "brenner.protocol.grammar",
     "brenner.protocol.subjects",
@@ -34,7 +33,7 @@ END = "!\n"
 AT_THE_BEGINNING = frozenset(
     {
         *("_MEANT_FOR_A_DELTA", "_FIRST_WORD", "_DELTA_OF_A_MODEL", "_LOOSE", "_REPLY"),
-        *("ACKNOWLEDGED_IDS", "_VERSION", "_FENCE", "_HIDDEN"),
+        *("ACKNOWLEDGED_IDS", "_VERSION", "_FENCE", "_HIDDEN", "_NEARLY"),
     }
 )
 

@@ -16,7 +16,7 @@ from brenner.services.demo import STEPS, THREAD, Step, When
 from mail_shell import Shell
 from session.backends import OPERATOR
 
-_FILES = Path(demo_folder.__file__).parent / "project"
+_FILES = Path(demo_folder.__file__).parent / "demo_project"
 _NAMED = re.compile(r"(?<=^mail ack )\d+|(?<=^mail show )\d+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)")
 

@@ -121,7 +121,7 @@ def test_a_large_difference_a_part_at_a_time(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Items and lines, each with a link to the next."""
-    monkeypatch.setattr(versions, "_MOST", 2)
+    monkeypatch.setattr(versions, "_DIFF_ITEMS_MOST", 2)
     monkeypatch.setattr(versions, "_MOST_ROWS", 5)
     monkeypatch.setattr(versions, "_MOST_LINES", 5)
     whole, _ = shown(versions.diff_page, a_visit(workspace, from_="0", to="3"))
