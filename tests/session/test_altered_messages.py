@@ -66,7 +66,7 @@ def alter(request: pytest.FixtureRequest, workspace: Workspace, tmp_path: Path) 
             for statement in sql.split(";"):
                 store.execute(statement.encode())
 
-    home = request.node.callspec.params["desk"]
+    home = request.node.callspec.params["workspace"]
     return in_sqlite if home is SQLITE else in_postgresql
 
 

@@ -340,7 +340,7 @@ def circle(way: Sequence[Edge], killed: Container[Node] = ()) -> Diagnostic:
     found = codes.CIRCLE_OF_REFERENCES.at(
         history=""
     )  # a word would be cut, and a circle must close
-    message, fix = found.code.message.format(history=history), found.fix + _without(way, killed)
+    message, fix = found.code.message.format(chain=history), found.fix + _without(way, killed)
     return _about(found._replace(message=message, fix=fix), way[0])
 
 
