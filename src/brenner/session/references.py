@@ -337,9 +337,7 @@ def circle(way: Sequence[Edge], killed: Container[Node] = ()) -> Diagnostic:
         more = len(steps) - _MOST_STEPS
         steps[_MOST_STEPS - 1 : -1] = [f"leads through {more} more items"]
     history = ", which ".join([f"`{escape_control(str(way[0].origin))}` {steps[0]}", *steps[1:]])
-    found = codes.CIRCLE_OF_REFERENCES.at(
-        history=""
-    )  # a word would be cut, and a circle must close
+    found = codes.CIRCLE_OF_REFERENCES.at(chain="")  # a word would be cut, and a circle must close
     message, fix = found.code.message.format(chain=history), found.fix + _without(way, killed)
     return _about(found._replace(message=message, fix=fix), way[0])
 
